@@ -29,7 +29,9 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """One blocking finding when Kafka does not answer, else none."""
+    """One blocking finding when Kafka is the sink and does not answer, else none."""
+    if not config.sink.is_kafka:
+        return []
     try:
         KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
     except SinkError as error:

@@ -213,7 +213,7 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to `read_committed` readers at `commit` only, all together.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """
@@ -227,14 +227,14 @@ class RecordSink(Protocol):
         """Make sure that this process still owns the connector's name; called now and then while there is nothing to commit.
 
         :raises FencedError: another instance has taken over.
-        :raises SinkError: Kafka cannot be read.
+        :raises SinkError: the sink cannot be read.
         """
 
     def load_offset(self) -> Offset | None:
         """The last committed offset; None for a connector that never committed one.
 
         :raises SchemaHistoryError: it is stored in a form that this version does not read.
-        :raises SinkError: Kafka cannot be read.
+        :raises SinkError: the sink cannot be read.
         """
 
     def close(self) -> None:

@@ -171,19 +171,19 @@ class SchemaHistoryError(MinerCdcError):
 
 
 class SinkError(MinerCdcError):
-    """Kafka refused a record or request, and repeating would not help, unless a subclass says otherwise."""
+    """The sink (Kafka, or files) refused a record or request, and repeating would not help, unless a subclass says otherwise."""
 
     code = "MC-6001"
 
 
 class DeliveryError(SinkError):
-    """Kafka is unreachable, or a transaction was aborted: restart from the last offset."""
+    """Kafka is unreachable, a transaction was aborted, or the sink's disk is full: restart from the last offset."""
 
     code = "MC-6101"
 
 
 class FencedError(SinkError):
-    """Another instance with the same connector name has taken over."""
+    """Another instance with the same connector name, or in the same files, has taken over."""
 
     code = "MC-6201"
 

@@ -21,6 +21,7 @@ from minercdc.errors import ConfigError, SourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position
+from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.mode import Start, Steps, decision_of
 from minercdc.wiring import adapter_of, build, schema_history, topic_names
 
@@ -67,6 +68,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     """
     if not decision_of(config.snapshot)(Start(offset_exists=True, snapshot_under_way=False)).stream:
         raise ConfigError([f"snapshot.mode: {config.snapshot.snapshot_mode} does not stream after `minercdc lake snapshot`"])
+    need_kafka(config, "`minercdc lake snapshot`")
     if config.history.file is not None:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]

@@ -73,11 +73,11 @@ def notifications_of(config: ConnectorConfig) -> Notifications:
     signals = config.signals
     if signals.minercdc_http_port:
         return PortNotifications(signals.minercdc_http_host, signals.minercdc_http_port, http_token(config))
-    if topic := config.notifications.sink_topic:
+    if config.sink.is_kafka and (topic := config.notifications.sink_topic):
         return TopicNotifications(config, topic)
     raise ConfigError(
         [
-            "--wait: needs minercdc.http.port, or notification.enabled.channels=sink with notification.sink.topic.name, to read the answer"
+            "--wait: needs minercdc.http.port, or notification.enabled.channels=sink with notification.sink.topic.name in Kafka, to read the answer"
         ]
     )
 

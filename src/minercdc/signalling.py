@@ -66,17 +66,21 @@ def resumptions_of(
     suspended: Suspended,
     tables: Tables,
     table_filter: TableFilter,
-    memory: TopicMemory,
+    memory: TopicMemory | None,
     needed: CapturePrerequisites,
 ) -> Resumptions:
     """What reads suspended tables again.
 
     :param needed: the adapter's prerequisites.
-    :param memory: keys in the tables' topics, by which rows that vanished are found. Not used when `skipped.operations` keeps
-        changes out of the topics.
+    :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used when
+        `skipped.operations` keeps changes out of the topics.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
+    if memory is None:
+        why = (
+            f"debezium.sink.type={config.sink.debezium_sink_type} cannot be read back, so rows that vanished cannot be found"
+        )
     database = database_name(config.database)
     source = RepairSource(
         lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)

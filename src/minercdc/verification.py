@@ -37,6 +37,7 @@ from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import envelope_encoder, key_columns, table_filter
+from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported
 
@@ -68,9 +69,11 @@ def verify(
 
     :param table: `SCHEMA.TABLE`.
     :param done: called after each table, with the number of tables.
+    :raises ConfigError: the sink is not Kafka.
     :raises VerificationError: the connector has not completed its initial snapshot, or captures no such table.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
+    need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     topics = TopicNames(config.identity, config.topics, config.kafka)
     offset = _stored(config, client, topics)

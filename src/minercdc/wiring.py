@@ -26,7 +26,6 @@ from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
-from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
 from minercdc.metrics import Counters
@@ -42,6 +41,7 @@ from minercdc.selection import envelope_encoder, key_columns, published_columns,
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
+from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
@@ -103,7 +103,7 @@ class _PipelineParts:
         encoder = self._encoder()
         return Pipeline(
             adapter=config.database.database_connection_adapter,
-            sink=KafkaSink(self._client, self._topics, config.identity.name, self._process.ownership),
+            sink=open_sink(config, self._client, self._topics, self._process.ownership),
             encoder=encoder,
             encode_run=encoder.encode_run if native.rows is not None else None,
             history=self._history,
@@ -207,7 +207,9 @@ class _PipelineParts:
 
     def _signals(self) -> SignalActions:
         process, config = self._process, self._config
-        memory = TopicFold(self._client, self._topics, config.capture.minercdc_state_dir, config.identity.name)
+        directory, name = config.capture.minercdc_state_dir, config.identity.name
+        records = topic_records(config, self._client)
+        memory = TopicFold(records, self._topics, directory, name) if records else None
         needed = self._factory.prerequisites
         resumptions = resumptions_of(config, self._suspensions, self._tables, self._filter, memory, needed)
         open_transactions = self.opened().open_transactions

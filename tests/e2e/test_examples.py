@@ -16,9 +16,11 @@ from typing import Any
 import pytest
 from confluent_kafka import Producer
 from tests.e2e.connector import MinerCdc
+from tests.e2e.sinks import await_written
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.ports import free_port
 from minercdc.signals.signal import ACTIONS
@@ -65,6 +67,7 @@ def environment(
         "MINERCDC_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
         "MINERCDC_SCHEMA_HISTORY_INTERNAL_KAFKA_BOOTSTRAP_SERVERS": broker.bootstrap_servers,
         "MINERCDC_SCHEMA_HISTORY_INTERNAL_KAFKA_TOPIC": f"{name}-schema-history",
+        "MINERCDC_SINK_PATH": str(tmp_path / "sink"),
         "MINERCDC_STATE_DIR": str(tmp_path / "state"),
         "MINERCDC_SIGNAL_FILE": str(tmp_path / "file-signals.txt"),
         "MINERCDC_SIGNAL_KAFKA_TOPIC": f"{name}-signal",
@@ -103,13 +106,16 @@ def answers(topics: Topics, prefix: str, expected: int) -> dict[str, str]:
 @pytest.mark.parametrize("path", CONNECTORS, ids=lambda path: path.stem)
 def test_every_connector_runs(path: Path, shop: SandboxProcess, environment: dict[str, str], tmp_path: Path) -> None:
     topics = Topics(environment["MINERCDC_KAFKA_BOOTSTRAP_SERVERS"], environment["MINERCDC_NAME"])
-    number = 1000 + CONNECTORS.index(path)
+    number, kind = 1000 + CONNECTORS.index(path), load_config(path).sink.debezium_sink_type
     with MinerCdc(["run", "--log-interval", "0.1", str(path)], tmp_path / "run.log") as connector:
         connector.await_log("streaming: ")
         order(shop, number)
-        topics.await_records(
-            f"{topics.prefix}.SHOP.ORDERS", lambda found: any(str(number) in json.dumps(r.value) for r in found)
-        )
+        topic = f"{topics.prefix}.SHOP.ORDERS"
+        if kind == "kafka":
+            topics.await_records(topic, lambda found: any(str(number) in json.dumps(r.value) for r in found))
+        else:
+            key = b'{"ORDER_ID":%d}' % number
+            await_written(kind, tmp_path / "sink", lambda found: any((r.of_topic, r.of_key) == (topic, key) for r in found))
         connector.stop_in_order()
 
 

@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS | {"state_directory"},
+    "sink": _ADAPTERS | {"kafka", "state_directory"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
@@ -41,7 +42,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
-ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local"}
+ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}

@@ -41,6 +41,20 @@ def test_a_connector_names_its_topics_and_how_a_port_and_signals_are_had() -> No
 
 
 @pytest.mark.parametrize(
+    ("kind", "path", "expected"),
+    [
+        ("segments", "/s", "segments in /s; spark.readStream.format('minercdc').option('config', 'shop.yaml') reads them"),
+        ("json", "/c.jsonl", "JSON lines in /c.jsonl"),
+        ("json", "-", "JSON lines on standard output"),
+    ],
+)
+def test_a_connector_without_kafka_names_its_files(kind: str, path: str, expected: str) -> None:
+    text = steps(debezium_sink_type=kind, minercdc_sink_path=path)
+    assert f"records: {expected}\n" in text
+    assert "signal.enabled.channels=file enables signals" in text
+
+
+@pytest.mark.parametrize(
     ("changed", "expected", "missing"),
     [
         ({}, "curl http://127.0.0.1:8089/health (or /metrics, /snapshots, /notifications)", "TOKEN"),

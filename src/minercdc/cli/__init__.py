@@ -1,6 +1,6 @@
 """The command line: parses, calls, prints; no logic.
 
-    minercdc run CONFIG        capture into Kafka
+    minercdc run CONFIG        capture into Kafka, segments or JSON lines
     minercdc signal CONFIG ..  send a running connector a signal
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
@@ -32,7 +32,7 @@ from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake import lake
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
-from minercdc.cli.stopping import UNFINISHED, Stop
+from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -100,9 +100,14 @@ def run(
     config: ConfigFile,
     verbose: Verbose = False,
     log_interval: Annotated[float, typer.Option(help="Seconds between progress lines when there is no terminal.")] = 5.0,
+    until_eof: Annotated[
+        bool, typer.Option("--until-eof", help="Stop when standard input ends, as it does with the process that holds it.")
+    ] = False,
 ) -> None:
-    """Capture changes into Kafka until stopped."""
+    """Capture changes into Kafka, or into the sink of the configuration, until stopped."""
     stop = Stop(_STOP_SECONDS)
+    if until_eof:
+        terminate_at_eof()
     from minercdc.cli.display import display
     from minercdc.cli.next_steps import connector_steps
     from minercdc.config.load import load_config

@@ -140,20 +140,23 @@ more, and nothing needs to be deleted. Rows from before a DDL since the offset a
 connector](operations.md#reset). A topic that was deleted as a whole looks like a new one: present shapes are taken, with one warning per table.""",
     ),
     errors.SinkError: (
-        "Kafka refused",
+        "the sink refused",
         """*Exit status 1.* Kafka refused a record or a request in a way that repeating would not change: a record larger than
 `max.message.bytes`, no permission for a topic or for the transactional id, a wrong SASL password, an invalid setting. The message holds the
-topic and Kafka's reason.""",
+topic and Kafka's reason. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
+connector's. The message holds the file, where it is damaged, and [what to do](sinks.md#when-something-goes-wrong).""",
     ),
     errors.DeliveryError: (
-        "Kafka does not answer",
+        "the sink does not answer",
         """*Retried.* No broker could be reached within `minercdc.kafka.timeout.ms`, or a transaction was aborted. The connector goes on from the last
-offset by itself once the broker is back. When it does not, check `minercdc.kafka.bootstrap.servers` and the listeners that the brokers advertise.""",
+offset by itself once the broker is back. When it does not, check `minercdc.kafka.bootstrap.servers` and the listeners that the brokers advertise.
+With another sink than Kafka: the disk of `minercdc.sink.path` is full. The connector goes on by itself once there is room.""",
     ),
     errors.FencedError: (
         "another instance took over",
         """*Exit status 1.* A second connector of the same `name` has started and claimed the name; this one had to stop. Exactly one goes
-on. If both were meant to run, give each its own `name` and `topic.prefix`.""",
+on. If both were meant to run, give each its own `name` and `topic.prefix`. In files (`minercdc.sink.path`) it is the second
+one that stops; the first one stops when its files are removed or replaced.""",
     ),
     errors.LocalServiceError: (
         "a local server or tool",

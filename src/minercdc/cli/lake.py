@@ -61,9 +61,12 @@ lake = typer.Typer(
 
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
-    """A session of this process, which ends with the block."""
+    """A session of this process, which ends with the block. Raises ConfigError when the sink is not Kafka."""
     from minercdc.lake.spark_session import session
     from minercdc.local.spark import end_java
+    from minercdc.sink.opening import need_kafka
+
+    need_kafka(config, "`minercdc lake`", 'spark.readStream.format("minercdc") reads segments: docs/sinks.md.')
 
     # In the main thread PySpark would install a handler of its own, which raises KeyboardInterrupt wherever it is.
     stop.leaving = end_java

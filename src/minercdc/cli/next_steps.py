@@ -23,16 +23,26 @@ def reachable(host: str, port: int) -> str:
 
 
 def connector_steps(config: ConnectorConfig, file: str) -> list[str]:
-    """Three lines: where the records and the status of a connector are, and the command that reads tables again.
+    """Lines: where the records and the status of a connector are, and the command that reads tables again.
 
     :param file: its configuration, as given on the command line.
     """
-    topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, "<SCHEMA>", "<TABLE>"))
     return [
-        f"records: topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}",
+        f"records: {_records(config, file)}",
         f"status: {_status(config)}",
         f"read tables again: {_signal(config, file)}",
     ]
+
+
+def _records(config: ConnectorConfig, file: str) -> str:
+    sink = config.sink
+    if sink.debezium_sink_type == "segments":
+        stream = f"spark.readStream.format('minercdc').option('config', '{file}')"
+        return f"segments in {sink.directory.absolute()}; {stream} reads them"
+    if sink.debezium_sink_type == "json":
+        return f"JSON lines in {sink.file.absolute()}" if sink.file else "JSON lines on standard output"
+    topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, "<SCHEMA>", "<TABLE>"))
+    return f"topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}"
 
 
 def _status(config: ConnectorConfig) -> str:
@@ -54,7 +64,8 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     try:
         usable_channel(config)
     except ConfigError:
-        return "not enabled; signal.enabled.channels=kafka enables signals"
+        channel = "kafka" if config.sink.is_kafka else "file"
+        return f"not enabled; signal.enabled.channels={channel} enables signals"
     database = config.database.database_pdb_name or config.database.database_dbname
     answer = " --wait" if config.signals.minercdc_http_port or config.notifications.sink_topic else ""
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"

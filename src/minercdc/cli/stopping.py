@@ -67,3 +67,14 @@ class Stop(threading.Event):
         if sys.stderr.isatty():
             os.write(2, b"\x1b[?25h")  # a live display hides the cursor
         os._exit(self._status)
+
+
+def terminate_at_eof() -> None:
+    """Send this process SIGTERM when its standard input ends: when the process that holds the other end is gone, even killed."""
+
+    def wait() -> None:
+        while os.read(0, 4096):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=wait, name="standard input", daemon=True).start()

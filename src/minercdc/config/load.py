@@ -38,6 +38,7 @@ from minercdc.config.sections import (
     TopicConfig,
     ValueConfig,
 )
+from minercdc.config.sink import SinkConfig, adapt_to_sink, without_brokers
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -62,6 +63,7 @@ class ConnectorConfig:
     notifications: NotificationConfig
     values: ValueConfig
     topics: TopicConfig
+    sink: SinkConfig
     kafka: KafkaConfig
     heartbeat: HeartbeatConfig
     history: SchemaHistoryConfig
@@ -86,6 +88,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "notifications": NotificationConfig,
     "values": ValueConfig,
     "topics": TopicConfig,
+    "sink": SinkConfig,
     "kafka": KafkaConfig,
     "heartbeat": HeartbeatConfig,
     "history": SchemaHistoryConfig,
@@ -231,7 +234,9 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
             problems.extend(_problem_lines(error))
         except OSError as error:
             problems.append(f"a file named by the environment cannot be read: {error}")
+    problems.extend(without_brokers(sections))
     if not problems:
+        ignored |= adapt_to_sink(sections)
         problems.extend(_contradictions(sections))
         problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:

@@ -292,7 +292,8 @@ class KafkaConfig(Section):
     """The Kafka client and its transactions."""
 
     minercdc_kafka_bootstrap_servers: str | None = Field(
-        None, description="Brokers; default `schema.history.internal.kafka.bootstrap.servers`."
+        None,
+        description="Brokers; default `schema.history.internal.kafka.bootstrap.servers`. Needed with `debezium.sink.type=kafka`.",
     )
     schema_history_internal_kafka_bootstrap_servers: str | None = Field(
         None, description="Brokers of the schema history; the same as the data's."
@@ -319,10 +320,8 @@ class KafkaConfig(Section):
     )
 
     @model_validator(mode="after")
-    def _brokers(self) -> Self:
+    def _one_cluster(self) -> Self:
         data, history = self.minercdc_kafka_bootstrap_servers, self.schema_history_internal_kafka_bootstrap_servers
-        if not data and not history:
-            raise ValueError("minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)")
         if data and history and data != history:
             raise ValueError(
                 "schema.history.internal.kafka.bootstrap.servers: must equal minercdc.kafka.bootstrap.servers; "

@@ -21,7 +21,7 @@ from confluent_kafka import (
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from minercdc.config.sections import KafkaConfig, TopicConfig
-from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.errors import ConfigError, DeliveryError, FencedError, SinkError
 
 log = logging.getLogger(__name__)
 _client_log = logging.getLogger("librdkafka")
@@ -92,6 +92,12 @@ class KafkaClient:
         return self._config.minercdc_kafka_timeout_ms / 1000
 
     def _common(self) -> dict[str, Any]:
+        """Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this needs."""
+        if not self._config.bootstrap_servers:
+            raise ConfigError(
+                ["minercdc.kafka.bootstrap.servers: needed for this, whatever debezium.sink.type is"],
+                hint="The records of another sink than kafka are read as docs/sinks.md says.",
+            )
         return {
             "bootstrap.servers": self._config.bootstrap_servers,
             "logger": logging.getLogger("librdkafka"),

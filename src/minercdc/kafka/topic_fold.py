@@ -15,12 +15,11 @@ import threading
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import quote
 from uuid import uuid4
 
 from minercdc.errors import MinerCdcError, StateDirectoryError
-from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableSchema
 from minercdc.state_directory import private_opener
@@ -45,6 +44,14 @@ def is_alive(value: bytes | None) -> bool:
     return value[at : at + 1] != b"d"
 
 
+class TopicRecords(Protocol):
+    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`."""
+
+    def ends(self, topic: str) -> tuple[tuple[int, int], ...]: ...
+    def first_offset(self, topic: str, *, partition: int = 0) -> int: ...
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]: ...
+
+
 class TopicFold:
     """Folds one table's topic at a time; see `signals.resuming.TopicMemory`.
 
@@ -52,7 +59,7 @@ class TopicFold:
     :param name: of the connector.
     """
 
-    def __init__(self, client: KafkaClient, topics: TopicNames, directory: Path, name: str) -> None:
+    def __init__(self, client: TopicRecords, topics: TopicNames, directory: Path, name: str) -> None:
         self._client = client
         self._topics = topics
         self._directory = directory
@@ -110,7 +117,7 @@ class TopicFold:
 class _Reading:
     """One topic; until `ready` only its thread touches the file."""
 
-    def __init__(self, client: KafkaClient, topic: str, marks: Mapping[int, int], file: Path) -> None:
+    def __init__(self, client: TopicRecords, topic: str, marks: Mapping[int, int], file: Path) -> None:
         self._client, self._topic, self._marks, self._file = client, topic, marks, file
         self._next: dict[int, int] = {}
         self._cut = False

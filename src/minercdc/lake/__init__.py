@@ -3,9 +3,33 @@
 from minercdc.lake import read_changes, session, start, tables
 """
 
-from minercdc.lake.app import Lake, start
-from minercdc.lake.reader import LakeTables, tables
-from minercdc.lake.spark_session import session
-from minercdc.lake.stream import read_changes
+from __future__ import annotations
 
-__all__ = ["Lake", "LakeTables", "read_changes", "session", "start", "tables"]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from minercdc.lake.app import Lake, start
+    from minercdc.lake.direct import register
+    from minercdc.lake.reader import LakeTables, tables
+    from minercdc.lake.spark_session import session
+    from minercdc.lake.stream import read_changes
+
+__all__ = ["Lake", "LakeTables", "read_changes", "register", "session", "start", "tables"]
+
+# Imported when they are used: every Python process of Spark that reads a direct stream imports this package.
+_HOMES = {
+    "Lake": "app",
+    "LakeTables": "reader",
+    "read_changes": "stream",
+    "register": "direct",
+    "session": "spark_session",
+    "start": "app",
+    "tables": "reader",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__} has no attribute {name}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

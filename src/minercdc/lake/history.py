@@ -113,25 +113,36 @@ class TableHistory:
         return any(after < scn <= until for scn in scns)
 
 
-class LakeHistory:
-    """The tables of one connector, brought up to date by `refresh`.
+class TableHistories:
+    """The tables of one connector, by the records of its schema history; subclasses read them.
 
-    :param client: of the connector's cluster.
+    :ivar topic: where the history is, for messages.
     """
 
-    def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
-        self._client = client
+    topic: str
+
+    def __init__(self, config: ConnectorConfig) -> None:
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
+        self._forget()
+
+    def _forget(self) -> None:
+        """Begin again with no tables."""
         self._tables: dict[TableId, TableHistory] = {}
         self._by_topic: dict[str, TableHistory] = {}
-        self._read_to = 0
         self._found: tuple[int, set[TableId]] = (0, set())  # SCN of the last snapshot, and the tables that it found
         self._unreadable: Exception | None = None
 
-    @property
-    def topic(self) -> str:
-        return self._names.schema_history
+    def refresh(self) -> None:
+        """Read what the history has gained since the last call. Raises SinkError or SchemaHistoryError."""
+        raise NotImplementedError
+
+    def _refuse_unreadable(self) -> None:
+        if self._unreadable is not None:
+            raise SchemaHistoryError(
+                f"a record of the schema history {self.topic} cannot be read: {self._unreadable!r}",
+                hint="Start the connector once with snapshot.mode=recovery, and then the lake again.",
+            )
 
     def of_topic(self, topic: str) -> TableHistory | None:
         """The table whose changes the topic holds; None when the history, as read so far, has no such table."""
@@ -143,30 +154,6 @@ class LakeHistory:
 
     def tables(self) -> Iterable[TableHistory]:
         return self._tables.values()
-
-    def refresh(self) -> None:
-        """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
-
-        :raises DeliveryError, SinkError: Kafka cannot be read.
-        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
-        """
-        end = self._client.end_offset(self.topic)
-        if end > self._read_to:
-            for message in self._client.read_range(self.topic, 0, self._read_to, end):
-                if (value := message.value()) is not None:
-                    self._read(value)
-            self._read_to = end
-            self.end_vanished()
-        if self._unreadable is not None:
-            raise SchemaHistoryError(
-                f"a record of the schema history {self.topic} cannot be read: {self._unreadable!r}",
-                hint="Start the connector once with snapshot.mode=recovery, and then the lake again.",
-            )
-
-    def refresh_if_any(self) -> None:
-        """`refresh`, where the connector has made the topic."""
-        if self._client.ends(self.topic):
-            self.refresh()
 
     def _read(self, value: bytes) -> None:
         if starts_over(value, self._server):
@@ -264,6 +251,39 @@ class LakeHistory:
         if previous is not None and (previous.fields, previous.schema.key) == (version.fields, version.schema.key):
             return
         table.versions.append(version)
+
+
+class LakeHistory(TableHistories):
+    """The tables of one connector, by its history's topic; brought up to date by `refresh`.
+
+    :param client: of the connector's cluster.
+    """
+
+    def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
+        super().__init__(config)
+        self.topic = self._names.schema_history
+        self._client = client
+        self._read_to = 0
+
+    def refresh(self) -> None:
+        """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
+
+        :raises DeliveryError, SinkError: Kafka cannot be read.
+        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
+        """
+        end = self._client.end_offset(self.topic)
+        if end > self._read_to:
+            for message in self._client.read_range(self.topic, 0, self._read_to, end):
+                if (value := message.value()) is not None:
+                    self._read(value)
+            self._read_to = end
+            self.end_vanished()
+        self._refuse_unreadable()
+
+    def refresh_if_any(self) -> None:
+        """`refresh`, where the connector has made the topic."""
+        if self._client.ends(self.topic):
+            self.refresh()
 
 
 def _fields(previous: TableVersion | None, schema: TableSchema, alter: AlterTable | None, scn: int) -> Iterator[Field]:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import LakeError
-from minercdc.kafka.client import KafkaClient
+from minercdc.errors import ConfigError, LakeError
 from minercdc.lake.changes import typed_changes
-from minercdc.lake.history import LakeHistory
 from minercdc.lake.kafka_options import spark_kafka_options
 from minercdc.lake.marks import topic_pattern
+from minercdc.lake.segment_history import history_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -24,18 +23,22 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
     the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need minercdc.
 
+    With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
+
     :param table: `SCHEMA.TABLE`.
+    :raises ConfigError: the sink has no stream.
     :raises LakeError: the schema history has no such table.
     """
     if table is None:
-        return read_topics(spark, config)
-    history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        return read_topics(spark, config) if config.sink.is_kafka else read_segments(spark, config)
+    history = history_of(config)
     history.refresh()
     found = history.find(table)
     if found is None or not found.versions:
         known = ", ".join(sorted(one.name for one in history.tables())) or "none"
         raise LakeError(f"the schema history {history.topic} has no table {table}", hint=f"It has: {known}")
-    return typed_changes(read_topics(spark, config, found.topic), found, config)
+    read = read_topics if config.sink.is_kafka else read_segments
+    return typed_changes(read(spark, config, found.topic), found, config)
 
 
 def read_topics(
@@ -59,3 +62,18 @@ def read_topics(
         .options(**spark_kafka_options(config.kafka_client))
         .load()
     )
+
+
+def read_segments(spark: SparkSession, config: ConnectorConfig, topic: str | None = None) -> DataFrame:
+    """The same of segments, with the columns of `direct.RECORDS`. Raises ConfigError for a sink without a stream."""
+    from pyspark.sql.functions import col
+
+    if config.sink.debezium_sink_type != "segments":
+        raise ConfigError([f"debezium.sink.type: no stream reads {config.sink.debezium_sink_type}"])
+    records = (
+        spark.readStream.format("minercdc")
+        .option("path", str(config.sink.directory.absolute()))
+        .option("maxOffsetsPerTrigger", config.lake.minercdc_lake_max_offsets_per_trigger)
+        .load()
+    )
+    return records.where(col("topic").rlike(f"^(?:{topic_pattern(config)})$") if topic is None else col("topic") == topic)

@@ -6,22 +6,20 @@ versions: so a task compares the SCNs of its records with the history as it is t
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa  # type: ignore[import-untyped]  # Spark reads the types of `check` at run time
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from pydantic import SecretStr
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
-from minercdc.kafka.client import KafkaClient
-from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.history import TableHistories, TableHistory
+from minercdc.lake.segment_history import for_tasks, history_of
 
 if TYPE_CHECKING:
     from pyspark.sql import Column
 
-_histories: dict[str, LakeHistory] = {}  # of a Python worker, by the topic's name and cluster
+_histories: dict[str, TableHistories] = {}  # of a Python worker, by the topic's name and cluster, or the file
 
 
 def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) -> Column:
@@ -31,28 +29,27 @@ def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) 
     """
     from pyspark.sql.functions import arrow_udf
 
-    without_password = config.database.model_copy(update={"database_password": SecretStr("")})
-    kafka_only = replace(config, database=without_password)
+    sent = for_tasks(config)
     name, known = table.name, len(table.versions)
 
     def check(scns: pa.Array) -> pa.Array:
-        refuse_newer(_history(kafka_only), name, known, pc.max(scns).as_py() or 0)
+        refuse_newer(_history(sent), name, known, pc.max(scns).as_py() or 0)
         return pa.array([True] * len(scns), pa.bool_())
 
     checked: Column = arrow_udf(check, "boolean")(scn)
     return checked
 
 
-def _history(config: ConnectorConfig) -> LakeHistory:
+def _history(config: ConnectorConfig) -> TableHistories:
     """The history of this worker, read to its present end."""
-    key = f"{config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
+    key = f"{config.history.file} {config.kafka.bootstrap_servers} {config.identity.name} {config.identity.topic_prefix}"
     if key not in _histories:
-        _histories[key] = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        _histories[key] = history_of(config)
     _histories[key].refresh()
     return _histories[key]
 
 
-def refuse_newer(history: LakeHistory, name: str, known: int, scn: int) -> None:
+def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> None:
     """Raise LakeError when a record of an SCN has a version after the first `known` ones of its table."""
     table = history.find(name)
     for version in table.versions[known:] if table is not None else ():

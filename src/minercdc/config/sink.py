@@ -1,0 +1,103 @@
+"""Section for the sink: where records, schema history and offset go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_validator
+
+from minercdc.config.section import Section, property_of
+
+STDOUT = "-"
+
+
+class SinkConfig(Section):
+    """Where records go (docs/sinks.md)."""
+
+    debezium_sink_type: Literal["kafka", "segments", "json"] = Field(
+        "kafka",
+        description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker.',
+    )
+    minercdc_sink_path: str | None = Field(
+        None,
+        description="With `segments`: directory of the segments. With `json`: the file, or `-` for standard output. Needed with both.",
+    )
+    minercdc_sink_segment_bytes: int = Field(
+        64 * 1024 * 1024, ge=1024, description="Size at which a segment is ended, by the first commit that reaches it."
+    )
+    minercdc_sink_retention: Literal["keep", "delete"] = Field(
+        "keep",
+        description='What becomes of segments that a query of `format("minercdc")` has read: `delete` removes them, so that only one query can read the directory.',
+    )
+
+    @model_validator(mode="after")
+    def _path(self) -> Self:
+        if self.debezium_sink_type != "kafka" and not self.minercdc_sink_path:
+            raise ValueError(f"minercdc.sink.path: needed with debezium.sink.type={self.debezium_sink_type}")
+        if self.debezium_sink_type == "segments" and self.minercdc_sink_path == STDOUT:
+            raise ValueError("minercdc.sink.path: segments are a directory, not standard output")
+        return self
+
+    @property
+    def is_kafka(self) -> bool:
+        return self.debezium_sink_type == "kafka"
+
+    @property
+    def directory(self) -> Path:
+        """Of the segments."""
+        assert self.debezium_sink_type == "segments"
+        assert self.minercdc_sink_path
+        return Path(self.minercdc_sink_path)
+
+    @property
+    def file(self) -> Path | None:
+        """Of the JSON lines; None for standard output."""
+        assert self.debezium_sink_type == "json"
+        return None if self.minercdc_sink_path in (None, STDOUT) else Path(str(self.minercdc_sink_path))
+
+    def beside(self, state: Path, name: str) -> Path:
+        """Where files are kept that belong to the sink: a path that endings are added to, as `.offset`.
+
+        :param state: minercdc.state.dir.
+        :param name: of the connector.
+        """
+        if self.debezium_sink_type == "segments":
+            return self.directory / "connector"
+        return self.file or state / f"stdout-{name}"
+
+
+def without_brokers(sections: Mapping[str, Any]) -> Iterator[str]:
+    """What is missing, or cannot be, with or without Kafka; sections that have problems of their own are not there."""
+    sink, kafka, signals = sections.get("sink"), sections.get("kafka"), sections.get("signals")
+    if sink is None:
+        return
+    if sink.is_kafka:
+        if kafka is not None and not kafka.bootstrap_servers:
+            yield "minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)"
+        return
+    kind = f"debezium.sink.type={sink.debezium_sink_type}"
+    if signals is not None and "kafka" in signals.signal_enabled_channels:
+        yield f"signal.enabled.channels: kafka needs Kafka, which {kind} does not use; file and http do the same"
+    history = sections.get("history")
+    if history is not None and "schema_history_internal" in history.model_fields_set and history.file is None:
+        yield f"schema.history.internal: a topic needs Kafka, which {kind} does not use; leave it out for a file beside the records"
+
+
+def adapt_to_sink(sections: dict[str, Any]) -> dict[str, str]:
+    """Give a sink without Kafka its schema history in a file beside the records, unless one is configured.
+
+    :returns: the properties that the sink leaves without effect, with the reason.
+    """
+    sink, kafka, history = sections["sink"], sections["kafka"], sections["history"]
+    if sink.is_kafka:
+        without_effect = sink.model_fields_set - {"debezium_sink_type"}
+        return {property_of(name): "debezium.sink.type is kafka" for name in without_effect}
+    if history.file is None:
+        beside = sink.beside(sections["capture"].minercdc_state_dir, sections["identity"].name)
+        file = beside.with_name(f"{beside.name}.schema-history")
+        update = {"schema_history_internal": "file", "schema_history_internal_file_filename": file}
+        sections["history"] = history.model_copy(update=update)
+    given = [name for name in kafka.model_fields_set if "transaction" not in name]
+    return {property_of(name): f"debezium.sink.type is {sink.debezium_sink_type}" for name in given}

@@ -1,0 +1,142 @@
+"""The records of one table as typed rows, decoded in Python: what `changes.typed_changes` does in Spark SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.lake.columns import TableColumn
+from minercdc.lake.decode import RowDecoder, TableShape
+from minercdc.lake.history import TableHistory
+from minercdc.lake.row_values import converted, placeholder_of, reading_of
+from minercdc.lake.sql import quoted
+from minercdc.lake.types import LakeColumn
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+Row: TypeAlias = dict[str, Any]
+
+ORDER = "op STRING, scn BIGINT, commit_scn BIGINT, seq BIGINT, commit_time TIMESTAMP, row_id STRING"
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A column of the newest version in an image of another version.
+
+    :param source: name of the member; None where that version has no such column.
+    :param placeholder: what the member is where redo does not hold the value.
+    """
+
+    name: str
+    source: str | None
+    read: Callable[[Any], Any]
+    placeholder: object
+
+
+class ChangeRows:
+    """Decodes records of a table, as it is known now.
+
+    :param refuse: called with the SCN of each record before its values are read.
+    :ivar schema: of the rows, as Spark SQL.
+    """
+
+    def __init__(self, table: TableHistory, config: ConnectorConfig, refuse: Callable[[int], None] = lambda _: None) -> None:
+        self._refuse = refuse
+        decoder = RowDecoder(config)
+        self._config, self._table = config, table
+        shapes = [decoder.shape(version) for version in table.versions]
+        newest = shapes[-1]
+        columns = newest.table_columns()
+        ids = {field.id for field, _, _ in newest.columns if field.name in newest.key}
+        key = [column for column in columns if column.id in ids]
+        self._has_key = bool(key)
+        self._images = [self._members(shape, columns, key=False) for shape in shapes]
+        self._keys = [self._members(shape, key, key=True) for shape in shapes]
+        self._structs = {**({"key": key} if key else {}), "before": columns, "after": columns}
+        self.schema = ", ".join([ORDER, *(f"{name} {_struct(of)}" for name, of in self._structs.items())])
+
+    def fits(self, schema: StructType) -> bool:
+        """Whether the rows have this schema, which Spark made of such a text."""
+        found = {
+            field.name: [(member.name, member.dataType.simpleString()) for member in field.dataType.fields]
+            for field in schema.fields
+            if hasattr(field.dataType, "fields")
+        }
+        return found == {name: [(column.name, column.type.lower()) for column in of] for name, of in self._structs.items()}
+
+    def _members(self, shape: TableShape, target: list[TableColumn], *, key: bool) -> list[_Member]:
+        found = {field.id: (field.name, column) for field, column, _ in shape.columns if not key or field.name in shape.key}
+        members = []
+        for column in target:
+            if column.id not in found:
+                members.append(_Member(column.name, None, _null, None))
+                continue
+            name, source = found[column.id]
+            placeholder = None if key else placeholder_of(source, self._config.values)
+            members.append(_Member(column.name, name, self._reading(source, column), placeholder))
+        return members
+
+    def _reading(self, source: LakeColumn, target: TableColumn) -> Callable[[Any], Any]:
+        read = reading_of(source, self._config.values, self._config.lake)
+        if source.spark_type == target.type:
+            return read
+        return lambda member: converted(read(member), source.spark_type, target.type, target.name)
+
+    def row(self, key: bytes | None, value: bytes) -> Row:
+        """The row of a record that is no tombstone.
+
+        :raises LakeError: it is no record of the table, or a value does not fit.
+        """
+        try:
+            envelope = self._payload(value, self._config.values.value_converter_schemas_enable)
+            source = envelope["source"]
+            scn = int(source["scn"])
+            self._refuse(scn)
+            version = self._table.index_at(scn)
+            row: Row = {
+                "op": envelope["op"],
+                "scn": scn,
+                "commit_scn": int(source.get("commit_scn") or scn),
+                "seq": source.get("txSeq") or 0,
+                "commit_time": (source.get("commit_ts_ms") or source["ts_ms"]) * 1000,
+                "row_id": source.get("row_id"),
+            }
+            images = self._images[version]
+            if self._has_key:
+                given = None if key is None else self._payload(key, self._config.values.key_converter_schemas_enable)
+                row["key"] = _image(given, self._keys[version])
+            return row | {part: _image(envelope.get(part), images) for part in ("before", "after")}
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise LakeError(f"a record of {self._table.name} cannot be decoded: {error!r}", hint="See its topic.") from error
+
+    @staticmethod
+    def _payload(text: bytes, wrapped: bool) -> Any:
+        document = json.loads(text)
+        return document["payload"] if wrapped else document
+
+
+def _null(_: Any) -> None:
+    return None
+
+
+def _image(given: Mapping[str, Any] | None, members: list[_Member]) -> Row | None:
+    if given is None:
+        return None
+    row: Row = {}
+    for member in members:
+        found = None if member.source is None else given.get(member.source)
+        if found is None or (isinstance(member.placeholder, str) and found == member.placeholder):
+            row[member.name] = None
+        else:
+            value = member.read(found)
+            row[member.name] = None if isinstance(value, bytes) and value == member.placeholder else value
+    return row
+
+
+def _struct(columns: list[TableColumn]) -> str:
+    return f"STRUCT<{', '.join(f'{quoted(column.name)}: {column.type}' for column in columns)}>"

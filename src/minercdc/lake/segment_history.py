@@ -1,0 +1,69 @@
+"""The tables of a connector whose sink is segments: its schema history is a file, valid as far as the last commit says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import SecretStr
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import SchemaHistoryError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.offset_json import offset_from_bytes
+from minercdc.lake.history import LakeHistory, TableHistories
+from minercdc.sink.opening import need_kafka
+from minercdc.sink.segment_log import SegmentLog
+
+
+class SegmentHistory(TableHistories):
+    """See `history.TableHistories`; there are no tables before the connector's first commit."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        super().__init__(config)
+        assert config.history.file is not None
+        self._file = config.history.file.absolute()
+        self._log = SegmentLog(config.sink.directory)
+        self._content = b""
+        self.topic = str(self._file)
+
+    def refresh(self) -> None:
+        """Read the history up to the last commit; from its beginning, where the connector has begun it again.
+
+        :raises SchemaHistoryError: the file is shorter than the commit says, or has a line that cannot be read.
+        :raises SinkError: the newest segment cannot be read.
+        """
+        stored = self._log.last_offset()
+        length = (offset_from_bytes(stored.encode(), str(self._file)).history or 0) if stored is not None else 0
+        content = self._file.read_bytes()[:length] if length and self._file.exists() else b""
+        if len(content) < length:
+            raise SchemaHistoryError(
+                f"the schema history {self._file} has {len(content)} bytes, and the segments count on {length}",
+                hint="Put the file back.",
+            )
+        if not content.startswith(self._content):
+            self._forget()
+            self._content = b""
+        for line in content[len(self._content) :].splitlines():
+            self._read(line)
+        self._content = content
+        self.end_vanished()
+        self._refuse_unreadable()
+
+
+def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
+    """What is sent to executors: without the password, since they read files and Kafka only, and with absolute paths."""
+    without_password = config.database.model_copy(update={"database_password": SecretStr("")})
+    history, sink = config.history, config.sink
+    if history.file is not None:
+        history = history.model_copy(update={"schema_history_internal_file_filename": history.file.absolute()})
+    if sink.debezium_sink_type == "segments":
+        sink = sink.model_copy(update={"minercdc_sink_path": str(sink.directory.absolute())})
+    return replace(config, database=without_password, history=history, sink=sink)
+
+
+def history_of(config: ConnectorConfig) -> TableHistories:
+    """The history of the configured sink, not read yet. Raises ConfigError for a sink whose records no stream reads."""
+    if config.sink.debezium_sink_type == "segments":
+        return SegmentHistory(config)
+    need_kafka(config, "a stream of changes", "debezium.sink.type=segments does as well.")
+    return LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))

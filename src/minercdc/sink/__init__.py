@@ -1,0 +1,1 @@
+"""Sinks without Kafka: durable segments, and JSON lines."""

@@ -1,0 +1,153 @@
+"""Records as JSON, one a line: to a file, exactly once, or to standard output, at least once.
+
+{"topic": "shop.SHOP.ORDERS", "key": {..}, "value": {..}, "headers": {"name": "text"}}
+
+file     lines -> disk, then a file beside it with the offset and the length of the lines -> disk; a start cuts off what is longer
+stdout   lines, then the offset: a connector that is killed in between writes them again
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from minercdc.contracts import Record
+from minercdc.errors import SchemaHistoryError, SinkError
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.offset import Offset
+from minercdc.sink.files import OwnerLock, file_errors, make_durable, replace_file, write_all
+
+
+def json_line(record: Record) -> bytes:
+    """The line of a record. Keys and values are JSON already, without line breaks; a null value is a tombstone."""
+    line = b'{"topic":%b,"key":%b,"value":%b' % (
+        json.dumps(record.topic).encode(),
+        record.key or b"null",
+        record.value or b"null",
+    )
+    if record.headers:
+        headers = {name: content.decode(errors="replace") for name, content in record.headers}
+        line += b',"headers":%b' % json.dumps(headers, separators=(",", ":")).encode()
+    return line + b"}\n"
+
+
+class JsonLines:
+    """JSON lines of one connector (contracts.RecordSink). Construction cuts off what was not committed.
+
+    :param file: None for standard output.
+    :param beside: path of what belongs to the lines: `.offset` and `.lock` are added to it.
+    :raises FencedError: another process writes there.
+    :raises SchemaHistoryError: the stored offset cannot be read.
+    :raises SinkError: the file is shorter than the offset says, or cannot be written.
+    """
+
+    def __init__(self, file: Path | None, beside: Path) -> None:
+        self._file = file
+        self._where = str(file.absolute()) if file else "standard output"
+        self._offset_file = beside.with_name(f"{beside.name}.offset")
+        self._lines: list[bytes] = []
+        self._length = 0
+        self._descriptor = -1
+        self._lock = OwnerLock(beside.with_name(f"{beside.name}.lock"), self._where)
+        try:
+            self._offset, self._length = self._stored()
+            self._open()
+        except BaseException:
+            self.close()
+            raise
+
+    def _stored(self) -> tuple[str | None, int]:
+        """The stored offset, None for none, and how many bytes of the file are committed."""
+        with file_errors(f"reading {self._offset_file}"):
+            if not self._offset_file.exists():
+                self._begin()
+            content = self._offset_file.read_bytes()
+        try:
+            document = json.loads(content)
+            return document["offset"], int(document["length"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise SchemaHistoryError(
+                f"the offset in {self._offset_file.absolute()} cannot be read: {error!r}",
+                hint="Restore the file; or remove it, and the lines with it, to start over with a snapshot.",
+            ) from None
+
+    def _begin(self) -> None:
+        """Take a file that is not ours yet. Raises SinkError when something is in it, OSError."""
+        if self._file is not None and self._file.exists() and self._file.stat().st_size:
+            raise SinkError(
+                f"{self._where} is not empty, and {self._offset_file} is not there to say what in it is the connector's",
+                hint="Name another file in minercdc.sink.path, or put the .offset back.",
+            )
+        self._save(None)
+
+    def _save(self, offset: str | None) -> None:
+        replace_file(self._offset_file, json.dumps({"offset": offset, "length": self._length}).encode())
+
+    def _open(self) -> None:
+        if self._file is None:
+            self._descriptor = os.dup(sys.stdout.fileno())
+            return
+        with file_errors(f"opening {self._where}"):
+            self._descriptor = os.open(self._file, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+            size = os.fstat(self._descriptor).st_size
+            if size < self._length:
+                raise SinkError(
+                    f"{self._where} has {size} bytes, and the offset in {self._offset_file} counts on {self._length}",
+                    hint="Put the file back; or remove the offset, too, to start over with a snapshot.",
+                )
+            if size > self._length:
+                os.ftruncate(self._descriptor, self._length)
+                os.fsync(self._descriptor)
+
+    def write(self, record: Record) -> None:
+        """Keep the record for the next commit."""
+        self._lines.append(json_line(record))
+
+    def commit(self, offset: Offset) -> None:
+        """See `contracts.RecordSink`.
+
+        :raises DeliveryError: the disk is full; open the sink again once it is not.
+        :raises FencedError: the file beside the lines was removed.
+        :raises SinkError: the lines, or the offset, cannot be written.
+        """
+        self._lock.check()
+        data = b"".join(self._lines)
+        with file_errors(f"writing to {self._where}"):
+            write_all(self._descriptor, data)
+            if self._file is not None:
+                self._check_length(len(data))
+                make_durable(self._descriptor)
+                self._length += len(data)
+        self._lines.clear()
+        self._offset = offset_to_bytes(offset).decode()
+        with file_errors(f"writing {self._offset_file}"):
+            self._save(self._offset)
+
+    def _check_length(self, added: int) -> None:
+        """Raise SinkError when another program has cut or written the file, or moved it away."""
+        assert self._file is not None
+        size, expected = os.stat(self._file).st_size, self._length + added
+        if size != expected:
+            raise SinkError(
+                f"{self._where} has {size} bytes, where {expected} were written: another program changed it",
+                hint="Only the connector may write the file. Rotate it by naming another one in minercdc.sink.path, and moving its"
+                " .offset, .lock and .schema-history to the new name.",
+            )
+
+    def check_owner(self) -> None:
+        """See `contracts.RecordSink`."""
+        self._lock.check()
+
+    def load_offset(self) -> Offset | None:
+        """See `contracts.RecordSink`."""
+        return None if self._offset is None else offset_from_bytes(self._offset.encode(), str(self._offset_file))
+
+    def close(self) -> None:
+        """Forget what is not committed, and let other processes write."""
+        self._lines.clear()
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._lock.release()

@@ -1,0 +1,46 @@
+"""The sink that a configuration names, and what is refused without Kafka."""
+
+from __future__ import annotations
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import RecordSink
+from minercdc.errors import ConfigError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.sink import KafkaSink
+from minercdc.kafka.topic_fold import TopicRecords
+from minercdc.kafka.topics import TopicNames
+from minercdc.sink.json_lines import JsonLines
+from minercdc.sink.segment_topics import SegmentTopics
+from minercdc.sink.segments import SegmentSink
+
+
+def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> RecordSink:
+    """The sink of `debezium.sink.type`.
+
+    :param client, ownership: of Kafka; not used by the others.
+    :raises SinkError: it cannot be used, or (FencedError) another process uses it.
+    """
+    sink, name = config.sink, config.identity.name
+    if sink.debezium_sink_type == "segments":
+        return SegmentSink(sink.directory, name, sink.minercdc_sink_segment_bytes)
+    if sink.debezium_sink_type == "json":
+        return JsonLines(sink.file, sink.beside(config.capture.minercdc_state_dir, name))
+    return KafkaSink(client, topics, name, ownership)
+
+
+def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
+    """What reads back the records of the configured sink; None where none can."""
+    if config.sink.debezium_sink_type == "segments":
+        return SegmentTopics(config.sink.directory)
+    return client if config.sink.is_kafka else None
+
+
+def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
+    """Raise ConfigError when the configured sink is not Kafka.
+
+    :param what: needs it; begins the message.
+    :param instead: what does the same with this sink.
+    """
+    if not config.sink.is_kafka:
+        raise ConfigError([f"debezium.sink.type: {what} needs kafka, not {config.sink.debezium_sink_type}"], hint=instead)

@@ -1,0 +1,62 @@
+"""The topics in segments, as `kafka.topic_fold` reads them: one partition, whose offsets are the numbers of all records."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+
+from minercdc.errors import SinkError
+from minercdc.sink.frames import StoredRecord
+from minercdc.sink.segment_log import Place, SegmentLog
+
+
+class SegmentMessage:
+    """A record with the methods of a Kafka message."""
+
+    def __init__(self, record: StoredRecord) -> None:
+        self._record = record
+
+    def offset(self) -> int:
+        return self._record.number
+
+    def key(self) -> bytes | None:
+        return self._record.key
+
+    def value(self) -> bytes | None:
+        return self._record.value
+
+
+class SegmentTopics:
+    """See `kafka.topic_fold.TopicRecords`. What was not committed is not there yet."""
+
+    def __init__(self, directory: Path) -> None:
+        self._log = SegmentLog(directory)
+
+    def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """Partition 0, and the number that the next record of any topic will have. Raises SinkError."""
+        numbers = self._log.numbers()
+        return ((0, self._log.newest(numbers[-1]).records),) if numbers else ()
+
+    def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """Number of the first record that retention has left. Raises SinkError."""
+        return self._log.header(self._log.numbers()[0]).records
+
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[SegmentMessage]:
+        """The committed records of a topic from number `begin` to before `end`. Raises SinkError."""
+        numbers = self._log.numbers()
+        firsts = [self._log.header(number).records for number in numbers]
+        for number, first in list(zip(numbers, firsts, strict=True))[max(bisect_right(firsts, begin) - 1, 0) :]:
+            if first >= end:
+                return
+            for record in self._records(number, is_newest=number == numbers[-1]):
+                if begin <= record.number < end and record.topic == topic:
+                    yield SegmentMessage(record)
+
+    def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
+        """Of a segment; none when a query has removed it meanwhile."""
+        try:
+            yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
+        except SinkError:
+            if number >= self._log.numbers()[0]:
+                raise

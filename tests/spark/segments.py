@@ -1,0 +1,69 @@
+"""The writing half of a connector whose sink is segments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.spark.connector import Connector
+
+from minercdc.config.load import ConnectorConfig, load_config
+from minercdc.events import SchemaChange
+from minercdc.kafka.file_schema_history import FileSchemaHistory
+from minercdc.kafka.topics import TopicNames
+from minercdc.offset import Offset, SuspendedTable
+from minercdc.selection import envelope_encoder
+from minercdc.sink.segments import SegmentSink
+
+
+class SegmentConnector(Connector):
+    """See `connector.Connector`."""
+
+    sink: SegmentSink  # type: ignore[assignment]
+    history: FileSchemaHistory  # type: ignore[assignment]
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self.sink = SegmentSink(config.sink.directory, config.identity.name, config.sink.minercdc_sink_segment_bytes)
+        assert config.history.file is not None
+        self.history = FileSchemaHistory(
+            config.history.file, server=config.identity.topic_prefix, clock_ms=lambda: 1_700_000_000_000
+        )
+        stored = self.sink.load_offset()
+        list(self.history.recover(stored.history if stored else 0))
+        topics = TopicNames(config.identity, config.topics, config.kafka)
+        self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
+        self.scn = 100
+
+    def ddl(self, change: SchemaChange) -> None:
+        if change.after is not None:
+            self.table = change.after
+        assert self.history.entry(change, {}) is None
+        for record in self.encoder.encode(change):
+            self.sink.write(record)
+
+    def commit(self, complete: int | None = None, suspended: Sequence[SuspendedTable] = ()) -> None:
+        scn = self.scn if complete is None else complete
+        self.sink.commit(Offset("test", {}, suspended=tuple(suspended), complete_scn=scn, history=self.history.mark()))
+
+
+def segment_config(directory: Path, **changes: object) -> Path:
+    """A configuration file."""
+    settings: dict[str, object] = {
+        "name": "c",
+        "topic_prefix": "p",
+        "database_hostname": "x",
+        "database_user": "u",
+        "database_password": "secret",
+        "database_dbname": "d",
+        "debezium_sink_type": "segments",
+        "minercdc_sink_path": directory / "segments",
+        "skipped_operations": "none",
+    }
+    file = directory / "segments.yaml"
+    lines = (f'{name.replace("_", ".")}: "{value}"\n' for name, value in (settings | changes).items())
+    file.write_text("".join(lines))
+    return file
+
+
+def opened(file: Path) -> SegmentConnector:
+    return SegmentConnector(load_config(file))
