@@ -32,6 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS | {"state_directory"},
+    "formats": _CORE | {"config"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
+from minercdc.config.converters import AVRO, JSON, ConverterConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
@@ -61,6 +62,7 @@ class ConnectorConfig:
     incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
+    converters: ConverterConfig
     topics: TopicConfig
     kafka: KafkaConfig
     heartbeat: HeartbeatConfig
@@ -85,6 +87,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
+    "converters": ConverterConfig,
     "topics": TopicConfig,
     "kafka": KafkaConfig,
     "heartbeat": HeartbeatConfig,
@@ -285,10 +288,12 @@ def _plain_names(properties: Mapping[str, str], problems: list[str]) -> dict[str
 
 
 def _default_schemas_like_connect(properties: dict[str, str]) -> None:
-    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them."""
+    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them. Other formats need them."""
     for side in ("key", "value"):
-        if properties.get(f"{side}.converter") == debezium.JSON_CONVERTER:
+        if properties.get(f"{side}.converter") == JSON:
             properties.setdefault(f"{side}.converter.schemas.enable", "true")
+        elif properties.get(f"{side}.converter") == AVRO:
+            properties[f"{side}.converter.schemas.enable"] = "true"
 
 
 def _resolved(properties: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
