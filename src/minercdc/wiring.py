@@ -16,9 +16,11 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, RunEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
+from minercdc.formats.configured import record_converter
+from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.file_schema_history import FileSchemaHistory
@@ -61,6 +63,7 @@ class ProcessState:
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
     :param ownership: of the connector's name.
+    :param converter: of records that are not JSON, None where all are.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -68,8 +71,16 @@ class ProcessState:
     :ivar steps: what the last pipeline did before streaming, and whether it streams.
     """
 
-    def __init__(self, decide: Decision, watch: Watch, channels: Sequence[SignalChannel], ownership: Ownership) -> None:
+    def __init__(
+        self,
+        decide: Decision,
+        watch: Watch,
+        channels: Sequence[SignalChannel],
+        ownership: Ownership,
+        converter: RecordConverter | None = None,
+    ) -> None:
         self.ownership = ownership
+        self.converter = converter
         self.watch = watch
         self.channels = channels
         self.decide = decide
@@ -97,15 +108,20 @@ class _PipelineParts:
         self._topics = topic_names(config)
         self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
+        self._converter = process.converter
 
     def open(self) -> Pipeline:
         config = self._config
         encoder = self._encoder()
+        encode_run: RunEncoder | None = encoder.encode_run if native.rows is not None else None
+        converter = self._converter
+        if converter is not None and encode_run is not None:
+            encode_run = converter.run_encoder(encode_run)
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
-            encoder=encoder,
-            encode_run=encoder.encode_run if native.rows is not None else None,
+            encoder=encoder if converter is None else converter.encoder(encoder),
+            encode_run=encode_run,
             history=self._history,
             adopt=self._adopt,
             snapshot=self._snapshot,
@@ -146,6 +162,7 @@ class _PipelineParts:
             key_schemas=config.values.key_converter_schemas_enable,
             value_schemas=config.values.value_converter_schemas_enable,
             clock_ms=_now_ms,
+            converted=self._converter.record if self._converter else lambda record: record,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -366,13 +383,14 @@ def build(
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; or a certificate cannot be read.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
-    process = ProcessState(decided, watch or Watch(counted), channels, Ownership(config.identity.name))
+    converter = record_converter(config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000)
+    process = ProcessState(decided, watch or Watch(counted), channels, Ownership(config.identity.name), converter)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

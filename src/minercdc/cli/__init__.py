@@ -11,6 +11,7 @@
     minercdc lake COMMAND CONFIG  look after these tables
     minercdc sandbox           an Oracle-compatible server
     minercdc kafka             a Kafka broker
+    minercdc registry          a schema registry
     minercdc demo              all of it on this machine
 
 Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 130 stopped before the end.
@@ -233,6 +234,27 @@ def kafka(
             broker.check()
     finally:
         broker.stop()
+    sys.stderr.write("stopped\n")
+
+
+@app.command()
+def registry(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 8081,
+    log_file: Annotated[Path, typer.Option(help="File for its log.")] = Path(".minercdc-registry.log"),
+) -> None:
+    """Run a schema registry without schemas in the foreground; prints `ready HOST:PORT` when clients may connect."""
+    from minercdc.local.schema_registry import LocalRegistry
+
+    stop = Stop()
+    with jar_progress("the registry's archive") as advance:
+        running = LocalRegistry(log_file, host=host, port=port, advance=advance).start()
+    try:
+        print(f"ready {running.host}:{running.port}", f"connect: schema.registry.url={running.url}", sep="\n", flush=True)
+        while not stop.wait(0.2):
+            running.check()
+    finally:
+        running.stop()
     sys.stderr.write("stopped\n")
 
 

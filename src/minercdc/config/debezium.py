@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-JSON_CONVERTER = "org.apache.kafka.connect.json.JsonConverter"
 _CONNECT = "there is no Kafka Connect here"
+_PEM = "Java key stores cannot be read; .ssl.ca.location, .ssl.certificate.location and .ssl.key.location name PEM files"
 _CACHE = "there is no such cache here"
 
 IGNORED: Mapping[str, str] = {
@@ -71,8 +71,6 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 INERT: Mapping[str, tuple[str, ...]] = {
     "provide.transaction.metadata": ("false",),
     "include.schema.comments": ("false",),
-    "schema.name.adjustment.mode": ("none",),
-    "field.name.adjustment.mode": ("none",),
     "skip.messages.without.change": ("false",),
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
@@ -90,8 +88,10 @@ INERT: Mapping[str, tuple[str, ...]] = {
         "io.debezium.schema.DefaultTopicNamingStrategy",
     ),
     "errors.tolerance": ("none",),
-    "key.converter": (JSON_CONVERTER,),
-    "value.converter": (JSON_CONVERTER,),
+    "key.converter.connect.meta.data": ("true",),
+    "value.converter.connect.meta.data": ("true",),
+    "key.converter.enhanced.avro.schema.support": ("false",),
+    "value.converter.enhanced.avro.schema.support": ("false",),
 }
 
 UNSUPPORTED: Mapping[str, str] = {
@@ -107,6 +107,10 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "transforms": "single message transforms are a Kafka Connect feature; transform in Spark",
     "predicates": "predicates are a Kafka Connect feature",
     "converters": "custom converters are Java classes",
+    "key.converter.schema.registry.ssl.truststore.": _PEM,
+    "key.converter.schema.registry.ssl.keystore.": _PEM,
+    "value.converter.schema.registry.ssl.truststore.": _PEM,
+    "value.converter.schema.registry.ssl.keystore.": _PEM,
     "xstream.": "XStream needs Oracle's OCI client",
     "openlogreplicator.": "the OpenLogReplicator adapter is not there yet",
     "secondary.": "reading a standby is not there yet",

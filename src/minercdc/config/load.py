@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
+from minercdc.config.converters import AVRO, JSON, ConverterConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
@@ -62,6 +63,7 @@ class ConnectorConfig:
     incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
+    converters: ConverterConfig
     topics: TopicConfig
     sink: SinkConfig
     kafka: KafkaConfig
@@ -87,6 +89,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
+    "converters": ConverterConfig,
     "topics": TopicConfig,
     "sink": SinkConfig,
     "kafka": KafkaConfig,
@@ -261,6 +264,8 @@ def _contradictions(sections: Mapping[str, Any]) -> Iterator[str]:
         yield "log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements"
     if sections["incremental"].marks:
         yield from _without_marks(sections)
+    if sections["sink"].debezium_sink_type == "json" and sections["converters"].uses_registry():
+        yield "debezium.sink.type: json writes texts, and goes with JSON converters only"
 
 
 def _without_marks(sections: Mapping[str, Any]) -> Iterator[str]:
@@ -290,10 +295,12 @@ def _plain_names(properties: Mapping[str, str], problems: list[str]) -> dict[str
 
 
 def _default_schemas_like_connect(properties: dict[str, str]) -> None:
-    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them."""
+    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them. Other formats need them."""
     for side in ("key", "value"):
-        if properties.get(f"{side}.converter") == debezium.JSON_CONVERTER:
+        if properties.get(f"{side}.converter") == JSON:
             properties.setdefault(f"{side}.converter.schemas.enable", "true")
+        elif properties.get(f"{side}.converter") == AVRO:
+            properties[f"{side}.converter.schemas.enable"] = "true"
 
 
 def _resolved(properties: Mapping[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

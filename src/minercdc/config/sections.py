@@ -265,6 +265,12 @@ class ValueConfig(Section):
         description="Wrap values as {schema, payload}. Default off, unless `value.converter` names Connect's JsonConverter (whose default is on).",
     )
     key_converter_schemas_enable: bool = Field(False, description="The same for keys.")
+    schema_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = Field(
+        "none", description="Names of schemas for Avro: other characters than letters, digits and _ become _, or _uXXXX."
+    )
+    field_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = Field(
+        "none", description="The same for names of columns."
+    )
 
     @field_validator("skipped_operations", mode="after")
     @classmethod

@@ -24,7 +24,7 @@ from typing import TypeAlias
 from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import MissingKeyError, SchemaMismatchError
+from minercdc.errors import ConfigError, MissingKeyError, SchemaMismatchError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
@@ -42,6 +42,7 @@ from minercdc.events import (
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
+from minercdc.kafka.name_adjustment import field_name, schema_name
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import NO_TEXT, Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.run_print import table_print
@@ -131,6 +132,8 @@ class EnvelopeEncoder:
         self._formats: dict[tuple[TableId, int], _TableFormat] = {}
         self._schema: TableSchema | None = None
         self._format: _TableFormat
+        self._field_name = field_name(values.field_name_adjustment_mode)
+        self._schema_name = schema_name(values.schema_name_adjustment_mode)
         self._skipped = tuple(values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
         self._printer = (
@@ -272,21 +275,27 @@ class EnvelopeEncoder:
                 "(minercdc.keyless.table.key=rowid or message.key.columns give it one)",
                 schema.id,
             )
+        names = self._field_names(schema)
         codecs = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
         shown = [
-            PrintedColumn(schema.columns[i].name, i, codec, self._unavailable(schema.columns[i], codec))
+            PrintedColumn(names[i], i, codec, self._unavailable(schema.columns[i], codec))
             for i, codec in codecs.items()
             if self._published(schema.id, schema.columns[i])
         ]
-        key_shown = [PrintedColumn(schema.columns[i].name, i, codecs[i]) for i in key]
+        key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
         value_frame = connect_schema.wrapped(
             self._values.value_converter_schemas_enable,
-            connect_schema.envelope(topic, [_field(schema.columns[c.position], c.codec) for c in shown]),
+            connect_schema.envelope(
+                self._schema_name(topic), [_field(c.name, schema.columns[c.position], c.codec) for c in shown]
+            ),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
         key_frame = connect_schema.wrapped(
             self._values.key_converter_schemas_enable,
-            connect_schema.key(topic, [_field(schema.columns[i], codecs[i]) for i in key] if key else [rowid_field]),
+            connect_schema.key(
+                self._schema_name(topic),
+                [_field(names[i], schema.columns[i], codecs[i]) for i in key] if key else [rowid_field],
+            ),
         )
         compiled = self._formats[schema.id, schema.version] = _TableFormat(
             topic,
@@ -300,6 +309,23 @@ class EnvelopeEncoder:
             tuple(key_shown),
         )
         return compiled
+
+    def _field_names(self, schema: TableSchema) -> list[str]:
+        """Names of the columns in records. Raises ConfigError when two of them become the same."""
+        names = [self._field_name(column.name) for column in schema.columns]
+        seen: dict[str, Column] = {}
+        for name, column in zip(names, schema.columns, strict=True):
+            if not self._published(schema.id, column):
+                continue
+            if (other := seen.setdefault(name, column)) is not column:
+                mode = self._values.field_name_adjustment_mode
+                raise ConfigError(
+                    [
+                        f"columns {other.name} and {column.name} of {schema.id} both become {name} by field.name.adjustment.mode={mode}"
+                    ],
+                    hint="avro_unicode keeps them apart; or leave one out by column.exclude.list.",
+                )
+        return names
 
     def _unavailable(self, column: Column, codec: Codec) -> str:
         """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
@@ -351,6 +377,6 @@ def _key_missing(event: ChangeEvent) -> MissingKeyError:
     )
 
 
-def _field(column: Column, codec: Codec) -> connect_schema.Schema:
+def _field(name: str, column: Column, codec: Codec) -> connect_schema.Schema:
     default = column_default(column, codec)
-    return connect_schema.field_schema(column.name, codec.field, optional=column.nullable, default=default)
+    return connect_schema.field_schema(name, codec.field, optional=column.nullable, default=default)

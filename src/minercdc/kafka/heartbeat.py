@@ -19,10 +19,19 @@ class KafkaHeartbeat:
     :param seconds: time between two of them.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
+    :param converted: the record in the format of the others.
     """
 
     def __init__(
-        self, topic: str, server: str, seconds: float, *, key_schemas: bool, value_schemas: bool, clock_ms: Callable[[], int]
+        self,
+        topic: str,
+        server: str,
+        seconds: float,
+        *,
+        key_schemas: bool,
+        value_schemas: bool,
+        clock_ms: Callable[[], int],
+        converted: Callable[[Record], Record] = lambda record: record,
     ) -> None:
         self.seconds = seconds
         self._topic = topic
@@ -30,8 +39,10 @@ class KafkaHeartbeat:
         self._key = f"{key_head}{json.dumps({'serverName': server}, separators=(',', ':'))}{key_tail}".encode()
         self._value = wrapped(value_schemas, _VALUE)
         self._clock_ms = clock_ms
+        self._converted = converted
 
     def beat(self) -> Record:
         """A record with the present time."""
         head, tail = self._value
-        return Record(self._topic, self._key, f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode(), partition=0)
+        value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()
+        return self._converted(Record(self._topic, self._key, value, partition=0))

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import SchemaHistoryError
+from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over
@@ -122,6 +122,11 @@ class TableHistories:
     topic: str
 
     def __init__(self, config: ConnectorConfig) -> None:
+        if config.converters.uses_registry():
+            raise LakeError(
+                "the topics of this connector are in Avro, which is not read back yet",
+                hint="The lake and verify read JSON: leave key.converter and value.converter out, or read the topics with from_avro.",
+            )
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
         self._forget()

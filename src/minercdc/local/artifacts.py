@@ -61,3 +61,6 @@ SPARK: tuple[str, ...] = (
     "io.delta:delta-spark_4.2_2.13:4.4.0",
     "io.delta:delta-storage:4.4.0",
 )
+
+# A schema registry; its Confluent-compatible API is under /apis/ccompat/v7.
+REGISTRY: tuple[str, ...] = ("io.apicurio:apicurio-registry-app:3.3.3:all@tar.gz",)

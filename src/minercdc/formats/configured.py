@@ -1,0 +1,54 @@
+"""The converter of records that a configuration chooses."""
+
+from __future__ import annotations
+
+from minercdc.config.converters import AVRO, ConverterConfig, RegistryProperties
+from minercdc.config.converters import Side as SideName
+from minercdc.formats.avro import AvroFormat
+from minercdc.formats.converting import RecordConverter, Side
+from minercdc.formats.registry import RegistryAccess, SchemaRegistry
+from minercdc.formats.subjects import subject_names
+
+
+def record_converter(config: ConverterConfig, timeout: float) -> RecordConverter | None:
+    """None where keys and values are JSON.
+
+    :param timeout: seconds to try to reach a registry for.
+    :raises ConfigError: a certificate cannot be read.
+    """
+    if not config.uses_registry():
+        return None
+    registries: dict[RegistryAccess, SchemaRegistry] = {}
+
+    def side(name: SideName) -> Side | None:
+        if (config.key_converter if name == "key" else config.value_converter) != AVRO:
+            return None
+        properties = config.registry(name)
+        access = _access(properties, timeout)
+        registry = registries.get(access) or registries.setdefault(access, SchemaRegistry(access))
+        avro = AvroFormat(
+            registry,
+            subject_names(properties.subject_strategy, name),
+            auto_register=properties.auto_register,
+            use_latest=properties.use_latest,
+            normalize=properties.normalize,
+        )
+        return Side(avro)
+
+    return RecordConverter(side("key"), side("value"))
+
+
+def _access(properties: RegistryProperties, timeout: float) -> RegistryAccess:
+    user, _, password = properties.user_info.partition(":")
+    given = properties.credentials == "USER_INFO"
+    return RegistryAccess(
+        urls=properties.urls,
+        user=user if given else "",
+        password=password if given else "",
+        token=properties.token,
+        ca=properties.ca,
+        certificate=properties.certificate,
+        private_key=properties.private_key,
+        private_key_password=properties.private_key_password,
+        timeout=timeout,
+    )

@@ -1,0 +1,36 @@
+"""Kafka Connect's schemas, as our encoders write them in front of each payload, and the text that holds both.
+
+A record of `schemas.enable=true` is `{"schema":{..},"payload":..}`. Formats with a registry take the schema out of it: one form
+of it stands for all records of a table version, so what is made of it is kept by its bytes.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, TypeAlias
+
+Schema: TypeAlias = dict[str, Any]
+
+_HEAD, _BETWEEN, _TAIL = b'{"schema":', b',"payload":', b"}"
+
+DECIMAL = "org.apache.kafka.connect.data.Decimal"
+DATE = "org.apache.kafka.connect.data.Date"
+TIME = "org.apache.kafka.connect.data.Time"
+TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
+
+
+def split(document: bytes) -> tuple[bytes, bytes] | None:
+    """Schema and payload of a document with both, as they are written; None for a document without schema.
+
+    A schema has no member `payload`, and in its texts the apostrophes are escaped: so the first one ends it.
+    """
+    if not document.startswith(_HEAD):
+        return None
+    end = document.index(_BETWEEN)
+    return document[len(_HEAD) : end], document[end + len(_BETWEEN) : -len(_TAIL)]
+
+
+def schema_of(text: bytes) -> Schema:
+    """A schema from its text."""
+    found: Schema = json.loads(text)
+    return found

@@ -1,0 +1,102 @@
+"""Rewrites records from JSON with schemas into other formats, after they are encoded.
+
+The encoders write `{"schema":{..},"payload":..}`; what a format makes of a schema is compiled once, and kept by the schema's bytes.
+Records without schema, such as dead letters, stay as they are. Headers with a key hold its JSON payload.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
+
+from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.errors import DecodeError
+from minercdc.events import ChangeRun, Event
+from minercdc.formats.connect import split
+
+Write: TypeAlias = Callable[[bytes], bytes]
+
+
+class Format(Protocol):
+    """How keys, or values, are written."""
+
+    def compile(self, topic: str, schema: bytes) -> Write:
+        """A function that rewrites the JSON payloads of a Connect schema, given as text, in records of a topic."""
+
+
+class Side:
+    """The keys, or the values, of all records."""
+
+    def __init__(self, format: Format) -> None:
+        self._format = format
+        self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
+        self._writers: dict[tuple[str, bytes], Write] = {}
+
+    def rewritten(self, topic: str, document: bytes) -> bytes:
+        """A document in the other format; one without a schema stays as it is."""
+        known = self._heads.get(topic)
+        if known is not None and document.startswith(known[0]):
+            return known[1](document[len(known[0]) : -1])
+        parts = split(document)
+        if parts is None:
+            return document
+        schema, payload = parts
+        write = self._writers.get((topic, schema))
+        if write is None:
+            write = self._writers[topic, schema] = self._format.compile(topic, schema)
+        self._heads[topic] = (document[: len(document) - len(payload) - 1], write)
+        return write(payload)
+
+
+class RecordConverter:
+    """Rewrites keys and values of records.
+
+    :param key, value: None for a side that stays as it is.
+    """
+
+    def __init__(self, key: Side | None, value: Side | None) -> None:
+        self._key = key
+        self._value = value
+
+    def record(self, record: Record) -> Record:
+        """:raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
+        :raises DecodeError: a record does not fit its schema.
+        """
+        if self._key is not None:
+            if record.key is not None:
+                record.key = self._key.rewritten(record.topic, record.key)
+            if record.headers:
+                record.headers = tuple((name, _payload(value)) for name, value in record.headers)
+        if self._value is not None and record.value is not None:
+            record.value = self._value.rewritten(record.topic, record.value)
+        return record
+
+    def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
+        return _ConvertingEncoder(encoder, self)
+
+    def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
+        """An encoder of runs whose records are rewritten."""
+
+        def converted(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+            encoded = encode_run(run, begin, most_records, most_bytes)
+            try:
+                return encoded._replace(records=[self.record(record) for record in encoded.records])
+            except DecodeError:  # found again, with its row, when the changes are encoded one by one
+                return EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
+
+        return converted
+
+
+class _ConvertingEncoder:
+    def __init__(self, encoder: RecordEncoder, converter: RecordConverter) -> None:
+        self._encoder = encoder
+        self._converter = converter
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """See `contracts.RecordEncoder`."""
+        return [self._converter.record(record) for record in self._encoder.encode(event)]
+
+
+def _payload(document: bytes) -> bytes:
+    parts = split(document)
+    return document if parts is None else parts[1]

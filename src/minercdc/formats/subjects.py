@@ -1,0 +1,23 @@
+"""Under which subject of a registry a schema is registered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+Side: TypeAlias = Literal["key", "value"]
+Subject: TypeAlias = Callable[[str, str], str]
+"""The subject of a topic and of the full name of the record's schema."""
+
+TOPIC = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
+RECORD = "io.confluent.kafka.serializers.subject.RecordNameStrategy"
+TOPIC_RECORD = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
+
+
+def subject_names(strategy: str, side: Side) -> Subject:
+    """:param strategy: the Java class that has this name in Confluent's serializers."""
+    if strategy == RECORD:
+        return lambda _, name: name
+    if strategy == TOPIC_RECORD:
+        return lambda topic, name: f"{topic}-{name}"
+    return lambda topic, _: f"{topic}-{side}"

@@ -1,0 +1,101 @@
+"""A real schema registry (Apicurio) as a child process, in memory, with Confluent's REST API."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from minercdc.errors import LocalServiceError
+from minercdc.local.artifacts import REGISTRY
+from minercdc.local.jars import Advance, fetch_directory
+from minercdc.local.java import find_java
+from minercdc.local.ports import free_port
+
+_JAVA = 21  # its class files need it
+_API = "/apis/ccompat/v7"
+
+
+class LocalRegistry:
+    """A registry without schemas; it forgets them when it stops.
+
+    :param log: file for its output.
+    :param port: 0 for a free one.
+    :param advance: called with the archives done and the archives in all while they are fetched.
+    """
+
+    def __init__(self, log: Path, *, host: str = "127.0.0.1", port: int = 0, advance: Advance | None = None) -> None:
+        self.log = log.absolute()
+        self.host = host
+        self.port = port or free_port()
+        self._advance = advance
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def url(self) -> str:
+        """For `….schema.registry.url`."""
+        return f"http://{self.host}:{self.port}{_API}"
+
+    def start(self, *, seconds: float = 90) -> Self:
+        """Start it, and wait until it answers.
+
+        :raises LocalServiceError: it cannot be fetched, or does not answer within `seconds`.
+        """
+        program = next(fetch_directory("registry", REGISTRY, self._advance).rglob("quarkus-run.jar"))
+        with self.log.open("wb") as output:
+            self._process = subprocess.Popen(
+                [
+                    str(find_java(_JAVA)),
+                    *("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *(f"-Dquarkus.http.host={self.host}", f"-Dquarkus.http.port={self.port}"),
+                    *("-Dquarkus.management.host=127.0.0.1", "-Dquarkus.management.port=0"),
+                    *("-Dapicurio.storage.kind=sql", "-Dapicurio.rest.deletion.artifact.enabled=true"),
+                    *("-jar", str(program)),
+                ],
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=program.parent,
+            )
+        deadline = time.monotonic() + seconds
+        while not self._answers():
+            self.check()
+            if time.monotonic() > deadline:
+                self.stop()
+                raise LocalServiceError(f"the schema registry did not answer in time; see {self.log}")
+            time.sleep(0.1)
+        return self
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/subjects", timeout=5) as answer:
+                return bool(answer.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def check(self) -> None:
+        """Raise LocalServiceError if it has ended by itself."""
+        if self._process and (status := self._process.poll()) is not None:
+            self._process = None
+            raise LocalServiceError(f"the schema registry ended with status {status}; see {self.log}")
+
+    def stop(self) -> None:
+        """Shut it down by SIGTERM, by SIGKILL after 30 s; safe to call twice."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(30)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
