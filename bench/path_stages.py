@@ -18,8 +18,9 @@ from bench.report import Measure
 from bench.text_stages import json_encoder, mined_row, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker

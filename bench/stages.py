@@ -23,8 +23,9 @@ from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchT
 from bench.text_stages import json_encoder, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
