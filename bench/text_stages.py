@@ -196,20 +196,19 @@ def mined_row(block: int, row: Statement, code: OpCode | None = None) -> LogMine
     )  # fmt: skip
 
 
-def records_of(encoder: EnvelopeEncoder, event: Event) -> Sequence[Record]:
+def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Record]]:
     """The records of an event, made as the publisher has them made."""
     if not isinstance(event, ChangeRun):
-        return encoder.encode(event)
-    records: list[Record] = []
+        yield encoder.encode(event)
+        return
     at = 0
     while at < len(event.rows):
         encoded = encoder.encode_run(event, at, _NO_BOUND, _NO_BOUND)
-        records += encoded.records
+        yield encoded.records
         at += encoded.rows
         if not encoded.rows:
-            records += encoder.encode(event.rows.event(at))
+            yield encoder.encode(event.rows.event(at))
             at += 1
-    return records
 
 
 def json_encoder(prefix: str) -> EnvelopeEncoder:

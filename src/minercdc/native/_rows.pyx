@@ -17,6 +17,7 @@ from cpython.datetime cimport (
     datetime,
 )
 from cpython.exc cimport PyErr_Clear
+from cpython.pycapsule cimport PyCapsule_GetPointer, PyCapsule_New
 from cpython.list cimport PyList_GET_ITEM, PyList_GET_SIZE
 from cpython.mem cimport PyMem_Free, PyMem_Malloc
 from cpython.object cimport PyObject
@@ -196,3 +197,4 @@ include "scan.pxi"
 include "print.pxi"
 include "store.pxi"
 include "mine.pxi"
+include "arrow.pxi"

@@ -7,14 +7,13 @@ cdef class Batch:
 
     cdef list rows
 
-    def __cinit__(self, rows=()):
+    def __init__(self, rows):
         self.rows = list(rows)
 
     def __len__(self):
         return len(self.rows)
 
-    def row(self, Py_ssize_t at):
-        """A row as it was fetched."""
+    def __getitem__(self, Py_ssize_t at):
         return self.rows[at]
 
     cdef int read(self, Py_ssize_t at, Names names, mined_row *row, list kept) except -1:

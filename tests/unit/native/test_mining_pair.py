@@ -87,7 +87,7 @@ def seen(seed: int, directory: Path, rows: list[LogMinerRow], start: LogMinerPos
     assembly = partial_of(BufferedAssembly, lobs=lobs)
     miner = Miner(directory, start, runs=runs, on_failure="skip", memory_max=memory_max, lobs=lobs, assembly=assembly)
     events: list[Event] = []
-    for end in sorted(choose.sample(range(len(rows)), 3)) + [len(rows)]:
+    for end in [*sorted(choose.sample(range(len(rows)), 3)), len(rows)]:
         bound = rows[end - 1].scn if choose.random() < 0.3 else 1 << 63
         events += miner.read(rows[:end], Pass((), {}, bound=bound))
         events.append(miner.assembly.idle(0))

@@ -240,7 +240,10 @@ class LogMinerCapture:
         while not stop.is_set():
             try:
                 self._session = session = MiningSession(
-                    self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
+                    self._connect(),
+                    self._config.query_fetch_size,
+                    dictionary_in_redo=self._dictionary is not None,
+                    native_rows=self._decoder.scans,
                 )
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
@@ -325,7 +328,7 @@ class LogMinerCapture:
 
     def _assembled(
         self,
-        batches: Iterator[list[tuple[Any, ...]]],
+        batches: Iterator[Sequence[tuple[Any, ...]]],
         session: MiningSession,
         assembly: Assembly,
         stop: StopFlag,

@@ -30,7 +30,7 @@ class Mining:
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> object:
         """Fetched rows as `advance` takes them."""
         assert native.rows is not None
-        return native.rows.Batch(rows)
+        return rows if isinstance(rows, native.rows.Batch) else native.rows.Batch(rows)
 
     def advance(self, batch: object, begin: int, threads: Mapping[int, Any], bound: int) -> tuple[ScannedRows | None, int]:
         """Take rows of a batch from index `begin` on: the changes of the transactions that were committed, or None; and the index
