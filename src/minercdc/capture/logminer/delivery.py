@@ -102,7 +102,7 @@ class Delivery:
         return self._decoder.scans
 
     def scanner_of_whole_transactions(self) -> RowScanner | None:
-        """See `TransactionDecoder`; None when it is asked of each transaction whether it is wanted."""
+        """See `TransactionDecoder`; None when only transactions of some users are wanted."""
         return self._decoder.scanner_of_whole_transactions() if self._wants is None else None
 
     @property

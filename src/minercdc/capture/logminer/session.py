@@ -29,7 +29,7 @@ _IN_REDO = "DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING"
 _END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
 
 
-# Types of columns can be asked for since 3.4 of the driver.
+# Types of columns can be requested since 3.4 of the driver.
 _GIVES_COLUMNS: Final = tuple(int(part) for part in oracledb.__version__.split(".")[:2]) >= (3, 4)
 
 
