@@ -4,12 +4,20 @@
 # The base may be any image of a Debian with Python 3.11, its `python` and `venv`.
 ARG BASE=python:3.11-slim
 
+# What compiles the native path: a C compiler and Python's headers. No image has it. Where Debian's packages cannot be had, the images go
+# without the native path, as `minercdc --version` says; with --build-arg NATIVE=required the build fails then.
+FROM ${BASE} AS compiler
+ARG NATIVE=wanted
+RUN headers="$(python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" \
+    && { apt-get update -qq && apt-get install -qq --yes --no-install-recommends gcc libc6-dev $([ -e "$headers" ] || echo python3-dev) \
+         || { echo "no C compiler can be had: the images go without the native path" && [ "$NATIVE" != required ]; }; }
+
 # What is installed comes before our source, which changes more often: a new build then takes all of it from the engine's cache.
-FROM ${BASE} AS packages
+FROM compiler AS packages
 WORKDIR /src
 COPY pyproject.toml constraints.txt ./
 COPY sandbox/pyproject.toml sandbox/
-# The sources of the native path. There is no compiler here yet, so the images go without it.
+# The sources of the native path.
 COPY src/minercdc/native src/minercdc/native
 RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
     && touch src/minercdc/__init__.py README.md LICENSE sandbox/src/minercdc_sandbox/__init__.py sandbox/README.md sandbox/LICENSE \

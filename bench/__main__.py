@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from rich.console import Console
 
 from bench.capacity_stages import CAPACITY_STAGES
+from bench.catch_up_stages import CATCH_UP_STAGES
 from bench.lake_stages import LAKE_STAGES
 from bench.path_stages import PATH_STAGES
 from bench.processes import Sandbox
@@ -22,10 +23,10 @@ from bench.text_stages import TEXT_STAGES
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
-BROKER_STAGES = {**PATH_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES}
+BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES}
 SANDBOX_STAGES = {**TEXT_STAGES, **SERVER_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
-ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide")
+ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "catch_up")
 
 
 def main() -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator
-from itertools import count, product
+from itertools import count, islice, product
 from pathlib import Path
 
 import psutil
@@ -18,14 +18,16 @@ from bench.report import Measure
 from bench.text_stages import json_encoder, mined_row, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.transactions import transaction_buffer
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
-from minercdc.events import ChangeEvent, ChangeRun
+from minercdc.contracts import write_all
+from minercdc.events import ChangeEvent, ChangeRun, Event
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
@@ -38,6 +40,7 @@ _DISTINCT = 20_000
 _LARGE = 100_000
 _BUDGET = 8 * 2**20
 _COMMIT = 10_000
+_FETCHED = 10_000
 
 
 def path(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
@@ -58,14 +61,14 @@ def path(_sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
 
 
 class _Memory:
-    """Resident memory of this process, looked at between rows."""
+    """Resident memory of this process, looked at between events."""
 
     def __init__(self) -> None:
         self._process, self._looks = psutil.Process(), count()
         self._before = self._most = self._process.memory_info().rss
 
     def look(self) -> None:
-        if next(self._looks) % 5000 == 0:
+        if next(self._looks) % 8 == 0:
             self._most = max(self._most, self._process.memory_info().rss)
 
     def __str__(self) -> str:
@@ -86,17 +89,18 @@ def _produce(
     shapes = ShapeTracker(tables, TableFilter(schema_include=["SHOP"]), "ORCLPDB1", lambda _: None)
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
     delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=runs), clock)
-    assembly = BufferedAssembly(position, TransactionBuffer(budget, spill), delivery)
+    assembly = BufferedAssembly(position, transaction_buffer(budget, spill, native_rows=runs), delivery)
     encoder, changes, committed = json_encoder("path"), 0, 0
 
-    def watched() -> Iterator[LogMinerRow]:
-        for row in mined:
+    def events() -> Iterator[Event]:
+        fetched, joiner = iter(mined), ContinuationJoiner()
+        while batch := [tuple(row) for row in islice(fetched, _FETCHED)]:
             look()
-            yield row
+            yield from assembly.take_fetched(batch, joiner)
 
-    for event in assembly.take(watched()):
-        for record in records_of(encoder, event):
-            sink.write(record)
+    for event in events():
+        for records in records_of(encoder, event):
+            write_all(sink, records)
         look()
         changes += len(event.rows) if isinstance(event, ChangeRun) else isinstance(event, ChangeEvent)
         if changes - committed >= _COMMIT:  # a large transaction of the source is split, too

@@ -119,10 +119,18 @@ class Connector(MeasuredProcess):
     :param name: connector name and topic prefix.
     :param table: pattern for table.include.list.
     :param more: further properties, a line each.
+    :param environment: of its process, besides ours.
     """
 
     def __init__(
-        self, directory: Path, name: str, table: str, sandbox: Sandbox, broker: str, more: Sequence[str] = ()
+        self,
+        directory: Path,
+        name: str,
+        table: str,
+        sandbox: Sandbox,
+        broker: str,
+        more: Sequence[str] = (),
+        environment: dict[str, str] | None = None,
     ) -> None:
         config = directory / f"{name}.yaml"
         config.write_text(
@@ -137,4 +145,4 @@ class Connector(MeasuredProcess):
             f"minercdc.kafka.bootstrap.servers: {broker}\n"
             f"minercdc.state.dir: {directory / name}\n" + "".join(f"{line}\n" for line in more)
         )
-        super().__init__(("minercdc", "run", str(config)), directory / f"{name}.log", SECRET)
+        super().__init__(("minercdc", "run", str(config)), directory / f"{name}.log", SECRET | (environment or {}))

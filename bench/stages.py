@@ -23,15 +23,16 @@ from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchT
 from bench.text_stages import json_encoder, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.logs import read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.capture.logminer.transactions import transaction_buffer
 from minercdc.config.sections import (
     DatabaseConfig,
 )
@@ -163,15 +164,15 @@ class Bench:
         tables.put(schema)
         shapes = ShapeTracker(tables, TableFilter(schema_include=["BENCH"]), _PDB, lambda _: None)
         clock = HostClock()
-        buffer = TransactionBuffer(1 << 30, self._directory / "spill")
+        buffer = transaction_buffer(1 << 30, self._directory / "spill", native_rows=native.rows is not None)
         position = LogMinerPosition({}, 1, 0, 1)
         delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=native.rows is not None), clock)
         assembly = BufferedAssembly(position, buffer, delivery)
         encoder = json_encoder("bench")
         events = size = 0
-        for event in assembly.take(rows):
-            for record in records_of(encoder, event):
-                size += len(record.value or b"")
+        for event in assembly.take_fetched([tuple(row) for row in rows], ContinuationJoiner()):
+            for records in records_of(encoder, event):
+                size += sum(len(record.value or b"") for record in records)
             events += len(event.rows) if isinstance(event, ChangeRun) else isinstance(event, ChangeEvent)
         assembly.close()
         return events, size
@@ -180,7 +181,7 @@ class Bench:
 
     def stream(self) -> Iterator[Measure]:
         """Insert, update and delete while the connector runs."""
-        with self._connector("stream", "BENCH.STREAMED") as connector, self._topic("stream", STREAMED) as arrived:
+        with self._connector("stream", "BENCH.STREAMED") as connector, self.topic("stream", STREAMED) as arrived:
             load(self._app, STREAMED, 0, 1)
             _await(lambda: arrived() >= 1, connector)
             clock = _Clock(connector.cpu, self._sandbox.cpu)
@@ -195,7 +196,7 @@ class Bench:
         """100,000 rows of 10 columns, from the start of the process."""
         load(self._app, SCANNED, 0, 100_000)
         began = self._sandbox.cpu()
-        with self._topic("snapshot", SCANNED) as arrived:
+        with self.topic("snapshot", SCANNED) as arrived:
             begun = time.monotonic()
             with self._connector("snapshot", "BENCH.SCANNED") as connector:
                 _await(lambda: arrived() >= 100_000, connector)
@@ -221,7 +222,7 @@ class Bench:
         return Connector(self._directory, name, table, self._sandbox, self._bootstrap_servers)
 
     @contextmanager
-    def _topic(self, prefix: str, table: BenchTable) -> Iterator[Callable[[], int]]:
+    def topic(self, prefix: str, table: BenchTable) -> Iterator[Callable[[], int]]:
         """How many changes a `read_committed` consumer has seen; tombstones do not count."""
         consumer = Consumer(
             {

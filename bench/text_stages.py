@@ -17,9 +17,10 @@ from bench.processes import Sandbox
 from bench.redo_text import ORDERS, PEOPLE, Statement, statements
 from bench.report import Measure
 from minercdc import native
-from minercdc.capture.logminer.decoding import RUN, HostClock
+from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import split
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TableFilterConfig, TopicConfig, ValueConfig
@@ -159,7 +160,7 @@ def _scan_alone() -> _Prepare:
 
 def _scanning(encoder: EnvelopeEncoder | None) -> _Prepare:
     """Rows of the transactions as they are fetched, in runs."""
-    scanner, decoders = RowScanner(HostClock().utc_us), _decoders()
+    scanner, decoders = RowScanner(HostClock()), _decoders()
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
         transactions = [(tx, [mined_row(row.seq, row) for row in group]) for tx, group in groupby(rows, lambda row: row.tx)]
@@ -173,7 +174,7 @@ def _scanning(encoder: EnvelopeEncoder | None) -> _Prepare:
                 run, after = scanner.scan(mined, 0, tx, 1)
                 assert after == len(mined)
                 if encoder is not None:
-                    encoded = encoder.encode_run(ChangeRun(tx, run), 0, _NO_BOUND, _NO_BOUND)
+                    encoded = encoder.encode_run(ChangeRun(run), 0, _NO_BOUND, _NO_BOUND)
                     assert encoded.rows == after
 
         return work
@@ -195,20 +196,19 @@ def mined_row(block: int, row: Statement, code: OpCode | None = None) -> LogMine
     )  # fmt: skip
 
 
-def records_of(encoder: EnvelopeEncoder, event: Event) -> Sequence[Record]:
+def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Record]]:
     """The records of an event, made as the publisher has them made."""
     if not isinstance(event, ChangeRun):
-        return encoder.encode(event)
-    records: list[Record] = []
+        yield encoder.encode(event)
+        return
     at = 0
     while at < len(event.rows):
         encoded = encoder.encode_run(event, at, _NO_BOUND, _NO_BOUND)
-        records += encoded.records
+        yield encoded.records
         at += encoded.rows
         if not encoded.rows:
-            records += encoder.encode(event.rows.event(at))
+            yield encoder.encode(event.rows.event(at))
             at += 1
-    return records
 
 
 def json_encoder(prefix: str) -> EnvelopeEncoder:

@@ -16,7 +16,7 @@ from minercdc import native
 from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
 from minercdc.errors import MinerCdcError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -92,9 +92,11 @@ class Pair:
         self.python, self.native = encoder(*settings, **properties), encoder(*settings, **properties)
         self.printed = 0  # natively
 
-    def check(self, run: ChangeRun) -> list[ChangeEvent]:
-        """The changes of a run, which both print alike."""
-        events = list(run.events())
+    def check(self, run: ChangeRun) -> list[ChangeEvent | Progress]:
+        """What a run stands for; its changes are printed alike by both."""
+        whole_run = list(run.events())
+        events = [event for event in whole_run if isinstance(event, ChangeEvent)]
+        assert [run.rows.place(i) for i in range(len(run.rows))] == [(event.tx, event.seq) for event in events]
         found, printed = outcomes(self.native, run)
         self.printed += printed
         for event, one in zip(events, found, strict=True):
@@ -102,7 +104,7 @@ class Pair:
             assert _plain(one) == _plain(expected), event
         whole = self.native.encode_run(run, 0, NO_BOUND, NO_BOUND)
         assert list(whole.records) == [record for one in found[: whole.rows] for record in one]
-        return events
+        return whole_run
 
 
 def _plain(one: Outcome) -> list[Any]:

@@ -5,42 +5,90 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import groupby
 
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, TransactionInfo
 from minercdc.schema.table import TableId
 
 
 @dataclass(frozen=True)
 class ListedRows:
-    """See `events.ScannedRows`."""
+    """See `events.ScannedRows`.
+
+    :param ends: per transaction, number of changes up to and with its last.
+    :param between: what follows each but the last.
+    """
 
     changes: tuple[ChangeEvent, ...]
+    ends: tuple[int, ...]
+    between: tuple[Progress, ...]
 
     def __len__(self) -> int:
         return len(self.changes)
 
     @property
-    def first_seq(self) -> int:
-        return self.changes[0].seq
-
-    @property
     def tables(self) -> frozenset[TableId]:
         return frozenset(change.schema.id for change in self.changes)
+
+    @property
+    def commit_scns(self) -> tuple[int, int]:
+        scns = [self.place(i)[0].commit_scn for i in range(len(self))]
+        return min(scns), max(scns)
+
+    def place(self, i: int) -> tuple[TransactionInfo, int]:
+        tx = self.changes[i].tx
+        assert tx is not None
+        return tx, self.changes[i].seq
 
     def event(self, i: int) -> ChangeEvent:
         return replace(self.changes[i])
 
+    def ended(self, rows: int) -> int:
+        return sum(end <= rows for end in self.ends[:-1])
 
-def in_runs(events: Iterable[Event]) -> Iterator[Event]:
-    """The events; changes of one transaction that follow each other come as a run."""
-    for tx, group in groupby(events, lambda event: event.tx if isinstance(event, ChangeEvent) else None):
-        if tx is None:
-            yield from group
-        else:
-            yield ChangeRun(tx, ListedRows(tuple(event for event in group if isinstance(event, ChangeEvent))))
+    def end(self, n: int) -> int:
+        return self.ends[n]
+
+    def progress(self, n: int) -> Progress:
+        return self.between[n]
+
+
+def in_runs(events: Iterable[Event], most: int = 1) -> Iterator[Event]:
+    """The events; changes that follow each other come as runs, of `most` transactions at most."""
+    changes: list[ChangeEvent] = []
+    ends: list[int] = []
+    between: list[Progress] = []
+
+    def run() -> Iterator[Event]:
+        if changes:
+            ends.append(len(changes))
+            yield ChangeRun(ListedRows(tuple(changes), tuple(ends[: len(between) + 1]), tuple(between)))
+        for kept in (changes, ends, between):
+            kept.clear()
+
+    held: Progress | None = None
+    for event in events:
+        if isinstance(event, ChangeEvent) and event.tx is not None:
+            if held is not None:
+                ends.append(len(changes))
+                between.append(held)
+                held = None
+            elif changes and changes[-1].tx is not event.tx:
+                yield from run()
+            changes.append(event)
+            continue
+        if isinstance(event, Progress) and changes and held is None and len(between) + 1 < most:
+            held = event
+            continue
+        yield from run()
+        if held is not None:
+            yield held
+            held = None
+        yield event
+    yield from run()
+    if held is not None:
+        yield held
 
 
 def encode_run_of(encoder: RecordEncoder) -> RunEncoder:
@@ -50,7 +98,7 @@ def encode_run_of(encoder: RecordEncoder) -> RunEncoder:
         records: list[Record] = []
         done: list[ChangeEvent] = []
         size = 0
-        for event in run.events(begin):
+        for event in (run.rows.event(i) for i in range(begin, len(run.rows))):
             try:
                 of_event = encoder.encode(event)
             except DecodeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from minercdc.events import ChangeRun, Event, SchemaChange
 from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotState
@@ -41,7 +41,7 @@ class Capture(Protocol):
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
     least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
     a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
-    changes.
+    changes, and for the Progress between its transactions.
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
@@ -239,3 +239,20 @@ class RecordSink(Protocol):
 
     def close(self) -> None:
         """Abort what is not committed; safe to call twice."""
+
+
+@runtime_checkable
+class RunSink(Protocol):
+    """A sink that takes the records of a run at once."""
+
+    def write_run(self, records: Sequence[Record]) -> None:
+        """What `write` does, for each record in turn; the same errors."""
+
+
+def write_all(sink: RecordSink, records: Sequence[Record]) -> None:
+    """Write records one after the other; at once where the sink is a RunSink. Raises SinkError as `RecordSink.write`."""
+    if isinstance(sink, RunSink):
+        sink.write_run(records)
+        return
+    for record in records:
+        sink.write(record)

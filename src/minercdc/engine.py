@@ -184,10 +184,15 @@ def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[
     for event in events:
         if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
             continue
-        if isinstance(event, ChangeRun) and event.rows.first_seq <= partial.seq and _is_split(event.tx, partial):
-            yield from event.events(min(partial.seq + 1 - event.rows.first_seq, len(event.rows)))
+        if isinstance(event, ChangeRun) and _may_hold(event, partial):
+            yield from (one for one in event.events() if isinstance(one, Progress) or not _delivered(one, partial))
             continue
         yield event
+
+
+def _may_hold(run: ChangeRun, partial: PartialTransaction) -> bool:
+    least, most = run.rows.commit_scns
+    return least <= partial.commit_scn <= most
 
 
 def _is_split(tx: TransactionInfo | None, partial: PartialTransaction) -> bool:

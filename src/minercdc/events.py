@@ -111,37 +111,53 @@ class ChangeEvent:
 
 
 class ScannedRows(Protocol):
-    """Row changes of one transaction that follow each other, as text of which is known that it can be decoded, and where its
-    values are. They are numbered from 0 here."""
+    """Row changes that follow each other, as text of which is known that it can be decoded, and where its values are: of one
+    transaction, or of several that were committed one after the other, each with at least one change. Changes and transactions
+    are numbered from 0 here."""
 
     def __len__(self) -> int: ...
-
-    @property
-    def first_seq(self) -> int:
-        """`ChangeEvent.seq` of the first; each has the next one."""
 
     @property
     def tables(self) -> frozenset[TableId]:
         """The tables that were changed."""
 
+    @property
+    def commit_scns(self) -> tuple[int, int]:
+        """Least and greatest commit SCN of the transactions."""
+
+    def place(self, i: int) -> tuple[TransactionInfo, int]:
+        """Transaction and `ChangeEvent.seq` of change number `i`."""
+
     def event(self, i: int) -> ChangeEvent:
         """Change number `i`, decoded. Each call makes another one."""
+
+    def ended(self, rows: int) -> int:
+        """How many transactions, the last one apart, have all their changes among the first `rows`."""
+
+    def end(self, n: int) -> int:
+        """How many changes there are up to and with the last of transaction number `n`."""
+
+    def progress(self, n: int) -> Progress:
+        """What follows the last change of transaction number `n`."""
 
 
 @dataclass(slots=True)
 class ChangeRun:
-    """Row changes in place of as many ChangeEvents: an encoder that knows them can print them without a Python object for each
-    value. Whoever looks at rows takes `events`.
-
-    :param tx: of all of them.
+    """Row changes in place of as many ChangeEvents, and of the Progress that stands between their transactions: an encoder that knows
+    them can print them without a Python object for each row. What follows the last transaction is not part of the run.
+    Whoever looks at rows takes `events`.
     """
 
-    tx: TransactionInfo
     rows: ScannedRows
 
-    def events(self, begin: int = 0) -> Iterator[ChangeEvent]:
-        """The changes from number `begin` on, one after the other."""
-        return (self.rows.event(i) for i in range(begin, len(self.rows)))
+    def events(self, begin: int = 0) -> Iterator[ChangeEvent | Progress]:
+        """What the run stands for, from change number `begin` on."""
+        ended = self.rows.ended(begin - 1) if begin else 0
+        for i in range(begin, len(self.rows)):
+            if self.rows.ended(i) > ended:
+                yield self.rows.progress(ended)
+                ended += 1
+            yield self.rows.event(i)
 
 
 @dataclass(slots=True)

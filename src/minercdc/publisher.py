@@ -7,10 +7,11 @@ is split at (transaction, seq), which the offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from minercdc.contracts import Capture, EncodedRun, Record, SignalActions
+from minercdc.batch import Batch
+from minercdc.contracts import Capture, EncodedRun, Record, SignalActions, write_all
 from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
 from minercdc.events import (
     ChangeEvent,
@@ -25,9 +26,10 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
+from minercdc.left_out import fix, raw, undecodable
 from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)
@@ -37,27 +39,6 @@ _RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
 # What the dictionary can show to be repaired.
 _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
-
-
-class _Batch:
-    """The Kafka transaction being filled."""
-
-    def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
-        self._bounds = bounds
-        self._monotonic = monotonic
-        self.records = 0
-        self.bytes = 0
-        self.begun = monotonic()
-
-    def full(self) -> bool:
-        return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
-
-    def age(self) -> float:
-        return self._monotonic() - self.begun
-
-    def clear(self) -> None:
-        self.records = self.bytes = 0
-        self.begun = self._monotonic()
 
 
 def publish(
@@ -108,7 +89,7 @@ class _Publisher:
         self._stored = offset or Offset(adapter=pipeline.adapter)
         self._partial = self._stored.partial
         self._state = self._stored.signals
-        self._batch = _Batch(pipeline.bounds, factory.monotonic)
+        self._batch = Batch(pipeline.bounds, factory.monotonic)
         self._latest: Progress | None = None
         self._delivered_scn = 0  # of the last commit that was written as a whole
         self._whole = True  # nothing was written since the last Progress
@@ -121,35 +102,38 @@ class _Publisher:
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
-            if isinstance(event, ChangeEvent):
-                self._change(event)
-            elif isinstance(event, ChangeRun):
-                self._run(event)
-            elif isinstance(event, Progress):
-                self._progress(event)
-            elif isinstance(event, UndecodableRow):
-                self._undecodable(event)
-            elif isinstance(event, VanishedRow):
-                self._vanished(event)
-            elif isinstance(event, SuspensionChange):
-                self._suspension_change(event)
-            elif isinstance(event, Notification):
-                self._notification(event)
-            else:
-                self._schema_change(event)
+            self._take(event)
         if (self._batch.records or self._unreported) and self._whole:
             self._save()
+
+    def _take(self, event: Event) -> None:
+        if isinstance(event, ChangeEvent):
+            self._change(event)
+        elif isinstance(event, ChangeRun):
+            self._run(event)
+        elif isinstance(event, Progress):
+            self._progress(event)
+        elif isinstance(event, UndecodableRow):
+            self._undecodable(event)
+        elif isinstance(event, VanishedRow):
+            self._vanished(event)
+        elif isinstance(event, SuspensionChange):
+            self._suspension_change(event)
+        elif isinstance(event, Notification):
+            self._notification(event)
+        else:
+            self._schema_change(event)
 
     def _change(self, event: ChangeEvent) -> None:
         self._whole = False
         if self._suspensions.any and self._suspensions.leaves_out(str(event.schema.id), event.tx):
-            self._left_out(_raw(event, "the table is suspended"))
+            self._left_out(raw(event, "the table is suspended"))
             self._split(event.tx, event.seq)
             return
         try:
             records = self._pipeline.encoder.encode(event)
         except DecodeError as error:
-            row = _undecodable(event, error)
+            row = undecodable(event, error)
             if self._pipeline.suspends(event.schema.id):
                 self._suspend(event.schema.id, row)
             elif not self._pipeline.skip_undecodable(error):
@@ -172,29 +156,50 @@ class _Publisher:
             self._split(event.tx, event.seq)
 
     def _run(self, run: ChangeRun) -> None:
-        """What `_change` does, for each change of a run; as many as can be are encoded together."""
-        encode, bounds, batch, at = self._pipeline.encode_run, self._pipeline.bounds, self._batch, 0
-        while at < len(run.rows):
-            if encode is not None and not self._leaves_out_some(run):
-                encoded = encode(run, at, bounds.records - batch.records, bounds.bytes - batch.bytes)
-                if encoded.rows:
-                    at += encoded.rows
-                    self._encoded(encoded, run.tx, run.rows.first_seq + at - 1)
-                    continue
-            self._change(run.rows.event(at))
+        """What `_change` and `_progress` do, for all that a run stands for; as many changes as can be are encoded together."""
+        encode, bounds, batch, rows, at = self._pipeline.encode_run, self._pipeline.bounds, self._batch, run.rows, 0
+        last = rows.ended(len(rows))
+        while at < len(rows):
+            ended = rows.ended(at)
+            # A change may make its table suspended; what comes after it in the run is then left out.
+            encoded = None
+            if encode is not None and not self._suspensions.concerns(rows.tables):
+                due = ended < last and batch.age() >= bounds.seconds
+                # One by one to the end of the transaction, where the Kafka transaction is committed.
+                encoded = encode(run, at, 1 if due else bounds.records - batch.records, bounds.bytes - batch.bytes)
+            if encoded is not None and encoded.rows:
+                at += encoded.rows
+                self._encoded(encoded)
+                self._passed(run, ended, at)
+                continue
+            self._change(rows.event(at))
             at += 1
+            if at < len(rows) and rows.ended(at) > ended:
+                self._progress(rows.progress(ended))
 
-    def _leaves_out_some(self, run: ChangeRun) -> bool:
-        known = self._suspensions
-        return known.any and any(known.leaves_out(str(table), run.tx) for table in run.rows.tables)
+    def _passed(self, run: ChangeRun, ended: int, at: int) -> None:
+        """The changes of a run up to number `at` are written: take note of the transactions that ended among them, from number
+        `ended` on, and commit when the Kafka transaction is full."""
+        rows, batch = run.rows, self._batch
+        after = rows.ended(at)
+        if after > ended:
+            self._counters.transactions += after - ended - 1
+            progress = rows.progress(after - 1)
+            if rows.end(after - 1) == at < len(rows):
+                self._progress(progress)
+                return
+            self._note(progress)
+            self._whole = False
+        if batch.full() or batch.records - batch.looked >= _RECORDS_BETWEEN_LOOKS:
+            batch.looked = batch.records
+            tx, seq = rows.place(at - 1)
+            self._split(tx, seq)
 
-    def _encoded(self, encoded: EncodedRun, tx: TransactionInfo, seq: int) -> None:
-        """Write the records of some changes, of which the last has the number `seq`."""
+    def _encoded(self, encoded: EncodedRun) -> None:
+        """Write the records of some changes of a run."""
         self._whole = False
-        write, batch, counters = self._pipeline.sink.write, self._batch, self._counters
-        for record in encoded.records:
-            write(record)
-        looked = batch.records // _RECORDS_BETWEEN_LOOKS
+        batch, counters = self._batch, self._counters
+        write_all(self._pipeline.sink, encoded.records)
         batch.bytes += encoded.bytes
         batch.records += len(encoded.records)
         counters.records += len(encoded.records)
@@ -204,8 +209,6 @@ class _Publisher:
         for table, count in encoded.tables.items():
             counters.tables[table] += count
         counters.source_us = encoded.time_us
-        if batch.full() or batch.records // _RECORDS_BETWEEN_LOOKS > looked:
-            self._split(tx, seq)
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
@@ -234,7 +237,7 @@ class _Publisher:
         name, again = str(table), known.is_older_than_repair(str(table), tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY
         scn = tx.commit_scn if tx else row.scn
-        entry = SuspendedTable(name, scn, row.code, row.reason, _fix(row), tx.id if tx else "", automatic, again)
+        entry = SuspendedTable(name, scn, row.code, row.reason, fix(row), tx.id if tx else "", automatic, again)
         known.put(entry)
         if again:
             _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
@@ -311,13 +314,14 @@ class _Publisher:
         self._batch.records += 1
         self._counters.records += 1
 
-    def _progress(self, progress: Progress) -> None:
+    def _note(self, progress: Progress) -> None:
+        """Everything up to a position is written."""
         self._latest = progress
         self._whole = True
         if progress.signals is not None:
             self._state = progress.signals
             self._suspensions.follow(self._state.resuming)
-        counters, batch = self._counters, self._batch
+        counters = self._counters
         counters.complete_scn = progress.complete_scn
         counters.progress_us = max(counters.progress_us, progress.time_us)
         if progress.committed is not None:
@@ -325,6 +329,10 @@ class _Publisher:
             self._delivered_scn = progress.committed.commit_scn
             self._partial = None
             self._suspensions.split = False
+
+    def _progress(self, progress: Progress) -> None:
+        self._note(progress)
+        counters, batch = self._counters, self._batch
         self._beat(progress)
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
@@ -382,42 +390,6 @@ class _Publisher:
             self._signals.stored(self._state)
         if self._latest is not None and self._latest.position is not None:
             self._capture.confirm(self._latest.position)
-
-
-def _undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
-    """A change that was decoded, but has a value that its record cannot hold."""
-    row = _raw(event, f"{error.code}: {error.message}")
-    row.code, row.hint = error.code, error.hint
-    return row
-
-
-def _fix(row: UndecodableRow) -> str:
-    """What repairs a table that is suspended for this row."""
-    after = f"minercdc signal CONFIG resume-table --collection {row.table}"
-    if not row.hint:
-        return f"Once the cause is gone: {after}"
-    return (
-        f"{row.hint} It is read again by itself then; or: {after}"
-        if row.code == MissingKeyError.code
-        else f"{row.hint} Then: {after}"
-    )
-
-
-def _raw(event: ChangeEvent, reason: str) -> UndecodableRow:
-    return UndecodableRow(
-        event.schema.id,
-        event.op.name,
-        reason,
-        event.redo_sql,
-        event.scn,
-        event.time_us,
-        event.tx,
-        max(event.seq - 1, 0),
-        event.row_id,
-        event.rs_id,
-        event.ssn,
-        images=(event.schema, event.before, event.after),
-    )
 
 
 def _show_scans(counters: Counters, state: SnapshotState) -> None:

@@ -21,6 +21,7 @@ from collections.abc import Iterable
 
 from minercdc.events import TransactionInfo
 from minercdc.offset import Resumption, SuspendedTable
+from minercdc.schema.table import TableId
 
 
 class Suspensions:
@@ -64,6 +65,10 @@ class Suspensions:
     def remove(self, table: str) -> SuspendedTable | None:
         """End a table's suspension; returns its entry, None when there was none."""
         return self._suspended.pop(table, None)
+
+    def concerns(self, tables: Iterable[TableId]) -> bool:
+        """Whether one of these tables is suspended, or read again."""
+        return self.any and any(str(table) in self._suspended or str(table) in self._resuming for table in tables)
 
     def leaves_out(self, table: str, tx: TransactionInfo | None) -> bool:
         """Whether a row of this table is not delivered.

@@ -174,6 +174,7 @@ def _shortest(sandbox: Cluster, directory: Path, seed: int) -> list[str]:
 @pytest.mark.parametrize("rule", MUTATIONS)
 def test_a_missing_rule_is_found_out(cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rule: str) -> None:
     mutation = MUTATIONS[rule]
+    monkeypatch.setattr("tests.sandbox_capture.lab.IS_NATIVE", False)  # the rules that are taken away are those of Python
     mutation.remove(monkeypatch)
     for seed in (mutation.seed, *range(40)):
         try:

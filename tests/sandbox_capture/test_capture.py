@@ -6,7 +6,7 @@ import itertools
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -485,7 +485,7 @@ def test_sessions_that_break_are_replaced_and_no_row_is_lost_or_repeated(
     whole_rows = MiningSession.rows
     passes = itertools.count()
 
-    def breaking(self: MiningSession, *query: Any) -> Iterator[list[tuple[Any, ...]]]:
+    def breaking(self: MiningSession, *query: Any) -> Iterator[Sequence[tuple[Any, ...]]]:
         broken = next(passes) % 8 != 7
         for i, batch in enumerate(whole_rows(self, *query)):
             if broken and i == 2:

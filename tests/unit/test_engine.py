@@ -100,16 +100,16 @@ class Store:
         return [value for batch in self.batches for value in batch]
 
 
-@pytest.fixture(autouse=True, params=[False, True], ids=["events", "runs"])
+@pytest.fixture(autouse=True, params=[0, 1, 3], ids=["events", "runs", "runs of several"])
 def _as_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test with changes one by one, and in runs."""
+    """Every test with changes one by one, in runs, and in runs of several transactions."""
     monkeypatch.setattr(ScriptedCapture, "runs", request.param)
 
 
 class ScriptedCapture:
     """Replays transactions (lists of row numbers) from a position, then ends; `tick` puts an idle tick before each."""
 
-    runs = False
+    runs = 0
 
     def __init__(
         self, transactions: Sequence[Sequence[int]], *, tick: bool = False, failure: Exception | None = None
@@ -124,7 +124,7 @@ class ScriptedCapture:
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         events = self._events(start)
-        return in_runs(events) if self.runs else events
+        return in_runs(events, self.runs) if self.runs else events
 
     def _events(self, start: Position) -> Iterator[Event]:
         assert isinstance(start, At)
@@ -460,6 +460,7 @@ class Hurrying(ScriptedCapture):
     """Follows each transaction by two ticks, the first of which says that more comes."""
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        self.runs = min(self.runs, 1)  # something stands between the transactions
         for event in super().stream(start, stop):
             yield event
             if isinstance(event, Progress):
@@ -478,6 +479,7 @@ class Announcing(ScriptedCapture):
     """Emits before each transaction's end that it ends."""
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        self.runs = min(self.runs, 1)  # something stands between the transactions
         for event in super().stream(start, stop):
             if isinstance(event, Progress) and event.committed:
                 yield Notification(event.committed.id, "Transaction", "ENDS", 0)
@@ -509,7 +511,7 @@ def test_of_a_run_that_was_delivered_in_part_the_rest_comes(delivered: int) -> N
 @pytest.mark.parametrize("records", [1, 2, 3, 4, 7, 255, 256, 257])
 def test_a_transaction_is_split_at_the_same_rows_whatever_its_changes_come_as(records: int) -> None:
     batches = []
-    for runs in (False, True):
+    for runs in (0, 1, 3):
         store, capture = Store(offset=at(0)), ScriptedCapture([range(20, 620), [1, 2], [13], range(700, 1000)])
         capture.runs = runs
         run_once(parts_of(store, capture, bounds=replace(LAZY, records=records), skip=True), threading.Event())

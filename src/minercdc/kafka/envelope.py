@@ -184,7 +184,7 @@ class EnvelopeEncoder:
             (compiled.frame, compiled.columns),
             (compiled.key_frame, compiled.key_columns),
             ROWID_KEY if compiled.rowid_frame else "",
-            lambda tx, time_us: self._source.constants_of(tx, time_us, compiled.source),
+            self._source.constants_of(compiled.source),
             self._handling.binary,
         )
 

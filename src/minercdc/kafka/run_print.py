@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from json.encoder import encode_basestring
-from typing import TypeAlias
 
 from minercdc import native
-from minercdc.events import TransactionInfo
 from minercdc.kafka.row_format import Frame, PrintedColumn
 from minercdc.native.plan import PrintedCell, printed_cell
 from minercdc.schema.table import TableSchema
-
-Constants: TypeAlias = Callable[[TransactionInfo, int], tuple[bytes, bytes, bytes, bytes]]
 
 
 def table_print(
@@ -21,13 +17,13 @@ def table_print(
     value: tuple[Frame, Sequence[PrintedColumn]],
     key: tuple[Frame, Sequence[PrintedColumn]],
     rowid_key: str,
-    source: Constants,
+    source: tuple[bytes, bytes, bytes],
     binary: str,
 ) -> object:
     """How the native printer prints a table version; needs the extension.
 
     :param rowid_key: name of the key's member where that is the ROWID, else ''.
-    :param source: transaction and time -> what its source blocks have in common.
+    :param source: see `SourceBlock.constants_of`.
     :param binary: `binary.handling.mode`.
     """
     assert native.rows is not None

@@ -66,14 +66,18 @@ class SourceBlock:
             f'"ts_us":{time_us},"ts_ns":{time_us * 1000},{name},{before_scn}'
         )
 
-    def constants_of(self, tx: TransactionInfo, time_us: int, table: TablePieces) -> tuple[bytes, bytes, bytes, bytes]:
-        """What the blocks of changes of a transaction have in common, up to `scn`, `rs_id`, `redo_sql` and `txSeq`.
+    def constants_of(self, table: TablePieces) -> tuple[bytes, bytes, bytes]:
+        """What the native printer needs of the blocks of a table's changes in redo: what stands before `ts_ms`, before `ts_us`, and
+        before `txId`.
 
         :param table: from `of_table`.
         """
-        before_scn, before_rs_id, before_redo_sql, end = _transaction_pieces(tx)
-        head = self._printed_head(table, time_us, None, before_scn)
-        return head.encode(), before_rs_id.encode(), before_redo_sql.encode(), end.encode()
+        database, name = table
+        return (
+            self._head.encode(),
+            f',"snapshot":"false",{database},"sequence":null,"ts_us":'.encode(),
+            f',{name},"txId":"'.encode(),
+        )
 
     def of_schema_change(self, change: SchemaChange) -> str:
         """The block of a DDL. For a rename `table` is `OLD,NEW`, as Debezium has it."""

@@ -1,7 +1,8 @@
-/* Damaged statements through the C core, built with the address and undefined-behaviour sanitizers: fuzz INPUTS SEED.
+/* Damaged statements through the C core, and rows in and out of its store, built with the address and undefined-behaviour sanitizers: fuzz INPUTS SEED.
 
    Each input lies in memory of exactly its size, so that a byte read beyond it is found. What is accepted is printed in every way. */
 #include "core.h"
+#include "store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,6 +105,110 @@ static void print_all(const char *sql, const cell *before, const cell *after, in
     if (out->size > out->room) abort();
 }
 
+/* ---- the store, beside arrays that say what is in it ---- */
+
+#define ROWS 24
+
+static mined_row row_with(uint32_t mark, char *texts) {
+    mined_row row;
+    memset(&row, 0, sizeof row);
+    row.scn = mark;
+    row.code = (int32_t)below(4);
+    for (int i = 0; i < 64; i++) texts[i] = (char)below(256);
+    row.rs_id = (mined_text){texts, (int32_t)below(24)};
+    row.row_id = (mined_text){texts + 24, (int32_t)below(20) - 1};
+    row.sql = (mined_text){texts + 30, (int32_t)below(34) - 1};
+    return row;
+}
+
+static void check_block(const row_block *block, const uint32_t *marks, size_t count) {
+    mined_row row;
+    size_t at = 0, end = block->size;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t size = block_get(block->data, block->size, at, &row);
+        if (size == 0 || row.scn != marks[i]) abort();
+        at += size;
+    }
+    if (at != block->size || block_get(block->data, block->size, at, &row)) abort();
+    for (size_t i = count; i-- > 0;) {
+        end = block_before(block, end);
+        if (end == NO_PLACE || !block_get(block->data, block->size, end, &row) || row.scn != marks[i]) abort();
+    }
+    if (end != 0 || block_before(block, 0) != NO_PLACE) abort();
+}
+
+static void fuzz_rows(void) {
+    row_block block = {0}, older = {0};
+    uint32_t marks[2 * ROWS], mark = 0;
+    size_t count = 0;
+    char texts[64];
+    mined_row row;
+    for (int n = 0; n < 3 * ROWS; n++) {
+        uint32_t pick = below(10);
+        if (pick < 6 && count < ROWS) {
+            row = row_with(++mark, texts);
+            if (!block_put(&block, &row)) abort();
+            marks[count++] = mark;
+        } else if (pick < 9 && count) { /* one is taken out */
+            size_t later = below((uint32_t)count), at = block_before(&block, block.size);
+            for (size_t i = 0; i < later; i++) at = block_before(&block, at);
+            if (!block_take_out(&block, at)) abort();
+            memmove(&marks[count - 1 - later], &marks[count - later], later * sizeof *marks);
+            count--;
+        } else if (count) { /* all go to disk in parts and come back, damaged at times */
+            size_t at = 0, size = block.size;
+            char *spilled = malloc(size);
+            memcpy(spilled, block.data, size);
+            while (at < size) {
+                size_t part = block_part(spilled, size, at, below(600));
+                if (part == 0 || part > size - at) abort();
+                at += part;
+            }
+            block_free(&block);
+            if (!below(4)) {
+                spilled[below((uint32_t)size)] ^= (char)(1u << below(8));
+                block_prepend(&older, spilled, size - below(9));
+                for (at = 0; at < older.size;) {
+                    uint32_t one = block_get(older.data, older.size, at, &row);
+                    if (one == 0) break;
+                    at += one;
+                }
+                block_free(&older);
+                count = 0;
+            } else if (!block_prepend(&block, spilled, size)) {
+                abort();
+            }
+            free(spilled);
+        }
+        check_block(&block, marks, count);
+    }
+    block_free(&block);
+}
+
+static void fuzz_xids(void) {
+    xid_table table = {0};
+    char values[64], there[64] = {0};
+    size_t count = 0;
+    for (int n = 0; n < 200; n++) {
+        uint32_t i = below(64);
+        int64_t container = i % 2;
+        uint64_t xid = i / 2;
+        if (below(2)) {
+            if (!xid_put(&table, container, xid, &values[i])) abort();
+            count += !there[i];
+            there[i] = 1;
+        } else {
+            if ((xid_remove(&table, container, xid) == &values[i]) != there[i]) abort();
+            count -= (size_t)there[i];
+            there[i] = 0;
+        }
+        if (table.count != count) abort();
+        for (uint32_t k = 0; k < 64; k++)
+            if ((xid_find(&table, k % 2, k / 2) == &values[k]) != there[k]) abort();
+    }
+    xid_free(&table);
+}
+
 int main(int count, char **arguments) {
     long inputs = count > 1 ? atol(arguments[1]) : 100000, accepted = 0;
     scan_table table;
@@ -116,6 +221,8 @@ int main(int count, char **arguments) {
     describe(&table, calloc(COLUMNS + 1, sizeof(scan_column)));
     for (long n = 0; n < inputs; n++) {
         if (n % 1000 == 999) {
+            fuzz_rows();
+            fuzz_xids();
             scan_table_free(&table);
             describe(&table, calloc(COLUMNS + 1, sizeof(scan_column)));
         }

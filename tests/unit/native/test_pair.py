@@ -5,22 +5,25 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.native_pair import IS_NATIVE, Pair, taken_apart
-from tests.unit.capture.logminer.redo import NOON, A, Redo
+from tests.unit.capture.logminer.redo import A, Redo
 from tests.unit.capture.logminer.test_dml import FIXTURES
 from tests.unit.capture.logminer.test_fuzz import damaged
 from tests.unit.capture.logminer.test_glue import TABLE as GLUED
 from tests.unit.capture.logminer.test_glue import statement
 
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
+from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import Start, Transaction
+from minercdc.capture.logminer.transactions import transaction_buffer
 from minercdc.events import ChangeRun, Scn, TransactionInfo
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -119,7 +122,10 @@ def check(schema: TableSchema, statements: Sequence[str], *settings: Any, lobs: 
     for runs in (False, True):
         shapes = ShapeTracker(Tables([schema]), TableFilter(), schema.id.database, lambda _: None, lambda _: "")
         decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", lobs=lobs, runs=runs)
-        transaction = Transaction((3, A), 1, Start(1, None, 1, 1, NOON, None, None, 1), list(rows))
+        buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=runs)
+        for row in rows:
+            buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
+        transaction = buffer.open()[0]
         events = decoder.events(transaction, INFO)
         if runs:
             events = list(events)  # type: ignore[assignment]
@@ -262,13 +268,16 @@ def test_places_that_are_odd() -> None:
         {"status": 2},
     ]
     rows = [row_of(sql, OpCode.INSERT, schema, **other) for other in odd]
-    rows += [rows[0]._replace(scn=2**70), rows[0]._replace(scn=2**62)]
+    rows += [rows[0]._replace(scn=2**62)]
     rows += [rows[0]._replace(row_id=row_id) for row_id in (None, "", 'a"b', "ж")]
     seen = []
     for runs in (False, True):
         shapes = ShapeTracker(Tables([schema]), TableFilter(), "D", lambda _: None, lambda _: "")
         decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", runs=runs)
-        transaction = Transaction((3, A), 1, Start(1, None, 1, 1, NOON, None, None, 1), list(rows))
+        buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=runs)
+        for row in rows:
+            buffer.append(row, RedoAddress(row.rs_id.strip(), 1))
+        transaction = buffer.open()[0]
         seen.append(list(taken_apart(decoder.events(transaction, INFO))))
     assert seen[0] == seen[1]
     assert len(seen[0]) == len(rows)

@@ -14,18 +14,20 @@ from __future__ import annotations
 import heapq
 import itertools
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.dispatch import dispatch
 from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.mining import Mining
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import build_query
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
-from minercdc.events import Event, Progress, Scn
+from minercdc.events import ChangeRun, Event, Progress, Scn
 
 _log = logging.getLogger(__name__)
 
@@ -68,6 +70,7 @@ class BufferedAssembly:
         self._buffer = buffer
         buffer.given_up |= {bytes.fromhex(xid) for xid in start.given_up}
         self._delivery = delivery
+        self._miner = Mining(start, buffer, delivery, lobs=lobs) if delivery.scans else None
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
@@ -127,6 +130,25 @@ class BufferedAssembly:
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in redo order, and yield what became ready."""
         return dispatch(self._unread(rows), self, self._delivery)
+
+    def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
+        """See `passes.Assembly`. Natively, where that is possible: all but the rows that are Python's."""
+        if self._miner is None:
+            yield from self.take(joiner.join(batch))
+            return
+        at, count = 0, len(batch)
+        fetched = self._miner.batch(batch)
+        while at < count:
+            if not joiner.is_open:
+                run, at = self._miner.advance(fetched, at, self._threads, self._bound if not self._held else 0)
+                if run is not None:
+                    yield ChangeRun(run)
+                    yield run.progress(run.ended(len(run)))
+                    continue
+                if at == count:
+                    return
+            yield from self.take(joiner.join((batch[at],)))
+            at += 1
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
         """The rows that an earlier pass has not read, with their addresses."""

@@ -21,9 +21,10 @@ from minercdc.capture.adapter import Reselect
 from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.decoding import HostClock, OnFailure, TransactionDecoder, Unread
+from minercdc.capture.logminer.decoding import OnFailure, TransactionDecoder, Unread
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.log_window import LogWindow, PassLogs
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.pacing import pause
@@ -35,7 +36,7 @@ from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation
-from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
+from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import OpenTransaction, StopFlag
@@ -161,8 +162,9 @@ class LogMinerCapture:
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
         check_directory(self._spill)
-        buffer = TransactionBuffer(self._config.minercdc_log_mining_buffer_memory_max_bytes, self._spill)
-        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants)
+        most = self._config.minercdc_log_mining_buffer_memory_max_bytes
+        buffer = transaction_buffer(most, self._spill, native_rows=self._decoder.scans)
+        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants if self._names_users() else None)
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         _log.info("streaming from %s", start)
         try:
@@ -213,6 +215,15 @@ class LogMinerCapture:
             self._assembly.close()
             self._assembly = None
 
+    def _names_users(self) -> bool:
+        config = self._config
+        return bool(
+            config.log_mining_username_include_list
+            or config.log_mining_username_exclude_list
+            or config.log_mining_clientid_include_list
+            or config.log_mining_clientid_exclude_list
+        )
+
     def _wants(self, user: str | None, client_id: str | None) -> bool:
         """Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a
         missing CLIENT_ID means that the session had none, and no list of those to include names it."""
@@ -229,7 +240,10 @@ class LogMinerCapture:
         while not stop.is_set():
             try:
                 self._session = session = MiningSession(
-                    self._connect(), self._config.query_fetch_size, dictionary_in_redo=self._dictionary is not None
+                    self._connect(),
+                    self._config.query_fetch_size,
+                    dictionary_in_redo=self._dictionary is not None,
+                    native_rows=self._decoder.scans,
                 )
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
@@ -314,7 +328,7 @@ class LogMinerCapture:
 
     def _assembled(
         self,
-        batches: Iterator[list[tuple[Any, ...]]],
+        batches: Iterator[Sequence[tuple[Any, ...]]],
         session: MiningSession,
         assembly: Assembly,
         stop: StopFlag,
@@ -332,7 +346,7 @@ class LogMinerCapture:
                 if stop.is_set():
                     return
                 if batch is not None:
-                    yield from assembly.take(joiner.join(batch))
+                    yield from assembly.take_fetched(batch, joiner)
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
                 if time.monotonic() - ticked >= self._poll:

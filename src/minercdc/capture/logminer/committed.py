@@ -12,6 +12,7 @@ commit on that has to wait (`Pass.bound`), all are passed over here, and come ag
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.dispatch import dispatch
@@ -19,7 +20,7 @@ from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
 from minercdc.capture.logminer.query import committed_query
-from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
@@ -106,6 +107,10 @@ class CommittedAssembly:
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows in LogMiner's order, and yield what became ready."""
         return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
+
+    def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
+        """See `passes.Assembly`."""
+        return self.take(joiner.join(batch))
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """See `dispatch.RowHandler`."""

@@ -9,16 +9,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import islice
 from typing import Final, Literal, TypeAlias
 
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import RowChange
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.large_change import Assembled
 from minercdc.capture.logminer.large_rows import LargeRowAssembler
 from minercdc.capture.logminer.row import LARGE_CODES, LogMinerRow, OpCode
-from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner
+from minercdc.capture.logminer.scanning import LONGEST_RUN, RowScanner, RunCursor
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowError
@@ -29,8 +30,6 @@ from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
 
-_EPOCH = datetime(1970, 1, 1)
-_MICROSECOND = timedelta(microseconds=1)
 _OPS = {OpCode.INSERT: Op.CREATE, OpCode.UPDATE: Op.UPDATE, OpCode.DELETE: Op.DELETE}
 
 OnFailure = Literal["suspend", "fail", "warn", "skip"]
@@ -39,24 +38,11 @@ Unread: TypeAlias = Callable[[TransactionInfo], frozenset[str]]
 _NONE: Final[frozenset[str]] = frozenset()
 _NOT_LOOKED_UP: Final = object()
 
-_SCANNED: Final = 1024  # rows that are taken from disk at once
+# Committed before all others: every suspended table is one whose rows in it are not looked at.
+_BEFORE_ALL: Final = TransactionInfo("", Scn(0), Scn(-1), 0, 0, 0, None)
 RUN: Final = 32
 """So many rows are decoded before the first is handed on. To decode one, print it, decode the next .. is a sixth slower: the
 code of each step drives that of the other out of the processor's cache."""
-
-
-class HostClock:
-    """V$LOGMNR_CONTENTS.TIMESTAMP is the database host's time without zone; this makes it UTC.
-
-    :ivar offset: of the host's zone from UTC; to be refreshed, for it changes with daylight saving time.
-    """
-
-    def __init__(self) -> None:
-        self.offset = timedelta(0)
-
-    def utc_us(self, time: datetime) -> int:
-        """Microseconds since the epoch in UTC, of a time of the host."""
-        return (time - self.offset - _EPOCH) // _MICROSECOND
 
 
 class TransactionDecoder:
@@ -98,7 +84,7 @@ class TransactionDecoder:
         self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
         self._decoder_of: dict[TableId, RedoDecoder] = {}
         self._generation = -1
-        self._scanner = RowScanner(clock.utc_us) if runs and reselect is None and not include_redo_sql else None
+        self._scanner = RowScanner(clock) if runs and reselect is None and not include_redo_sql else None
         self._unread_of = unread
         self._unread = _NONE
         self._warned: set[object] = set()
@@ -106,6 +92,11 @@ class TransactionDecoder:
         self.unsupported_rows = 0
         self.undecodable_rows = 0
         self.counters = counters or Counters()
+
+    @property
+    def scans(self) -> bool:
+        """Whether `events` wants transactions of the native buffer."""
+        return self._scanner is not None
 
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
@@ -122,7 +113,7 @@ class TransactionDecoder:
             self._forget()
         large = self._lobs and transaction.is_large
         if self._scanner is not None and not large:
-            yield from self._scanned(self._scanner, transaction, info)
+            yield from self._scanned(self._scanner, self._scanner.cursor(transaction), info)
             return
         events = self._numbered(self._decoded(transaction.replay(), large), info)
         if large or self._reselect is not None:
@@ -141,26 +132,31 @@ class TransactionDecoder:
             run.clear()
 
     def _scanned(
-        self, scanner: RowScanner, transaction: Transaction, info: TransactionInfo
+        self, scanner: RowScanner, cursor: RunCursor, info: TransactionInfo
     ) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """Runs of rows that can be scanned, and between them the events of the others, each decoded by itself."""
-        replay, seq = transaction.replay(), 0
-        while rows := list(islice(replay, _SCANNED)):
-            at = 0
-            while at < len(rows):
-                self._renew()
-                run, after = scanner.scan(rows, at, info, seq + 1)
-                at, is_longest = after, after - at == LONGEST_RUN
-                if len(run):
-                    seq += len(run)
-                    yield ChangeRun(info, run)
-                if is_longest or at == len(rows) or self._learns(scanner, rows[at]):
-                    continue
-                for event in self._numbered(self._decoded(rows[at : at + 1], False), info, seq):
-                    if isinstance(event, ChangeEvent) or event.counted:
-                        seq = event.seq
-                    yield event
-                at += 1
+        seq = 0
+        while not cursor.is_done:
+            self._renew()
+            run = cursor.scan(info, seq + 1, LONGEST_RUN, self._clock.offset_us)
+            if len(run):
+                seq += len(run)
+                yield ChangeRun(run)
+            if not cursor.is_stuck:
+                continue
+            row = cursor.row()
+            if self._learns(scanner, row):
+                continue
+            for event in self._numbered(self._decoded([row], False), info, seq):
+                if isinstance(event, ChangeEvent) or event.counted:
+                    seq = event.seq
+                yield event
+            cursor.skip()
+
+    def scanner_of_whole_transactions(self) -> RowScanner | None:
+        """What may scan transactions without `events`, up to the next DDL or event; None when each has to go through `events`."""
+        self._renew()
+        return self._scanner if self._scanner is not None and not self._unread_of(_BEFORE_ALL) else None
 
     def _learns(self, scanner: RowScanner, row: LogMinerRow) -> bool:
         """Let the scanner know the row's table, if it does not; False when nothing changed."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress, Scn, TransactionInfo
@@ -31,7 +33,7 @@ class Delivery:
 
     The argument `position` of its methods says where to go on from at this moment; it is called for each Progress.
 
-    :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured.
+    :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
     :ivar threads: by thread number; a thread is here from its first row on.
     :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was called.
     :ivar complete_scn: every commit at or below it has been delivered.
@@ -43,7 +45,7 @@ class Delivery:
         shapes: ShapeTracker,
         decoder: TransactionDecoder,
         clock: HostClock,
-        wants: Callable[[str | None, str | None], bool] = lambda *_: True,
+        wants: Callable[[str | None, str | None], bool] | None = None,
     ) -> None:
         self._start = start
         self._shapes = shapes
@@ -70,9 +72,7 @@ class Delivery:
             change = self._shapes.discover(table, row, self._clock.utc_us(row.timestamp))
             if change is not None:
                 yield change
-        if self._generation != self._shapes.tables.generation:
-            self.captured.clear()
-            self._generation = self._shapes.tables.generation
+        self.forget_old_names()
         self.captured[row.owner, row.table, row.object_id] = table is not None
 
     def commit(
@@ -87,7 +87,7 @@ class Delivery:
         if transaction is None:
             return
         info = self._info(row, transaction)
-        if not delivered and self._wants(info.user, info.client_id):
+        if not delivered and (self._wants is None or self._wants(info.user, info.client_id)):
             count = 0
             for event in self._decoder.events(transaction, info):
                 count += 1
@@ -95,6 +95,26 @@ class Delivery:
             if count:
                 yield Progress(position(), Scn(self.complete_scn), info.commit_us, info)
         transaction.close()
+
+    @property
+    def scans(self) -> bool:
+        """Whether transactions of the native buffer are wanted."""
+        return self._decoder.scans
+
+    def scanner_of_whole_transactions(self) -> RowScanner | None:
+        """See `TransactionDecoder`; None when only transactions of some users are wanted."""
+        return self._decoder.scanner_of_whole_transactions() if self._wants is None else None
+
+    @property
+    def offset_us(self) -> int:
+        """Of the host's time from UTC, in microseconds."""
+        return self._clock.offset_us
+
+    def forget_old_names(self) -> None:
+        """Empty `captured` when `knows` would be False for all."""
+        if self._generation != self._shapes.tables.generation:
+            self.captured.clear()
+            self._generation = self._shapes.tables.generation
 
     def is_snapshot(self, row: LogMinerRow) -> bool:
         """Whether what this row ends is part of the snapshot."""

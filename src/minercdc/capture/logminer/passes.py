@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
-from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress
 
@@ -58,6 +58,9 @@ class Assembly(Protocol):
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take note of whole rows, and yield what became ready."""
+
+    def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
+        """`take` of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner`."""
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """All rows have come; yields what became ready by that."""

@@ -2,32 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from datetime import datetime
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.dml import RedoDecoder
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import ScannedRows, TransactionInfo
 from minercdc.native.plan import scanned_columns
 
-LONGEST_RUN: Final = 128
+LONGEST_RUN: Final = 512
 """So many rows are scanned before the first is handed on. They keep the statements that they were found in."""
 
 _Name: TypeAlias = tuple[str | None, str | None, int]
 
 
+class RunCursor(Protocol):
+    """Goes through the rows of a transaction.
+
+    `is_done`: all were gone through. `is_stuck`: the next one cannot be scanned.
+    """
+
+    @property
+    def is_done(self) -> bool: ...
+
+    @property
+    def is_stuck(self) -> bool: ...
+
+    def scan(self, tx: TransactionInfo, first_seq: int, most: int, offset_us: int) -> ScannedRows:
+        """The next rows, perhaps none, until one cannot be scanned; `most` at most. `offset_us` is that of the host's clock."""
+
+    def row(self) -> LogMinerRow:
+        """The next row."""
+
+    def skip(self) -> None:
+        """Pass over the next row."""
+
+
 class RowScanner:
     """Scans rows of the tables that it has learned; only where the native path is in use.
 
-    :param utc_us: time of a row -> microseconds since the epoch in UTC.
+    :param clock: of the database's host.
+    :ivar native: the scanner itself.
     """
 
-    def __init__(self, utc_us: Callable[[datetime], int]) -> None:
+    def __init__(self, clock: HostClock) -> None:
         assert native.rows is not None
-        self._native = native.rows
-        self._scanner = native.rows.RunScanner(LogMinerRow._fields, utc_us)
+        assert LogMinerRow._fields == native.rows.FIELDS
+        self._clock = clock
+        self.native = native.rows.RunScanner()
 
     def scan(self, rows: list[LogMinerRow], begin: int, info: TransactionInfo, first_seq: int) -> tuple[ScannedRows, int]:
         """The rows of one transaction from index `begin` on, until one cannot be scanned, LONGEST_RUN at most; and the index
@@ -35,31 +59,38 @@ class RowScanner:
 
         :param first_seq: number of the first change.
         """
-        run: tuple[ScannedRows, int] = self._scanner.scan(rows, begin, LONGEST_RUN, info, first_seq)
+        offset = self._clock.offset_us
+        run: tuple[ScannedRows, int] = self.native.scan(rows, begin, LONGEST_RUN, info, first_seq, offset)
         return run
+
+    def cursor(self, transaction: Transaction) -> RunCursor:
+        """Goes through a transaction of the native buffer that has ended."""
+        cursor: RunCursor = self.native.cursor(transaction)
+        return cursor
 
     def knows(self, row: LogMinerRow) -> bool:
         """Whether the row's table was learned."""
-        return _name(row) in self._scanner.scans
+        return _name(row) in self.native.scans
 
     def learn(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """From now on scan rows of this name.
 
         :param decoder: reads those that cannot be scanned.
         """
+        assert native.rows is not None
         columns = scanned_columns(
             decoder.schema.columns,
             decoder.readings,
             decoder.hidden,
             decoder.passed_over,
             decoder.following,
-            self._native.CONSTANTS,
+            native.rows.CONSTANTS,
         )
-        self._scanner.scans[_name(row)] = self._native.TableScan(decoder, columns, len(decoder.schema.columns))
+        self.native.scans[_name(row)] = native.rows.TableScan(decoder, columns, len(decoder.schema.columns))
 
     def forget(self) -> None:
         """Forget all tables."""
-        self._scanner.scans.clear()
+        self.native.scans.clear()
 
 
 def _name(row: LogMinerRow) -> _Name:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, Final
 
 import oracledb
 
+from minercdc import native
 from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.row import COLUMNS
 from minercdc.errors import MinerCdcError
 from minercdc.oracle.codes import oracle_errors
 
@@ -27,14 +29,27 @@ _IN_REDO = "DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING"
 _END = "BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;"
 
 
+# Types of columns can be requested since 3.4 of the driver.
+_GIVES_COLUMNS: Final = tuple(int(part) for part in oracledb.__version__.split(".")[:2]) >= (3, 4)
+
+
 class MiningSession:
     """Mines on a connection of its own. Oracle's errors are raised as `codes.classify` makes them.
 
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
+    :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
     """
 
-    def __init__(self, connection: oracledb.Connection, fetch_size: int, *, dictionary_in_redo: bool = False) -> None:
+    def __init__(
+        self,
+        connection: oracledb.Connection,
+        fetch_size: int,
+        *,
+        dictionary_in_redo: bool = False,
+        native_rows: bool = False,
+    ) -> None:
+        self._native_rows = native_rows and _GIVES_COLUMNS
         self.connection = connection
         self._dictionary = _IN_REDO if dictionary_in_redo else _ONLINE
         self._fetch_size = fetch_size
@@ -69,8 +84,11 @@ class MiningSession:
         with oracle_errors(f"starting LogMiner at SCN {scn}"), self.connection.cursor() as cursor:
             cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
 
-    def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[list[tuple[Any, ...]]]:
+    def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs."""
+        if self._native_rows:
+            yield from self._columns(sql, binds)
+            return
         with oracle_errors("reading V$LOGMNR_CONTENTS"), self.connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = self._fetch_size
             self._reading = True
@@ -80,6 +98,29 @@ class MiningSession:
                     yield batch
             finally:
                 self._reading = False
+
+    def _columns(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
+        """`rows` without an object for each value."""
+        assert native.rows is not None
+        wanted = native.rows.RowSchema(COLUMNS)
+        try:
+            with oracle_errors("reading V$LOGMNR_CONTENTS"):
+                self._reading = True
+                frames = self.connection.fetch_df_batches(sql, dict(binds), self._fetch_size, requested_schema=wanted)
+                batches = (native.rows.ArrowBatch(frame) for frame in frames if frame.num_rows())
+                try:
+                    first = next(batches, None)
+                except (TypeError, oracledb.NotSupportedError) as error:
+                    _log.info("the driver does not give V$LOGMNR_CONTENTS as columns: %s", error)
+                    self._native_rows = False
+                else:
+                    if first is not None:
+                        yield first
+                        yield from batches
+        finally:
+            self._reading = False
+        if not self._native_rows:
+            yield from self.rows(sql, binds)
 
     def cancel(self) -> None:
         """Break a call that another thread is waiting in, if there is one; raises nothing."""

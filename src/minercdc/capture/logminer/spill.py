@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -80,6 +81,28 @@ class SpillFile:
             self._file.seek(start)
             for row in pickle.load(self._file):
                 yield LogMinerRow._make(row)
+
+    def append_part(self, part: bytes) -> None:
+        """Append rows as the native buffer has them, in place of `append`; the same errors."""
+        with _disk_errors(self._directory, "writing the rows of a large transaction"):
+            self._file.seek(self._ends[-1])
+            self._file.write(part)
+            self._file.flush()
+            self._ends.append(self._file.tell())
+
+    def pop_part(self) -> bytes:
+        """Take back what was appended last, in place of `pop`."""
+        end = self._ends.pop()
+        self._file.seek(self._ends[-1])
+        part = self._file.read(end - self._ends[-1])
+        self._file.truncate(self._ends[-1])
+        return part
+
+    def parts(self) -> Iterator[bytes]:
+        """What was appended, oldest first, in place of `read`."""
+        for start, end in itertools.pairwise(self._ends.copy()):
+            self._file.seek(start)
+            yield self._file.read(end - start)
 
     def close(self) -> None:
         """Give the space back."""

@@ -12,8 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from minercdc import native
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow, same_object
 from minercdc.capture.logminer.spill import SpillFile
@@ -114,6 +115,24 @@ class Transaction:
 
 def _cost(row: LogMinerRow) -> int:
     return _ROW_BYTES + len(row.sql or "")
+
+
+def transaction_buffer(memory_max: int, directory: Path, *, native_rows: bool) -> TransactionBuffer:
+    """A TransactionBuffer, or what takes its place on the native path; parameters as there.
+
+    :param native_rows: rows are wanted as the native path scans them.
+    """
+    if not native_rows:
+        return TransactionBuffer(memory_max, directory)
+    assert native.rows is not None
+
+    def start(order: int, address: tuple[str, int] | None, *rest: Any) -> Start:
+        return Start(order, None if address is None else RedoAddress(*address), *rest)
+
+    buffer: TransactionBuffer = native.rows.TransactionBuffer(
+        memory_max, lambda: SpillFile(directory), LogMinerRow._make, start, undo_large
+    )
+    return buffer
 
 
 class TransactionBuffer:

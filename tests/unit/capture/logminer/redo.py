@@ -11,14 +11,15 @@ from typing import Any
 from tests.native_pair import IS_NATIVE, taken_apart
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
-from minercdc.capture.logminer.decoding import HostClock, TransactionDecoder
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
+from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.shapes import ShapeTracker
-from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, TransactionInfo
+from minercdc.capture.logminer.transactions import TransactionBuffer, transaction_buffer
+from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -120,13 +121,6 @@ class Redo:
         self.row(OpCode.DDL, transaction, sql, **values)
 
 
-class _Decoder(TransactionDecoder):
-    """Its runs are encoded both ways, and come as ChangeEvents."""
-
-    def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[Any]:
-        return taken_apart(super().events(transaction, info))
-
-
 class Miner:
     """The capture over in-memory redo: what the assembly yields, pass by pass."""
 
@@ -146,9 +140,9 @@ class Miner:
         unlogged = decoder.pop("unlogged", lambda _: "")
         self.shapes = ShapeTracker(self.tables, TableFilter(schema_include=["LAB"]), "DB", found.get, unlogged)
         clock = HostClock()
-        self.buffer = TransactionBuffer(memory_max, directory)
-        wants = decoder.pop("wants", lambda *_: True)
-        self.decoder = _Decoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})
+        wants = decoder.pop("wants", None)
+        self.decoder = TransactionDecoder(self.shapes, clock, **{"runs": IS_NATIVE, **decoder})
+        self.buffer = transaction_buffer(memory_max, directory, native_rows=self.decoder.scans)
         begin = start or LogMinerPosition()
         delivery = Delivery(begin, self.shapes, self.decoder, clock, wants)
         self.assembly: Assembly = assembly(begin, self.buffer, delivery)
@@ -157,7 +151,12 @@ class Miner:
         """One pass over redo, selected as the capture does: per thread from the marked record on."""
         marks = self.assembly.marks()
         self.assembly.begin_pass(begun)
-        return [*self.assembly.take(asked_for(rows, marks)), *self.assembly.end_pass(begun)]
+        taken = self.assembly.take_fetched([tuple(row) for row in asked_for(rows, marks)], ContinuationJoiner())
+        return [*taken_apart(taken), *taken_apart(self.assembly.end_pass(begun))]
+
+    def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
+        """`Assembly.take`."""
+        return taken_apart(self.assembly.take(rows))
 
 
 def asked_for(rows: Iterable[LogMinerRow], marks: Any) -> Iterator[LogMinerRow]:

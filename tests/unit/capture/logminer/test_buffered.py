@@ -142,7 +142,7 @@ def test_large_transactions_go_to_disk_and_come_back_in_order(tmp_path: Path) ->
     for key in range(199, 99, -1):
         redo.undo_insert(A, key)
     miner.read(redo.rows)
-    assert all(transaction.spill for transaction in miner.buffer._open.values())
+    assert all(transaction.spill for transaction in miner.buffer.open())
     redo.commit(A)
     redo.commit(B)
     expected = [("c", str(key)) for key in range(100)] + [("c", str(1000 + key)) for key in range(200)]
@@ -160,7 +160,7 @@ def test_starts_are_not_remembered_for_ever(miner: Miner) -> None:
     redo.start(B)
     redo.rollback(partial(B))
     miner.read(redo.rows)
-    assert miner.buffer._starts == {}
+    assert all(miner.buffer.oldest_untouched(thread) is None for thread in (1, 2))
 
 
 def test_rows_are_named_tuples_in_column_order() -> None:
@@ -220,4 +220,4 @@ def test_a_transaction_whose_commit_waits_is_not_open(tmp_path: Path) -> None:
     two.start(C)
     two.commit(C)
     miner.read([*one.rows, *two.rows], Pass((), {}, bound=150))
-    assert miner.buffer._starts == {}
+    assert all(miner.buffer.oldest_untouched(thread) is None for thread in (1, 2))

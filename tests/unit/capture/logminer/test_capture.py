@@ -9,7 +9,7 @@ import oracledb
 import pytest
 
 from minercdc.capture.logminer.capture import LogMinerCapture
-from minercdc.capture.logminer.decoding import HostClock
+from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig

@@ -31,7 +31,7 @@ def read(miner: Miner, rows: Iterable[LogMinerRow], oldest_scn: int = 100) -> li
     """One pass, all of which LogMiner shows, as it does when it begins where `marks` says."""
     begun = Pass(LOGS, {1: 2}, oldest_scn=oldest_scn)
     miner.assembly.begin_pass(begun)
-    return [*miner.assembly.take(rows), *miner.assembly.end_pass(begun)]
+    return [*miner.take(rows), *miner.assembly.end_pass(begun)]
 
 
 def test_what_is_shown_again_comes_once(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_transaction_that_a_broken_session_cut_comes_whole(tmp_path: Path) -> 
     redo.commit(A)
     miner = miner_of(tmp_path)
     miner.assembly.begin_pass(Pass(LOGS, {}))
-    assert list(miner.assembly.take(redo.rows[:2])) == []
+    assert list(miner.take(redo.rows[:2])) == []
     assert changes(read(miner, redo.rows)) == [("c", "1"), ("c", "2")]
 
 
@@ -163,7 +163,7 @@ def bounded(miner: Miner, rows: Iterable[LogMinerRow], bound: int, complete_scn:
     logs = (*LOGS, LogFile("b1", 2, 1, 50, 0, current=True, archived=False))
     begun = Pass(logs, {1: 2}, bound=bound, complete_scn=complete_scn, oldest_scn=100)
     miner.assembly.begin_pass(begun)
-    return [*miner.assembly.take(rows), *miner.assembly.end_pass(begun)]
+    return [*miner.take(rows), *miner.assembly.end_pass(begun)]
 
 
 def test_what_was_committed_after_a_pass_began_waits_for_the_next_one(tmp_path: Path) -> None:
@@ -223,7 +223,7 @@ def test_of_what_the_other_mode_gave_up_no_part_comes(tmp_path: Path) -> None:
     miner = miner_of(tmp_path, LogMinerPosition(start_scn=100, given_up=frozenset({A.hex()})))
     waiting = Pass(LOGS, {1: 2}, oldest_scn=100, bound=redo.rows[1].scn)
     miner.assembly.begin_pass(waiting)
-    assert changes([*miner.assembly.take(redo.rows), *miner.assembly.end_pass(waiting)]) == []
+    assert changes([*miner.take(redo.rows), *miner.assembly.end_pass(waiting)]) == []
     assert LogMinerPosition.from_json(miner.assembly.position().to_json()).given_up == {A.hex()}
     assert changes(read(miner, redo.rows)) == [("c", "2")]
     assert changes(read(miner, redo.rows)) == []

@@ -6,9 +6,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from tests.native_pair import taken_apart
 from tests.unit.capture.logminer.redo import (
     ITEM,
-    NOON,
     A,
     B,
     Miner,
@@ -17,8 +17,8 @@ from tests.unit.capture.logminer.redo import (
 )
 
 from minercdc.capture.logminer.decoding import RUN
+from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
-from minercdc.capture.logminer.transactions import Start, Transaction
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, UnsupportedRowError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -95,7 +95,7 @@ def test_rows_are_decoded_in_runs_but_emitted_one_by_one(tmp_path: Path, before:
     redo.commit(A)
     emitted: list[int | str] = []
     with suppress(RedoSyntaxError):
-        for event in Miner(tmp_path, on_failure=on_failure).assembly.take(redo.rows):
+        for event in Miner(tmp_path, on_failure=on_failure).take(redo.rows):
             if isinstance(event, ChangeEvent) and event.after:
                 emitted.append(int(str(event.after[0])))
             elif isinstance(event, UndecodableRow):
@@ -168,9 +168,14 @@ def test_rows_of_suspended_tables_are_not_read_and_have_numbers_of_their_own(tmp
     miner = Miner(tmp_path, tables=(ITEM, B_TABLE), on_failure="suspend", lobs=lobs, unread=lambda _: frozenset(suspended))
 
     def seen() -> list[tuple[int, str, bool]]:
-        start = Start(1, None, 1, 1, NOON, None, None, 1)
-        transaction = Transaction((3, A), 1, start, mixed_rows(), is_large=lobs)
-        events = miner.decoder.events(transaction, INFO)
+        for row in mixed_rows():
+            miner.buffer.append(row, RedoAddress("0x000001.00000001.0010", 1))
+        transaction = miner.buffer.open()[0]
+        transaction.is_large = lobs
+        events = [
+            e for e in taken_apart(miner.decoder.events(transaction, INFO)) if isinstance(e, ChangeEvent | UndecodableRow)
+        ]
+        miner.buffer.close()
         return [
             (e.seq, e.code or "unread", e.counted) if isinstance(e, UndecodableRow) else (e.seq, "change", True)
             for e in events

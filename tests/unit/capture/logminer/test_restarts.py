@@ -124,7 +124,7 @@ def test_d14_pass_that_broke_off_goes_on_after_its_last_row(miner: Miner) -> Non
     taken: list[Event] = []
     miner.assembly.begin_pass(ANY_PASS)
     with pytest.raises(ConnectionError):
-        taken.extend(miner.assembly.take(breaking()))
+        taken.extend(miner.take(breaking()))
     assert changes(taken) == [("c", "1"), ("c", "2")]
     assert changes(miner.read(redo.rows)) == [("c", "3")]
     assert miner.read(redo.rows) == []

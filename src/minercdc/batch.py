@@ -1,0 +1,32 @@
+"""The Kafka transaction that is being filled: how much it holds, and for how long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minercdc.pipeline import Bounds
+
+
+class Batch:
+    """What was written since the last commit.
+
+    :param monotonic: seconds of a clock that never goes back.
+    """
+
+    def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
+        self._bounds = bounds
+        self._monotonic = monotonic
+        self.records = 0
+        self.looked = 0  # records when the clock was looked at within a source transaction
+        self.bytes = 0
+        self.begun = monotonic()
+
+    def full(self) -> bool:
+        return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
+
+    def age(self) -> float:
+        return self._monotonic() - self.begun
+
+    def clear(self) -> None:
+        self.records = self.looked = self.bytes = 0
+        self.begun = self._monotonic()

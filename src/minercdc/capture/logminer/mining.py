@@ -1,0 +1,75 @@
+"""Fetched rows to runs of committed transactions: the native path's way through the buffer. What it leaves is Python's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from minercdc import native
+from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
+from minercdc.capture.logminer.transactions import TransactionBuffer
+from minercdc.events import Progress, ScannedRows, Scn, TransactionInfo
+
+_Place: TypeAlias = tuple[str, int]
+_MakeProgress: TypeAlias = Callable[[TransactionInfo, _Place, _Place, int], Progress]
+
+
+class Mining:
+    """The rows that are as nearly all are: changes, and the ends of transactions that can be scanned whole.
+
+    :param buffer: of the native path, see `transactions.transaction_buffer`.
+    :param lobs: `lob.enabled`.
+    """
+
+    def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool) -> None:
+        self._start, self._buffer, self._delivery, self._lobs = start, buffer, delivery, lobs
+        self._scanner: object = None
+        self._miner: Any = None
+
+    def batch(self, rows: Sequence[tuple[Any, ...]]) -> object:
+        """Fetched rows as `advance` takes them."""
+        assert native.rows is not None
+        return rows if isinstance(rows, native.rows.Batch) else native.rows.Batch(rows)
+
+    def advance(self, batch: object, begin: int, threads: Mapping[int, Any], bound: int) -> tuple[ScannedRows | None, int]:
+        """Take rows of a batch from index `begin` on: the changes of the transactions that were committed, or None; and the index
+        of the first row that was not taken. That row is to be taken by Python if there are no changes.
+
+        :param threads: how far they are read; kept up to date, as is `Delivery.threads`.
+        :param bound: commits at or after this SCN are left to Python.
+        """
+        delivery = self._delivery
+        delivery.forget_old_names()
+        scanner = delivery.scanner_of_whole_transactions() if len(threads) == 1 and len(delivery.threads) == 1 else None
+        miner = self._miner_with(scanner.native if scanner else None)
+        found: tuple[ScannedRows | None, int] = miner.advance(
+            batch,
+            begin,
+            threads,
+            delivery,
+            min(bound, 1 << 62),
+            self._start.snapshot_scn,
+            delivery.offset_us,
+            self._progress(next(iter(threads))) if scanner else None,
+        )
+        return found
+
+    def _miner_with(self, scanner: object) -> Any:
+        assert native.rows is not None
+        if self._miner is None or (scanner is not None and scanner is not self._scanner):
+            self._scanner = scanner if scanner is not None else native.rows.RunScanner()
+            self._miner = native.rows.Miner(self._buffer, self._scanner, RedoAddress, self._lobs)
+        return self._miner
+
+    def _progress(self, thread: int) -> _MakeProgress:
+        """Makes what follows a transaction, from where a restart goes on and what was delivered then."""
+        start, last_ddl = self._start, self._delivery.threads[thread].last_ddl
+        given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
+
+        def progress(info: TransactionInfo, resume: _Place, commit: _Place, complete_scn: int) -> Progress:
+            mark = ThreadMark(RedoAddress(resume[0]), resume[1], RedoAddress(*commit), info.commit_scn, last_ddl)
+            position = LogMinerPosition({thread: mark}, start.start_scn, start.snapshot_scn, start.resetlogs, given_up)
+            return Progress(position, Scn(complete_scn), info.commit_us, info)
+
+        return progress
