@@ -19,19 +19,8 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import (
-    CDC_TYPE,
-    NEWER,
-    as_rows,
-    cdc_struct,
-    key_ids,
-    matches,
-    pending,
-    pending_filter,
-    reduced,
-    refuse_unplaced,
-    stages,
-)
+from minercdc.lake.merge import key_ids, pending, pending_filter, reduced, refuse_unplaced, stages
+from minercdc.lake.modes import CDC_TYPE, MODES, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import versions
 from minercdc.lake.spark_session import refuse_connect
@@ -214,8 +203,12 @@ class _Reader:
         if base.version == NO_TABLE:
             return None, wanted
         delta = DeltaTable(self._spark, self._paths.table(table.table))
-        rows = delta.read(delta.rewritten(base.version))
-        there = {column.id: column for column in columns_of(rows.schema)}
+        version = delta.rewritten(base.version)
+        rows = delta.read(version)
+        columns = columns_of(rows.schema)
+        key = key_ids(self._decoder.shape(table.version_at(base.scn)))
+        rows = MODES[delta.mode(version)].current(rows, columns, key)
+        there = {column.id: column for column in columns}
         fills = self._decoder.fills(table)
         target, selected = [], []
         for column in wanted:

@@ -1,0 +1,216 @@
+"""One history in a table of each mode, compared with what the mode makes of it: across merges, kills and a change log that is read again."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.spark.connector import Connector
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.events import UNAVAILABLE, Op, Row
+from minercdc.lake import tables
+from minercdc.lake.merger import Merger
+from minercdc.schema.table import Column, TableId, TableSchema
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MODES = ("mirror", "soft_delete")
+KEYED = TableSchema(
+    TableId("PDB", "LAB", "KEYED"),
+    (Column("ID", "NUMBER", 9, 0, nullable=False), Column("V", "VARCHAR2", 20), Column("NOTE", "CLOB")),
+    key=(0,),
+)
+
+
+def in_mode(table: TableSchema, mode: str) -> TableSchema:
+    return replace(table, id=table.id._replace(table=f"{table.id.table}_{mode.upper()}"))
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the source as its history has it: `row` is what the row was, or had been when it was deleted."""
+
+    scn: int
+    op: str
+    row: tuple[Any, ...]
+
+
+class Source:
+    """One history, written to a table of each mode.
+
+    :ivar changes: all of them, in order; a TRUNCATE has no row.
+    """
+
+    def __init__(self, connector: Connector, table: TableSchema, *, lobs: bool = True) -> None:
+        self._connector = connector
+        self._table = table
+        self._lobs = lobs
+        self.changes: list[Change] = []
+        self.rows: dict[Any, tuple[Any, ...]] = {}
+        self._places: dict[Any, str] = {}  # ROWIDs
+
+    def each(self, event: Callable[[TableSchema], None]) -> None:
+        """The same for each table, all at one SCN."""
+        scn = self._connector.scn
+        for mode in MODES:
+            self._connector.scn = scn
+            event(in_mode(self._table, mode))
+
+    def found(self, *keys: int) -> None:
+        """An initial snapshot that reads rows."""
+        self.each(lambda table: self._connector.found(table))
+        for key in keys:
+            row, place = (str(key), "read", f"note {key}"), self._places.setdefault(key, f"R{len(self.changes)}-{key}")
+            self.each(lambda table, row=row, place=place: self._connector.read(row, table, place))  # type: ignore[misc]
+        for key in sorted(self.rows.keys() - set(keys)):
+            del self.rows[key]
+        self._note("t", ())
+        for key in keys:
+            self.rows[key] = (key, "read", f"note {key}")
+            self._note("r", self.rows[key])
+
+    def insert(self, key: int, value: str) -> None:
+        self.rows[key] = (key, value, f"note of {value}")
+        self._places[key] = f"R{len(self.changes)}"
+        self._change(Op.CREATE, None, (str(key), value, f"note of {value}"))
+        self._note("c", self.rows[key])
+
+    def update(self, key: int, value: str) -> None:
+        """Without its large value, which redo does not hold then."""
+        before = self.rows[key]
+        self.rows[key] = (key, value, before[2])
+        self._change(Op.UPDATE, (str(key), before[1], UNAVAILABLE), (str(key), value, UNAVAILABLE))
+        self._note("u", self.rows[key])
+
+    def move(self, key: int, new: int) -> None:
+        before = self.rows.pop(key)
+        self.rows[new] = (new, *before[1:])
+        self._places[new] = self._places[key]
+        self._change(Op.UPDATE, (str(key), before[1], UNAVAILABLE), (str(new), before[1], UNAVAILABLE))
+        self._note("d", before)
+        self._note("c", self.rows[new])
+
+    def delete(self, key: int) -> None:
+        before = self.rows.pop(key)
+        self._change(Op.DELETE, (str(key), before[1], UNAVAILABLE), None)
+        self._note("d", before)
+
+    def vanish(self, key: int) -> None:
+        """The row was gone when the connector read the table again."""
+        before = self.rows.pop(key)
+        self.each(lambda table: self._connector.vanish(table, b'{"ID":%d}' % key))
+        self._note("d", before)
+
+    def truncate(self) -> None:
+        self.each(self._connector.truncate)
+        self.rows.clear()
+        self._note("t", ())
+
+    def _change(self, op: Op, before: Row | None, after: Row | None) -> None:
+        row = after or before
+        assert row is not None
+        place = self._places[int(row[0])]
+        self.each(lambda table: self._connector.change(op, before, after, table, place))
+
+    def _note(self, op: str, row: tuple[Any, ...]) -> None:
+        self.changes.append(Change(self._connector.scn, op, row))
+
+    # ---- what each mode makes of it ----
+
+    def soft_delete(self) -> list[tuple[Any, ...]]:
+        """Each key's last values, and whether it was deleted."""
+        found: dict[Any, tuple[Any, ...]] = {}
+        for change in self.changes:
+            if change.op == "t":
+                found = {key: (*row[:-1], True) for key, row in found.items()}
+            else:
+                found[change.row[0]] = (*change.row, change.op == "d")
+        return sorted(found.values())
+
+    def mirror(self) -> list[tuple[Any, ...]]:
+        return sorted(self.rows.values())
+
+
+def kept(spark: SparkSession, config: ConnectorConfig, name: str, more: Iterable[str] = ()) -> list[tuple[Any, ...]]:
+    """The lake table's rows as any reader of Delta sees them, with members of `__cdc`."""
+    rows = spark.read.format("delta").load(f"{config.lake.minercdc_lake_path}/LAB/{name}")
+    columns = [column for column in rows.columns if column != "__cdc"]
+    return sorted((tuple(row) for row in rows.selectExpr(*columns, *(f"__cdc.{one}" for one in more)).collect()), key=str)
+
+
+def check(spark: SparkSession, config: ConnectorConfig, source: Source, name: str) -> None:
+    assert kept(spark, config, f"{name}_MIRROR") == sorted(source.mirror(), key=str)
+    assert kept(spark, config, f"{name}_SOFT_DELETE", ["deleted"]) == sorted(source.soft_delete(), key=str)
+    read = tables(spark, config)
+    for mode in MODES:
+        rows = read[f"LAB.{name}_{mode.upper()}"].drop("__cdc").collect()
+        assert sorted(tuple(row) for row in rows) == source.mirror(), mode
+
+
+@pytest.fixture
+def config(config: ConnectorConfig) -> ConnectorConfig:
+    modes = tuple(f"LAB[.].*_{mode}:{mode}" for mode in MODES)
+    return replace(config, lake=config.lake.model_copy(update={"minercdc_lake_table_modes": modes}))
+
+
+def test_every_mode_keeps_one_history(
+    spark: SparkSession,
+    config: ConnectorConfig,
+    connector: Connector,
+    sync: Callable[[], None],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connector.time_us = lambda scn: scn * 1_000_000
+    source = Source(connector, KEYED)
+    source.found(1, 2, 3)
+    source.insert(4, "born")
+    source.update(1, "changed")
+    source.insert(5, "born and gone")
+    source.delete(5)
+    source.delete(2)
+    connector.commit()
+    sync()
+    check(spark, config, source, "KEYED")
+
+    source.insert(2, "again")
+    source.update(1, "before its end")
+    source.delete(1)
+    source.move(4, 40)
+    source.update(40, "moved")
+    source.vanish(3)
+    source.insert(6, "goes with all")
+    source.insert(7, "goes first")
+    source.delete(7)
+    source.truncate()
+    source.insert(2, "after")
+    source.insert(8, "after")
+    source.update(8, "after all")
+    connector.commit()
+    with monkeypatch.context() as patch:  # killed after the tables' commits, before that of the record
+        patch.setattr(Merger, "_publish", _killed)
+        with pytest.raises(LakeError, match="killed"):
+            sync()
+    sync()
+    check(spark, config, source, "KEYED")
+
+    connector.scn += 10
+    source.found(8, 9)  # a second snapshot
+    source.update(9, "streamed")
+    connector.commit()
+    sync()
+    check(spark, config, source, "KEYED")
+    shutil.rmtree(f"{config.lake.minercdc_lake_path}/_checkpoint")  # all is read again
+    source.delete(8)
+    connector.commit()
+    sync()
+    check(spark, config, source, "KEYED")
+
+
+def _killed(*_: object) -> None:
+    raise LakeError("killed")
