@@ -92,7 +92,7 @@ class Connector:
     def vanish(self, table: TableSchema, key: bytes) -> None:
         """A row that was gone when its suspended table was read again."""
         self.scn += 1
-        for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), 0)):
+        for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), self.time_us(self.scn))):
             self.sink.write(record)
 
     def truncate(self, table: TableSchema) -> None:

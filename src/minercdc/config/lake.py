@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from minercdc.config.section import CommaList, Section
 from minercdc.schema.patterns import configured_pattern
 
-Mode: TypeAlias = Literal["mirror", "soft_delete"]
+Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
 
 _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 
@@ -25,7 +25,7 @@ class LakeConfig(Section):
     )
     minercdc_lake_mode: Mode = Field(
         "mirror",
-        description="How a table is kept: the source's rows (`mirror`); also those that were deleted, marked by `__cdc.deleted` (`soft_delete`).",
+        description="How a table is kept: the source's rows (`mirror`); also those that were deleted, marked by `__cdc.deleted` (`soft_delete`); every change as a row (`append`); every version of a row, with the time and SCN from which and to which it was valid (`scd2`).",
     )
     minercdc_lake_table_modes: CommaList = Field(
         (),

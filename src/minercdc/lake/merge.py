@@ -20,7 +20,8 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import TableHistory
 from minercdc.lake.latest import complete_rows, latest_records, latest_rows
-from minercdc.lake.modes import MIRROR, Clear, MergeStep, TableMode, modes_of
+from minercdc.lake.modes import MIRROR, modes_of
+from minercdc.lake.rows import Clear, MergeStep, TableMode, identity
 from minercdc.lake.sql import literal
 
 if TYPE_CHECKING:
@@ -175,17 +176,13 @@ class TableMerge:
                 f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
                 hint=f"Make it again: minercdc lake rebuild CONFIG --table {table.name}",
             )
-        for stage in stages(table, arrivals, applied, goal, apart=self._apart(table, arrivals, mode, goal)):
+        apart = rekeyings(self._decoder, table)
+        if mode.keeps:  # what was done to rows comes before they go
+            apart += [scn for scns in clearings(table, arrivals, goal.scn, truncate=self._truncates) for scn in scns]
+        for stage in stages(table, arrivals, applied, goal, apart=apart):
             if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
                 again = False
             applied = stage
-
-    def _apart(self, table: TableHistory, arrivals: Sequence[Arrival], mode: TableMode, goal: Applied) -> Iterable[int]:
-        """SCNs at which rows go that the table keeps: what was done to them before comes first."""
-        if not mode.keeps:
-            return ()
-        emptied, reads = clearings(table, arrivals, goal.scn, truncate=self._truncates)
-        return emptied + reads
 
     @property
     def _truncates(self) -> bool:
@@ -297,15 +294,20 @@ def reduced(
     first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
     one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
     large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
-    partial = work.partial or (mode.keeps and work.vanished)
-    if one_version and not partial and not mode.every:
+    partial, by = work.partial or (mode.keeps and work.vanished), identity(key)
+    if one_version and not partial and mode.takes == "row":
         records = latest_records(rows, ["key"] if key else ["row_id"], large=large)
         return decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
+    if mode.takes != "row":  # a record may be in the change log twice
+        rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=mode.keeps or not one_version)
-    by = [f"k{i}" for i in range(len(key))] or ["row_id"]
     if partial:
-        return complete_rows(decoded, present, target, key, by, before=mode.keeps)
-    return latest_rows(decoded, by, large=large)
+        decoded = complete_rows(decoded, present, target, key, by, every=mode.takes != "row", before=mode.keeps)
+        if mode.takes == "row":
+            return decoded
+    if mode.takes == "change":
+        return decoded
+    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], large=large)
 
 
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
@@ -336,6 +338,12 @@ def key_since(decoder: RowDecoder, table: TableHistory, scn: int) -> int:
     while index and key_ids(decoder.shape(table.versions[index - 1])) == key:
         index -= 1
     return table.versions[index].since if index else 0
+
+
+def rekeyings(decoder: RowDecoder, table: TableHistory) -> list[int]:
+    """SCNs from which on a table has another key: until then, rows are brought together by the one before."""
+    keys = [key_ids(decoder.shape(version)) for version in table.versions]
+    return [table.versions[i].since for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
 
 
 def key_ids(shape: TableShape) -> list[str]:

@@ -24,9 +24,10 @@ from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import Field, LakeHistory, TableVersion
 from minercdc.lake.merge import evolved, key_ids, key_since
 from minercdc.lake.merger import compile_code, own_session
-from minercdc.lake.modes import Clear, MergeStep, modes_of
+from minercdc.lake.modes import modes_of
 from minercdc.lake.oracle_values import OracleValue
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.rows import Clear, MergeStep
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import in_type
 from minercdc.lake.state import Entry, StateTable
