@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -14,8 +15,11 @@ from tests.spark.connector import Connector
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.events import UNAVAILABLE, Op, Row
-from minercdc.lake import tables
+from minercdc.lake import start, tables
 from minercdc.lake.merger import Merger
+from minercdc.lake.paths import LakePaths
+from minercdc.lake.rebuild import rebuild
+from minercdc.lake.state import StateTable
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -262,6 +266,107 @@ def test_every_mode_keeps_one_history(
     sync()
     check(spark, config, source, "KEYED")
 
+    entries = ("LAB.KEYED_APPEND:scd2", *config.lake.minercdc_lake_table_modes)
+    other = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_table_modes": entries}))
+    source.insert(50, "later")
+    connector.commit()
+    lake = start(spark, other)
+    try:
+        lake.process_all_available()
+    finally:
+        lake.stop()
+    failed = StateTable(spark, LakePaths(other).state).read().failed
+    assert list(failed) == ["LAB.KEYED_APPEND"]
+    assert "is to be kept as scd2" in failed["LAB.KEYED_APPEND"]
+    assert rebuild(spark, other, "LAB.KEYED_APPEND").source == "the change log"
+    for table in ("KEYED_APPEND", "KEYED_SCD2"):
+        found = kept(spark, config, table, ["valid_from_scn", "valid_to_scn"])
+        assert found == sorted(source.scd2(), key=str), table
+
 
 def _killed(*_: object) -> None:
     raise LakeError("killed")
+
+
+OLD = TableSchema(
+    TableId("PDB", "LAB", "ALTERED"),
+    (Column("ID", "NUMBER", 9, 0, nullable=False), Column("V", "VARCHAR2", 20)),
+    key=(0,),
+)
+WIDER = replace(OLD, columns=(*OLD.columns, Column("W", "NUMBER", 3, 0, default="7")), version=2)
+NAMED = replace(WIDER, columns=(WIDER.columns[0], Column("NAME", "VARCHAR2", 20), WIDER.columns[2]), version=3)
+REKEYED = replace(NAMED, key=(1,), version=4)
+MADE_AGAIN = replace(NAMED, columns=NAMED.columns[:2], version=5)
+
+
+def test_ddl_and_another_key_in_every_mode(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+) -> None:
+    states: dict[int, set[tuple[str, str]]] = {}  # SCN -> ID and name of the source's rows
+    rows: dict[str, str] = {}
+
+    def each(event: Callable[[TableSchema], None], table: TableSchema, **changed: str | None) -> None:
+        """An event of the table in every mode; the source's rows by ID then."""
+        scn = connector.scn
+        for mode in MODES:
+            connector.scn = scn
+            event(in_mode(table, mode))
+        for key, value in changed.items():
+            if value is None:
+                del rows[key[1:]]
+            else:
+                rows[key[1:]] = value
+        states[connector.scn] = set(rows.items())
+
+    def change(table: TableSchema, op: Op, before: Row | None, after: Row | None, **changed: str | None) -> None:
+        each(lambda one: connector.change(op, before, after, one, f"R{(after or before or ())[0]}"), table, **changed)
+
+    def alter(before: TableSchema, what: str, after: TableSchema) -> None:
+        def altered(one: TableSchema) -> None:
+            statement = f'ALTER TABLE "LAB"."{one.id.table}" {what}'
+            connector.alter(one, statement, replace(after, id=one.id))
+
+        each(altered, before)
+
+    def create(one: TableSchema) -> None:
+        connector.scn += 1
+        connector.structure(one, ddl=f'CREATE TABLE "LAB"."{one.id.table}" (..)')
+
+    each(create, OLD)
+    for key, value in (("1", "a"), ("2", "b"), ("3", "c")):
+        change(OLD, Op.CREATE, None, (key, value), **{f"k{key}": value})
+    change(OLD, Op.DELETE, ("3", "c"), None, k3=None)
+    connector.commit()
+    sync()
+
+    alter(OLD, "ADD (W NUMBER(3) DEFAULT 7)", WIDER)
+    change(WIDER, Op.CREATE, None, ("4", "d", "1"), k4="d")
+    alter(WIDER, "RENAME COLUMN V TO NAME", NAMED)
+    change(NAMED, Op.UPDATE, ("1", "a", "7"), ("1", "A", "7"), k1="A")
+    alter(NAMED, "DROP PRIMARY KEY ADD PRIMARY KEY (NAME)", REKEYED)
+    change(REKEYED, Op.UPDATE, ("1", "A", "7"), ("1", "AA", "7"), k1="AA")
+    change(REKEYED, Op.CREATE, None, ("9", "c", "0"), k9="c")  # the name of a row that was deleted under the earlier key
+    change(REKEYED, Op.UPDATE, ("2", "b", "7"), ("22", "b", "8"), k2=None, k22="b")
+    altered = connector.scn
+    each(connector.drop, REKEYED, **{f"k{key}": None for key in rows})
+    del states[connector.scn]  # until a table of its name is created, the lake's keeps its last rows
+    each(create, MADE_AGAIN)
+    change(MADE_AGAIN, Op.CREATE, None, ("4", "new"), k4="new")
+    connector.commit()
+    sync()
+
+    for scn in (altered, connector.scn):
+        read = tables(spark, config, scn)
+        for mode in MODES if scn == connector.scn else ("mirror", "append"):  # read from the change log
+            found = read[f"LAB.ALTERED_{mode.upper()}"].selectExpr("CAST(ID AS STRING)", "NAME").collect()
+            assert {tuple(row) for row in found} == states[scn], (mode, scn)
+    assert kept(spark, config, "ALTERED_MIRROR") == [(4, "new")]
+    gone = [(1, "A"), (1, "AA"), (22, "b"), (3, "c"), (4, "d"), (9, "c")]
+    expected = sorted([*((*row, True) for row in gone), (4, "new", False)], key=str)
+    assert kept(spark, config, "ALTERED_SOFT_DELETE", ["deleted"]) == expected
+    versions = kept(spark, config, "ALTERED_SCD2", ["valid_from_scn", "valid_to_scn"])
+    for scn, state in states.items():
+        valid = [(str(row[0]), row[1]) for row in versions if row[2] <= scn and (row[3] is None or row[3] > scn)]
+        assert sorted(valid) == sorted(state), scn
+    changes = [row[2] for row in kept(spark, config, "ALTERED_APPEND", ["op"])]
+    assert Counter(changes) == {"c": 7, "u": 2, "d": 2, "t": 2, "r": 3}, "when the key changed, three rows were there"

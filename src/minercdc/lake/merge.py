@@ -97,7 +97,7 @@ def pending(
         sum(arrival.rows for arrival in mine),
         partial=any(arrival.partial for arrival in mine),
         vanished=any(arrival.vanished for arrival in mine),
-        late=any(arrival.lowest <= applied.scn for arrival in mine),
+        late=any(arrival.batch > applied.batch and arrival.lowest <= applied.scn for arrival in mine),
         reads=any(arrival.read for arrival in mine),
     )
 
@@ -171,7 +171,7 @@ class TableMerge:
         :raises LakeError: its topic holds records that are no envelopes of ours.
         """
         mode = self._mode_of(table.name)
-        if not again and delta.exists() and (there := delta.mode()) != mode.name:
+        if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
             raise LakeError(
                 f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
                 hint=f"Make it again: minercdc lake rebuild CONFIG --table {table.name}",
@@ -209,11 +209,15 @@ class TableMerge:
         there = delta.columns()
         recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
         fresh = there is None or again or (recreated and not mode.keeps)
-        target = (
-            shape.table_columns() if fresh or there is None else self._evolved(delta, table, shape, there, work, applied)
-        )
-        key = key_ids(shape)
-        since, clear = key_since(self._decoder, table, work.scn), work.clear(table)
+        key, clear = key_ids(shape), work.clear(table)
+        since = key_since(self._decoder, table, work.scn)
+        if fresh or there is None:
+            target = shape.table_columns()
+        else:
+            if clear is None and applied.scn < since <= work.scn:
+                old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+                mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
+            target = self._evolved(delta, table, shape, there, work, applied)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
         if not work.rows:
             if fresh:
@@ -298,7 +302,7 @@ def reduced(
     if one_version and not partial and mode.takes == "row":
         records = latest_records(rows, ["key"] if key else ["row_id"], large=large)
         return decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
-    if mode.takes != "row":  # a record may be in the change log twice
+    if mode.keeps:  # a record may be in the change log twice
         rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
     decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=mode.keeps or not one_version)
     if partial:

@@ -126,7 +126,9 @@ def soft_clauses(target: Sequence[TableColumn], clear: Clear | None) -> str:
     :param clear: a snapshot, which rows that it did not read do not outlast.
     """
     cdc = cdc_struct("c.", deleted=f"c.{_DELETED}")
-    text = f"WHEN MATCHED AND {NEWER} THEN UPDATE SET {sets_of(target)}, t.{CDC} = {cdc} WHEN NOT MATCHED THEN {insert_of(target, cdc)}"
+    # What is there already has values that the change itself may lack.
+    later = f"(c.commit_scn > t.{CDC}.commit_scn OR (c.commit_scn = t.{CDC}.commit_scn AND (c.seq > t.{CDC}.seq OR t.{CDC}.op = 't')))"
+    text = f"WHEN MATCHED AND {later} THEN UPDATE SET {sets_of(target)}, t.{CDC} = {cdc} WHEN NOT MATCHED THEN {insert_of(target, cdc)}"
     if clear is not None:
         gone = f"NOT t.{CDC}.deleted AND t.{CDC}.commit_scn < {clear.scn}"
         text += f" WHEN NOT MATCHED BY SOURCE AND {gone} THEN UPDATE SET t.{CDC} = {soft_clear(clear, 't.')}"
