@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
@@ -28,12 +28,14 @@ class Connector:
         )
         self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
         self.scn = 100
+        self.time_us: Callable[[int], int] = lambda scn: 0  # SCN -> time of what was committed there
         self.table: TableSchema
 
     def structure(self, table: TableSchema, before: TableSchema | None = None, ddl: str = "ddl") -> None:
         self.ddl(SchemaChange(table.id, before, table, ddl, Scn(self.scn), 0))
 
     def ddl(self, change: SchemaChange) -> None:
+        change.time_us = self.time_us(change.scn)
         if change.after is not None:
             self.table = change.after
         self.sink.write(self.history.entry(change, {}))
@@ -51,14 +53,14 @@ class Connector:
         """A transaction with one change, by default of the table whose structure was written last."""
         table = table or self.table
         self.scn += 1
-        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
+        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, self.time_us(self.scn), 1, "U")
         for record in self.encoder.encode(ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, 1, row_id=row_id)):
             self.sink.write(record)
 
     def transaction(self, *changes: tuple[Op, Row | None, Row | None, TableSchema], row_ids: Sequence[str] = ()) -> None:
         """Several changes with one commit SCN; of rows with these ROWIDs, if any are given; '' for none."""
         self.scn += 1
-        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, 0, 1, "U")
+        tx = TransactionInfo(f"{self.scn:016x}", Scn(self.scn), Scn(self.scn), 0, self.time_us(self.scn), 1, "U")
         for seq, (op, before, after, table) in enumerate(changes, 1):
             row_id = (row_ids[seq - 1] or None) if row_ids else None
             event = ChangeEvent(op, table, before, after, Scn(self.scn), 0, tx, seq, row_id=row_id)
@@ -72,14 +74,25 @@ class Connector:
 
     def read(self, row: Row, table: TableSchema, row_id: str) -> None:
         """A row of the initial snapshot."""
-        event = ChangeEvent(Op.READ, table, None, row, Scn(self.scn), 0, None, 0, row_id=row_id, snapshot=SnapshotMark.TRUE)
+        event = ChangeEvent(
+            Op.READ,
+            table,
+            None,
+            row,
+            Scn(self.scn),
+            self.time_us(self.scn),
+            None,
+            0,
+            row_id=row_id,
+            snapshot=SnapshotMark.TRUE,
+        )
         for record in self.encoder.encode(event):
             self.sink.write(record)
 
     def vanish(self, table: TableSchema, key: bytes) -> None:
         """A row that was gone when its suspended table was read again."""
         self.scn += 1
-        for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), 0)):
+        for record in self.encoder.encode(VanishedRow(table, key, Scn(self.scn), self.time_us(self.scn))):
             self.sink.write(record)
 
     def truncate(self, table: TableSchema) -> None:

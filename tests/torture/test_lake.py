@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
 from tests.checker.workload import Workload
@@ -23,6 +23,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.spark.source import lake_config, scn_of, sync
 from tests.torture.shapes import Shapes
 
+from minercdc.config.lake import Mode
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake import start, tables
 from minercdc.lake.change_log import ChangeLog
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 SEEDS = int(os.environ.get("MINERCDC_LAKE_SEEDS", "1"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "1"))
 ROUNDS, STEPS = 2, 65
+_MODES = get_args(Mode)
 # What the lake writes: it is killed before or after one of these.
 _WRITES: list[tuple[type, str]] = [
     (ChangeLog, "append"),
@@ -46,6 +48,8 @@ _WRITES: list[tuple[type, str]] = [
     (DeltaTable, "fill"),
     (DeltaTable, "clear"),
     (DeltaTable, "replace"),
+    (DeltaTable, "append"),
+    (DeltaTable, "update"),
     (DeltaTable, "merge"),
     (StateTable, "append"),
 ]
@@ -87,6 +91,7 @@ class Torture:
         self.chance = random.Random(seed)
         self._lab, self._spark, self._monkeypatch = lab, spark, monkeypatch
         chance = self.chance
+        modes = random.Random(f"{seed} modes")  # the histories of earlier seeds stay as they were
         self.config: ConnectorConfig = lake_config(
             lab,
             lob_enabled=True,
@@ -101,6 +106,9 @@ class Torture:
             minercdc_lake_type_change=chance.choice(["text", "text", "new_column"]),
             topic_creation_default_partitions=chance.choice([1, 2]),
             minercdc_lake_number=chance.choice(["text", "decimal(38,10)"]),
+            # Tables that get each other's names have one mode.
+            minercdc_lake_mode=modes.choice(_MODES),
+            minercdc_lake_table_modes=",".join(f".*[.]{name}:{modes.choice(_MODES)}" for name in ("ITEM", "PAIR", "DOC")),
         )
         self.history = Workload(lab.server, lab.schema, seed, [lab.server.service] * 2, lobs=True)  # type: ignore[arg-type]
         self._connector: MinerCdc | None = None
@@ -150,7 +158,9 @@ class Torture:
 
     def _kill_lake(self) -> None:
         writes, done = self.chance.choice([1, 2, 3, 5, 8, 13, 21, 34]), self.chance.random() < 0.5
-        self._say(f"the lake, killed {'after' if done else 'before'} its write {writes}")
+        self._say(
+            f"the lake ({self.config.lake.minercdc_lake_mode}), killed {'after' if done else 'before'} its write {writes}"
+        )
         with killed_after(self._monkeypatch, writes, done=done), suppress(Exception):
             lake = start(self._spark, self.config)
             try:

@@ -33,12 +33,13 @@ def show(found: LakeStatus, now: datetime, console: Console) -> None:
         console.print(line, highlight=False, soft_wrap=True)
     table = Table()
     table.add_column("table", overflow="fold")
+    table.add_column("mode")
     for name in ("SCN", "lag", "waiting", "rows", "files", "size"):
         table.add_column(name, justify="right")
     table.add_column("state")
     for one in found.tables:
         numbers = (one.scn, f"{one.lag_s(now):.0f} s", one.waiting, one.rows, one.files, size(one.bytes))
-        table.add_row(one.name, *map(str, numbers), _state(one))
+        table.add_row(one.name, one.mode, *map(str, numbers), _state(one))
     console.print(table)
     for one in found.tables:
         if one.failure:
@@ -63,6 +64,7 @@ def as_document(found: LakeStatus, now: datetime) -> dict[str, object]:
         "tables": [
             {
                 "table": one.name,
+                "mode": one.mode,
                 "state": _state(one),
                 "scn": str(one.scn),
                 "merged_at": one.merged_at.isoformat() if one.merged_at else None,

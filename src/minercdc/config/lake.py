@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, TypeAlias, cast, get_args
 
 from pydantic import Field, field_validator
 
-from minercdc.config.section import Section
+from minercdc.config.section import CommaList, Section
+from minercdc.schema.patterns import configured_pattern
+
+Mode: TypeAlias = Literal["mirror", "soft_delete", "append", "scd2"]
 
 _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 
@@ -18,6 +22,14 @@ class LakeConfig(Section):
     minercdc_lake_path: str = Field("lake", description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`.")
     minercdc_lake_checkpoint: str | None = Field(
         None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
+    )
+    minercdc_lake_mode: Mode = Field(
+        "mirror",
+        description="How a table is kept: the source's rows (`mirror`); also those that were deleted, marked by `__cdc.deleted` (`soft_delete`); every change as a row (`append`); every version of a row, with the time and SCN from which and to which it was valid (`scd2`).",
+    )
+    minercdc_lake_table_modes: CommaList = Field(
+        (),
+        description="Modes of single tables: `PATTERN:MODE`, with a pattern of `SCHEMA.TABLE`. The first entry that matches a table counts.",
     )
     minercdc_lake_truncate: Literal["ignore", "apply"] = Field(
         "apply", description="What TRUNCATE TABLE does to the lake table."
@@ -49,6 +61,24 @@ class LakeConfig(Section):
         2_000, ge=0, description="Least time between the starts of two micro-batches."
     )
     minercdc_lake_max_offsets_per_trigger: int = Field(200_000, ge=1, description="Most records of one micro-batch.")
+
+    @field_validator("minercdc_lake_table_modes", mode="after")
+    @classmethod
+    def _known_modes(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for entry in value:
+            pattern, colon, mode = entry.rpartition(":")
+            if not colon or not pattern.strip():
+                raise ValueError(f"'{entry}' is not of the form PATTERN:MODE")
+            if mode.strip() not in get_args(Mode):
+                raise ValueError(f"'{entry}': '{mode.strip()}' is not one of {', '.join(get_args(Mode))}")
+            configured_pattern(pattern.strip())
+        return value
+
+    def table_modes(self) -> Iterator[tuple[str, Mode]]:
+        """The entries of minercdc.lake.table.modes: pattern and mode."""
+        for entry in self.minercdc_lake_table_modes:
+            pattern, _, mode = entry.rpartition(":")
+            yield pattern.strip(), cast(Mode, mode.strip())
 
     @field_validator("minercdc_lake_number", mode="after")
     @classmethod

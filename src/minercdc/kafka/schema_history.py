@@ -25,6 +25,7 @@ from minercdc.offset import JsonValue
 
 _READ_AGAIN = "structures_read_anew"  # a stored member: the name stays
 _ROWS = "rows"  # an initial snapshot reads the table's rows as of the SCN: who keeps a copy knows that older rows are gone
+_TIME = "time_us"  # of the source: `ts_ms` is when the record was written, which may be much later
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
 
@@ -102,7 +103,7 @@ def starts_over(value: bytes, server: str) -> bool:
 def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, server: str, ts_ms: int) -> dict[str, JsonValue]:
     """The record of a change, in Debezium's form.
 
-    :param position: of the source; `scn`, `snapshot` and `rows` of the change replace such members of it.
+    :param position: of the source; `scn`, `time_us`, `snapshot` and `rows` of the change replace such members of it.
     :param server: topic.prefix.
     :param ts_ms: when it is written, milliseconds since the epoch.
     """
@@ -118,8 +119,14 @@ def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, serv
 
 
 def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {"scn": str(change.scn), "snapshot": change.snapshot}
+    found: dict[str, JsonValue] = {"scn": str(change.scn), _TIME: change.time_us, "snapshot": change.snapshot}
     return found | {_ROWS: True} if change.rows else found
+
+
+def time_of(document: Mapping[str, Any]) -> int:
+    """Microseconds since 1970: of the change, or of the record where that has no other. Raises KeyError or TypeError for another form."""
+    time_us = document["position"].get(_TIME)
+    return int(document["ts_ms"] * 1000 if time_us is None else time_us)
 
 
 def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
@@ -135,7 +142,7 @@ def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
             after=None if dropped else table,
             ddl=document.get("ddl") or "",
             scn=Scn(int(document["position"]["scn"])),
-            time_us=document["ts_ms"] * 1000,
+            time_us=time_of(document),
             snapshot=bool(document["position"].get("snapshot")),
             rows=bool(document["position"].get(_ROWS)),
         )

@@ -38,6 +38,7 @@ _BYTES: Mapping[str, Callable[[bytes], str]] = {
     "base64-url-safe": lambda raw: base64.urlsafe_b64encode(raw).decode(),
     "hex": bytes.hex,
 }
+VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
 _INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collection', 'last')"
 
 
@@ -51,6 +52,8 @@ class Arrival:
     :param undecodable: records that are no envelopes of ours.
     :param partial: some row has the placeholder in place of a value.
     :param unplaced: rows without ROWID.
+    :param read: some row was read by a snapshot.
+    :param vanished: some row was found to be gone, so that only its key is known.
     """
 
     topic: str
@@ -64,6 +67,8 @@ class Arrival:
     undecodable: int
     partial: bool
     unplaced: int = 0
+    read: bool = False
+    vanished: bool = False
 
 
 class ChangeLog:
@@ -141,6 +146,8 @@ class ChangeLog:
                 undecodable=row["undecodable"],
                 partial=bool(row["has_partial"]),
                 unplaced=row["unplaced"],
+                read=bool(row["has_read"]),
+                vanished=bool(row["has_vanished"]),
             )
             for row in counted
         ]
@@ -168,5 +175,7 @@ def _aggregates(spark: SparkSession) -> Sequence[object]:
             "count_if(op IS NULL OR scn IS NULL) AS undecodable",
             "bool_or(partial) AS has_partial",
             "count_if(row_id IS NULL AND op <> 't') AS unplaced",
+            "bool_or(op = 'r') AS has_read",
+            f"bool_or({VANISHED}) AS has_vanished",
         )
     ]

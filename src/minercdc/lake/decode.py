@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.lake.change_log import VANISHED
 from minercdc.lake.columns import TableColumn, lake_names
 from minercdc.lake.history import Field, TableHistory, TableVersion
-from minercdc.lake.sql import as_text, literal, quoted
+from minercdc.lake.sql import in_type, literal, quoted
 from minercdc.lake.types import LakeColumn, fill_of, lake_column
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns, published_columns
@@ -131,6 +132,8 @@ class RowDecoder:
             if partial:
                 missing = found[1].unavailable if found and found[0].name not in shape.key else None
                 flag = f"coalesce({missing(_member('i', found[0].name))}, false)" if missing and found else "false"
+                if before and found and found[0].name not in shape.key:
+                    flag += f" OR ({VANISHED})"
                 selected.append(f"{flag} AS m{i}")
         types = {column.id: column for column in target}
         for i, part in enumerate(key):
@@ -182,9 +185,4 @@ def _member(struct: str, name: str) -> str:
 def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn) -> str:
     """SQL of a value in the type of the lake's column."""
     field, source = found
-    value = source.value(_member(struct, field.name))
-    if source.spark_type == column.type:
-        return value
-    if column.type == "STRING":
-        return as_text(value, source.spark_type)
-    return f"CAST({value} AS {column.type})"
+    return in_type(source.value(_member(struct, field.name)), source.spark_type, column.type)

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+from minercdc.config.lake import Mode
 from minercdc.errors import LakeError
 from minercdc.lake.columns import (
     CDC,
@@ -31,6 +32,7 @@ _PROPERTIES = {
     "delta.enableTypeWidening": "true",
     "delta.feature.timestampNtz": "supported",
 }
+_MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END")  # operations that leave the rows as they are
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
@@ -82,23 +84,30 @@ class DeltaTable:
     def exists(self) -> bool:
         return exists(self._spark, self.path)
 
-    def create(self, columns: Sequence[TableColumn], cdc: str) -> None:
+    def mode(self, version: int | None = None) -> Mode:
+        """How the table is kept, or was in one of its versions."""
+        log = _delta_log(self._spark, self.path)
+        session: Any = self._spark
+        nothing = session._jvm.scala.Option.empty()
+        snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
+        found = snapshot.metadata().configuration().get(_MODE)
+        return cast(Mode, found.get()) if found.isDefined() else "mirror"
+
+    def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
         """Create the table, or replace it by an empty one.
 
         :param cdc: Spark type of `__cdc`.
         """
         listed = [f"{quoted(c.name)} {c.type} COMMENT {literal(c.id)}" for c in columns] + [f"{CDC} {cdc}"]
-        properties = ", ".join(f"'{name}' = '{value}'" for name, value in _PROPERTIES.items())
-        self._spark.sql(
-            f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) USING delta TBLPROPERTIES ({properties})"
-        )
+        with self._saying(applied):
+            self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) {_form(mode)}")
 
     def take_over(self, source: DeltaTable, applied: Applied) -> None:
-        """Become a copy of another lake table, in its columns; the last commit says how far the table is then."""
+        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then."""
         columns = source.columns()
         if columns is None:
             return
-        self.replace(source.read(), columns, applied)
+        self.replace(source.read(), columns, applied, source.mode())
 
     def take(self, step: Step) -> None:
         """Take one step of `columns.evolution`; its commit is durable when this returns."""
@@ -137,7 +146,7 @@ class DeltaTable:
         reader = self._spark.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
 
-    def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied) -> None:
+    def replace(self, rows: DataFrame, columns: Sequence[TableColumn], applied: Applied, mode: Mode) -> None:
         """Become a table of these rows and columns, in one commit that says how far the table is then.
 
         :param rows: in the columns' order, and `__cdc`.
@@ -145,9 +154,24 @@ class DeltaTable:
         from pyspark.sql.functions import col
 
         named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
-        writer = rows.select(*named, CDC).write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+        rows = rows.select(*named, CDC)
         with self._saying(applied):
-            writer.options(**_PROPERTIES).save(self.path)
+            if mode == "mirror" and (not self.exists() or self.mode() == "mirror"):
+                writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
+                writer.options(**_PROPERTIES).save(self.path)
+            else:  # a property of ours takes SQL
+                rows.createOrReplaceTempView("minercdc_rows")
+                self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {_form(mode)} AS SELECT * FROM minercdc_rows")
+
+    def append(self, rows: DataFrame, applied: Applied) -> None:
+        """Append rows in one commit that says how far the table is then."""
+        with self._saying(applied):
+            rows.write.format("delta").mode("append").save(self.path)
+
+    def update(self, sets: str, where: str, applied: Applied) -> None:
+        """UPDATE rows in one commit that says how far the table is then; no commit where there are none."""
+        with self._saying(applied):
+            self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
 
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
         """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then."""
@@ -201,6 +225,13 @@ class DeltaTable:
             yield
         finally:
             self._spark.conf.unset(_METADATA)
+
+
+def _form(mode: Mode) -> str:
+    """SQL of what kind of table it is."""
+    properties = dict(_PROPERTIES) if mode == "mirror" else {**_PROPERTIES, _MODE: mode}
+    listed = ", ".join(f"'{name}' = '{value}'" for name, value in properties.items())
+    return f"USING delta TBLPROPERTIES ({listed})"
 
 
 def columns_of(schema: object) -> list[TableColumn]:

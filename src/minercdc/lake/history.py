@@ -17,7 +17,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.schema_history import changes_of, starts_over
+from minercdc.kafka.schema_history import changes_of, starts_over, time_of
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
@@ -72,6 +72,7 @@ class TableHistory:
     :ivar earlier: names of table and topic that its rows had earlier -> SCN of the rename.
     :ivar renamed_from, renamed_to: (SCN, the table whose rows this one took over, or that took over its rows).
     :ivar dropped: SCNs of DROPs and of renames to another name.
+    :ivar times: SCN of DDL, or of a snapshot -> its time, in microseconds since 1970.
     """
 
     table: TableId
@@ -87,6 +88,7 @@ class TableHistory:
     renamed_from: list[tuple[int, TableId]] = field(default_factory=list)
     renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
+    times: dict[int, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -176,6 +178,7 @@ class TableHistories:
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
         for change in changes_of(dict(document)):
+            self._table(change.table).times[scn] = change.time_us
             if change.after is None:
                 self._gone(change.table, scn)
                 continue
@@ -202,6 +205,7 @@ class TableHistories:
             name = statement.name.within(document.get("databaseName") or "", document.get("schemaName") or "")
             if name in self._tables:
                 self._tables[name].truncated.append(scn)
+                self._tables[name].times[scn] = time_of(document)
 
     def _table(self, table: TableId) -> TableHistory:
         if table not in self._tables:

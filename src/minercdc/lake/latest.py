@@ -72,14 +72,23 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
 
 
 def complete_rows(
-    decoded: DataFrame, present: DataFrame | None, target: Sequence[TableColumn], key: Sequence[str], by: Sequence[str]
+    decoded: DataFrame,
+    present: DataFrame | None,
+    target: Sequence[TableColumn],
+    key: Sequence[str],
+    by: Sequence[str],
+    *,
+    every: bool = False,
+    before: bool = False,
 ) -> DataFrame:
     """Of decoded rows with missing values (`m0`, ..), the last one per `by`, with what is missing taken from
 
     1. an earlier change of the same row among them, back to where it was inserted or deleted;
     2. the row in the lake; after a change of its key, the row with the key that it had before the first one.
 
-    :param present: the lake table; None when it has no rows.
+    :param present: the source's rows in the lake; None when there are none.
+    :param every: all rows, not only the last ones.
+    :param before: deletes have the values of their row.
     """
     keys = ", ".join(by)
     # A change of the key is a delete and an insert with the same number in the transaction, of the same ROWID.
@@ -91,19 +100,26 @@ def complete_rows(
         f"max(if(op = 'd', struct({keys}), NULL)) OVER ({event}) AS old",
         f"op = 'd' AND NOT bool_or(op = 'c') OVER ({event}) AS ends",
     )
-    until_now = f"PARTITION BY home ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
-    rows = rows.selectExpr("*", f"sum(if(ends, 1, 0)) OVER ({until_now}) AS ended")
+    # A delete with values is part of what it ends.
+    until = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING" if before else "UNBOUNDED PRECEDING"
+    ended = f"sum(if(ends, 1, 0)) OVER (PARTITION BY home ORDER BY {_ORDER} ROWS {until})"
+    rows = rows.selectExpr("*", f"coalesce({ended}, 0) AS ended")
     since_end = f"PARTITION BY home, ended ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
+    lacks = "m{}" if before else "m{} OR op = 'd'"
+    values = (
+        f"last(if({lacks.format(i)}, NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))
+    )
     rows = rows.selectExpr(
         "*",
         f"bool_or(moves) OVER ({since_end}) AS moved",
         f"first(if(moves, old, NULL), true) OVER ({since_end}) AS was",
-        *(f"last(if(m{i} OR op = 'd', NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))),
-        f"row_number() OVER (PARTITION BY {keys}, home ORDER BY commit_scn DESC, seq DESC, offset DESC) AS row_rank",
-    ).where("row_rank = 1")
-    rows = rows.selectExpr("*", f"row_number() OVER (PARTITION BY {keys} ORDER BY {_ALIVE_ORDER} DESC) AS rank").where(
-        "rank = 1"
+        *values,
     )
+    if not every:
+        latest = f"row_number() OVER (PARTITION BY {keys}, home ORDER BY commit_scn DESC, seq DESC, offset DESC)"
+        rows = rows.selectExpr("*", f"{latest} AS row_rank").where("row_rank = 1")
+        alive = f"row_number() OVER (PARTITION BY {keys} ORDER BY {_ALIVE_ORDER} DESC)"
+        rows = rows.selectExpr("*", f"{alive} AS rank").where("rank = 1")
     kept = [*RECORD, *(name for name in by if name not in RECORD)]
     if present is None:
         return rows.selectExpr(*kept, *(f"s{i}.c{i} AS c{i}" for i in range(len(target))))

@@ -8,26 +8,24 @@ difference: a change never overwrites a row with a later (commit SCN, number wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.lake.change_log import Arrival, ChangeLog
-from minercdc.lake.columns import CDC, TableColumn, evolution
+from minercdc.lake.columns import TableColumn, TypeChange, evolution
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import TableHistory
 from minercdc.lake.latest import complete_rows, latest_records, latest_rows
-from minercdc.lake.sql import literal, quoted
+from minercdc.lake.modes import MIRROR, modes_of
+from minercdc.lake.rows import Clear, MergeStep, TableMode, identity
+from minercdc.lake.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-CDC_FIELDS = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id")
-CDC_TYPE = "STRUCT<op: STRING, scn: BIGINT, commit_scn: BIGINT, seq: BIGINT, commit_time: TIMESTAMP, row_id: STRING, deleted: BOOLEAN>"
-NEWER = f"(c.commit_scn > t.{CDC}.commit_scn OR (c.commit_scn = t.{CDC}.commit_scn AND c.seq >= t.{CDC}.seq))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +40,9 @@ class Pending:
     :param scns: lowest and highest SCN among them, as far as known.
     :param rows: at most so many records.
     :param partial: some have the placeholder in place of a value.
+    :param vanished: of some only the key is known, since their row was found to be gone.
+    :param late: the table may have some of them already.
+    :param reads: some rows were read by a snapshot.
     """
 
     scn: int
@@ -52,6 +53,14 @@ class Pending:
     scns: tuple[int, int]
     rows: int
     partial: bool
+    vanished: bool
+    late: bool
+    reads: bool
+
+    def clear(self, table: TableHistory) -> Clear | None:
+        """What has to be cleared first."""
+        scn = max(self.since, self.snapshot)
+        return Clear(scn, table.times.get(scn), read=scn != self.since) if self.clears else None
 
 
 def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
@@ -73,14 +82,11 @@ def pending(
         scn = max((gone for gone in table.dropped if gone <= goal.scn), default=scn + 1) - 1
     mine = [arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch))]
     # Also those that the table has passed: a change log that was read again has rows of before.
-    emptied = [at for at in table.created if at <= scn]
-    if truncate:
-        emptied += [at for at in (*table.truncated, *(a.truncated for a in mine)) if at <= scn]
+    emptied, reads = clearings(table, mine, scn, truncate=truncate)
     lowest = min((arrival.scns[0] for arrival in mine), default=0)
     highest = max((arrival.scns[1] for arrival in mine), default=0)
     since = max(emptied, default=0)
-    reads = [*table.reads, *(a.snapshot for a in mine if a.snapshot in table.snapshots)]
-    snapshot = max((at for at in reads if at <= scn), default=0)
+    snapshot = max(reads, default=0)
     return Pending(
         scn,
         since,
@@ -89,8 +95,23 @@ def pending(
         max(since, snapshot) > applied.scn,
         (max(lowest, since), max(highest, since)),
         sum(arrival.rows for arrival in mine),
-        any(arrival.partial for arrival in mine),
+        partial=any(arrival.partial for arrival in mine),
+        vanished=any(arrival.vanished for arrival in mine),
+        late=any(arrival.batch > applied.batch and arrival.lowest <= applied.scn for arrival in mine),
+        reads=any(arrival.read for arrival in mine),
     )
+
+
+def clearings(table: TableHistory, arrivals: Iterable[Arrival], scn: int, *, truncate: bool) -> tuple[list[int], list[int]]:
+    """SCNs up to `scn` before which all rows went, and those as of which an initial snapshot read all rows.
+
+    :param truncate: whether TRUNCATE removes rows.
+    """
+    emptied = list(table.created)
+    if truncate:
+        emptied += [*table.truncated, *(arrival.truncated for arrival in arrivals)]
+    reads = [*table.reads, *(arrival.snapshot for arrival in arrivals if arrival.snapshot in table.snapshots)]
+    return [at for at in emptied if at <= scn], [at for at in reads if at <= scn]
 
 
 def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> str:
@@ -102,16 +123,21 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
     )
 
 
-def stages(table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied) -> list[Applied]:
+def stages(
+    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, apart: Iterable[int] = ()
+) -> list[Applied]:
     """The goals to bring a table to, one after another, so that within each step a row keeps its ROWID.
 
     Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
     on its table, so all changes before it have lower commit SCNs.
+
+    :param apart: SCNs at which a step of its own begins.
     """
-    if not any(arrival.partial and is_pending(arrival, applied, goal) for arrival in arrivals):
-        return [goal]
-    moved = sorted({scn - 1 for scn, _ in table.moved if applied.scn < scn - 1 < goal.scn})
-    return [*(Applied(scn, goal.batch) for scn in moved), goal]
+    begins = set(apart)
+    if any((arrival.partial or arrival.vanished) and is_pending(arrival, applied, goal) for arrival in arrivals):
+        begins |= {scn for scn, _ in table.moved}
+    ends = sorted({scn - 1 for scn in begins if applied.scn < scn - 1 < goal.scn})
+    return [*(Applied(scn, goal.batch) for scn in ends), goal]
 
 
 class TableMerge:
@@ -122,6 +148,7 @@ class TableMerge:
 
     def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder) -> None:
         self._lake = config.lake
+        self._mode_of = modes_of(config.lake)
         self._log = log
         self._decoder = decoder
 
@@ -143,9 +170,23 @@ class TableMerge:
         :param again: replace what is there by what the change log has, in one commit.
         :raises LakeError: its topic holds records that are no envelopes of ours.
         """
-        for stage in stages(table, arrivals, applied, goal):
-            self._run(delta, table, arrivals, applied, stage, read=read, again=again)
-            applied, again = stage, False
+        mode = self._mode_of(table.name)
+        if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
+            raise LakeError(
+                f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
+                hint=f"Make it again: minercdc lake rebuild CONFIG --table {table.name}",
+            )
+        apart = rekeyings(self._decoder, table)
+        if mode.keeps:  # what was done to rows comes before they go
+            apart += [scn for scns in clearings(table, arrivals, goal.scn, truncate=self._truncates) for scn in scns]
+        for stage in stages(table, arrivals, applied, goal, apart=apart):
+            if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
+                again = False
+            applied = stage
+
+    @property
+    def _truncates(self) -> bool:
+        return self._lake.minercdc_lake_truncate == "apply"
 
     def _run(
         self,
@@ -154,37 +195,45 @@ class TableMerge:
         arrivals: Sequence[Arrival],
         applied: Applied,
         goal: Applied,
+        mode: TableMode,
         *,
         read: int,
         again: bool,
-    ) -> None:
-        truncate = self._lake.minercdc_lake_truncate == "apply"
-        work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
+    ) -> bool:
+        """One step of `run`. Returns whether there was anything to do it with: a table at that SCN."""
+        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
         if not table.versions or table.versions[0].since > work.scn:
-            return
+            return False
         _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
         shape = self._decoder.shape(table.version_at(work.scn))
         there = delta.columns()
-        recreated = again or (any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0)
-        if there is None or recreated:
-            target, empty = shape.table_columns(), True
+        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        fresh = there is None or again or (recreated and not mode.keeps)
+        key, clear = key_ids(shape), work.clear(table)
+        since = key_since(self._decoder, table, work.scn)
+        if fresh or there is None:
+            target = shape.table_columns()
         else:
+            if clear is None and applied.scn < since <= work.scn:
+                old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+                mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
             target = self._evolved(delta, table, shape, there, work, applied)
-            empty = work.clears or delta.is_empty()
+        step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
         if not work.rows:
-            if there is None or recreated:
-                delta.create(target, CDC_TYPE)
-            elif work.clears:
-                delta.clear()
-            return
-        key = key_ids(shape)
+            if fresh:
+                delta.create(target, mode.cdc_type, mode.name, goal)
+            else:
+                mode.merge(delta, None, step)
+            return True
         refuse_unplaced(table, key, arrivals, applied, goal)
         rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
-        changes = reduced(self._decoder, rows, None if empty else delta.read(), table, target, key, work)
-        if empty:
-            delta.replace(as_rows(changes.where("op <> 'd'"), target), target, goal)
+        present = None if fresh or clear is not None else mode.current(delta.read(), target, key)
+        changes = reduced(self._decoder, rows, present, table, target, key, work, mode)
+        if fresh:
+            delta.replace(mode.rows(changes, step), target, goal, mode.name)
         else:
-            delta.merge(changes, matches(target, key), _clauses(target), goal)
+            mode.merge(delta, changes, step)
+        return True
 
     def _evolved(
         self,
@@ -199,18 +248,35 @@ class TableMerge:
 
         :returns: the columns that the source has, in its order.
         """
-        wanted = shape.table_columns()
-        known = {field.id for version in table.versions for field in version.fields}
-        steps = evolution(there, wanted, known, self._lake.minercdc_lake_type_change)
-        for step in steps:
-            delta.take(step)
-        if steps:
-            there = delta.columns() or []
-        of_id = {column.id: column for column in there}
+        # The columns of a table that was dropped since are taken for those of the same names.
+        made = max((scn for scn in table.created if scn <= work.scn), default=0)
+        known = {field.id for version in table.versions if version.since >= made for field in version.fields}
+        columns = evolved(delta, there, shape.table_columns(), known, self._lake.minercdc_lake_type_change)
+        of_id = {column.id: column for column in columns}
         for number, (since, value) in self._decoder.fills(table).items():
             if number in of_id and applied.scn < since <= work.scn:
                 delta.fill(of_id[number], value, since)
-        return [of_id[column.id] for column in wanted]
+        return columns
+
+
+def evolved(
+    delta: DeltaTable,
+    there: Sequence[TableColumn],
+    wanted: Sequence[TableColumn],
+    known: Collection[str],
+    policy: TypeChange,
+) -> list[TableColumn]:
+    """Bring a lake table's columns to the wanted ones.
+
+    :returns: those, in their order, as the table has them then; for the other parameters see `columns.evolution`.
+    """
+    steps = evolution(there, wanted, known, policy)
+    for step in steps:
+        delta.take(step)
+    if steps:
+        there = delta.columns() or []
+    of_id = {column.id: column for column in there}
+    return [of_id[column.id] for column in wanted]
 
 
 def reduced(
@@ -221,22 +287,31 @@ def reduced(
     target: Sequence[TableColumn],
     key: Sequence[str],
     work: Pending,
+    mode: TableMode = MIRROR,
 ) -> DataFrame:
-    """The last change of each row, decoded.
+    """The last change of each row, decoded; or every change, as the mode takes them.
 
     :param rows: the pending records of the change log.
-    :param present: the rows in the lake, None when there are none.
+    :param present: the source's rows in the lake, None when there are none.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     """
     first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
     one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
     large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
-    if one_version and not work.partial:
+    partial, by = work.partial or (mode.keeps and work.vanished), identity(key)
+    if one_version and not partial and mode.takes == "row":
         records = latest_records(rows, ["key"] if key else ["row_id"], large=large, count=work.rows)
-        return decoder.decode(records, table, target, key, work.scns)
-    decoded = decoder.decode(rows, table, target, key, work.scns, partial=work.partial, before=not one_version)
-    by = [f"k{i}" for i in range(len(key))] or ["row_id"]
-    return complete_rows(decoded, present, target, key, by) if work.partial else latest_rows(decoded, by, large=large)
+        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
+    if mode.keeps:  # a record may be in the change log twice
+        rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
+    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=mode.keeps or not one_version)
+    if partial:
+        decoded = complete_rows(decoded, present, target, key, by, every=mode.takes != "row", before=mode.keeps)
+        if mode.takes == "row":
+            return decoded
+    if mode.takes == "change":
+        return decoded
+    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], large=large)
 
 
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:
@@ -260,37 +335,22 @@ def refuse_unplaced(
         )
 
 
+def key_since(decoder: RowDecoder, table: TableHistory, scn: int) -> int:
+    """The SCN from which on a table has had the key that it has at `scn`; 0 for always."""
+    index = table.index_at(scn)
+    key = key_ids(decoder.shape(table.versions[index]))
+    while index and key_ids(decoder.shape(table.versions[index - 1])) == key:
+        index -= 1
+    return table.versions[index].since if index else 0
+
+
+def rekeyings(decoder: RowDecoder, table: TableHistory) -> list[int]:
+    """SCNs from which on a table has another key: until then, rows are brought together by the one before."""
+    keys = [key_ids(decoder.shape(version)) for version in table.versions]
+    return [table.versions[i].since for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
+
+
 def key_ids(shape: TableShape) -> list[str]:
     """Ids of the key's columns, in the order of the record key."""
     ids = {field.name: field.id for field, _, _ in shape.columns}
     return [ids[name] for name in shape.key]
-
-
-def cdc_struct(source: str = "") -> str:
-    """SQL of `__cdc` from the columns of a decoded row."""
-    fields = ", ".join(f"{literal(name)}, {source}{name}" for name in CDC_FIELDS)
-    return f"named_struct({fields}, 'deleted', false)"
-
-
-def as_rows(changes: DataFrame, target: Sequence[TableColumn]) -> DataFrame:
-    return changes.selectExpr(*(f"c{i} AS {quoted(c.name)}" for i, c in enumerate(target)), f"{cdc_struct()} AS {CDC}")
-
-
-def matches(target: Sequence[TableColumn], key: Sequence[str]) -> str:
-    if not key:
-        return f"t.{CDC}.row_id = c.row_id"
-    names = {column.id: column.name for column in target}
-    return " AND ".join(f"t.{quoted(names[part])} <=> c.k{i}" for i, part in enumerate(key))
-
-
-def _clauses(target: Sequence[TableColumn]) -> str:
-    """What MERGE does with a change: insert, update or delete, unless the row has a later one."""
-    names = [quoted(column.name) for column in target]
-    values = [f"c.c{i}" for i in range(len(target))]
-    sets = ", ".join(f"t.{name} = {value}" for name, value in zip(names, values, strict=True))
-    cdc = cdc_struct("c.")
-    return (
-        f"WHEN MATCHED AND {NEWER} AND c.op = 'd' THEN DELETE "
-        f"WHEN MATCHED AND {NEWER} THEN UPDATE SET {sets}, t.{CDC} = {cdc} "
-        f"WHEN NOT MATCHED AND c.op <> 'd' THEN INSERT ({', '.join((*names, CDC))}) VALUES ({', '.join((*values, cdc))})"
-    )

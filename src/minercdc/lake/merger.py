@@ -331,9 +331,13 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process, such as `lake rebuild`, has changed; else None."""
+        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first step;
+        else None.
+        """
         entry = self._state.tables.get(table.name)
-        return None if entry is None else delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
+        if entry is not None:
+            return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
+        return delta.applied() if delta.exists() else None
 
     def _session(self) -> SparkSession:
         if not hasattr(self._sessions, "spark"):

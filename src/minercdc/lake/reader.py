@@ -19,21 +19,11 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import (
-    CDC_TYPE,
-    NEWER,
-    as_rows,
-    cdc_struct,
-    key_ids,
-    matches,
-    pending,
-    pending_filter,
-    reduced,
-    refuse_unplaced,
-    stages,
-)
+from minercdc.lake.merge import key_ids, pending, pending_filter, reduced, refuse_unplaced, rekeyings, stages
+from minercdc.lake.modes import MODES
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import versions
+from minercdc.lake.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import NOTED, Entry, StateTable
@@ -178,8 +168,9 @@ class _Reader:
         read = read_scn(table.name, noted, applied.scn)
         shape = self._decoder.shape(table.version_at(scn))
         present, target = self._present(table, shape, base)
-        for stage in stages(table, arrivals, applied, Applied(scn, batch)):
-            present = self._brought(present, table, shape, target, arrivals, applied, stage, read)
+        apart = rekeyings(self._decoder, table)
+        for stage in stages(table, arrivals, applied, Applied(scn, batch), apart=apart):
+            present = self._brought(present, table, target, arrivals, applied, stage, read)
             applied = stage
         return present if present is not None else self._none(target)
 
@@ -187,7 +178,6 @@ class _Reader:
         self,
         present: DataFrame | None,
         table: TableHistory,
-        shape: TableShape,
         target: Sequence[TableColumn],
         arrivals: Sequence[Arrival],
         applied: Applied,
@@ -200,7 +190,12 @@ class _Reader:
         present = None if work.clears else present
         if not work.rows:
             return present
-        key = key_ids(shape)
+        key = key_ids(self._decoder.shape(table.version_at(work.scn)))
+        if set(key) - {column.id for column in target}:
+            raise LakeError(
+                f"{table.name} lost a column of its key after SCN {goal.scn}, and its rows of before are not merged",
+                hint=f"Wait for the next merge, or read SCN {goal.scn} or an earlier one.",
+            )
         refuse_unplaced(table, key, arrivals, applied, goal)
         rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
         changes = reduced(self._decoder, rows, present, table, target, key, work)
@@ -214,8 +209,12 @@ class _Reader:
         if base.version == NO_TABLE:
             return None, wanted
         delta = DeltaTable(self._spark, self._paths.table(table.table))
-        rows = delta.read(delta.rewritten(base.version))
-        there = {column.id: column for column in columns_of(rows.schema)}
+        version = delta.rewritten(base.version)
+        rows = delta.read(version)
+        columns = columns_of(rows.schema)
+        key = key_ids(self._decoder.shape(table.version_at(base.scn)))
+        rows = MODES[delta.mode(version)].current(rows, columns, key)
+        there = {column.id: column for column in columns}
         fills = self._decoder.fills(table)
         target, selected = [], []
         for column in wanted:

@@ -20,8 +20,9 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import Applied, DeltaTable, exists
 from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import TableMerge
+from minercdc.lake.merge import TableMerge, key_ids
 from minercdc.lake.merger import FEW_ROWS, compile_code, own_session
+from minercdc.lake.modes import modes_of
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot
 from minercdc.lake.sql import literal
@@ -66,6 +67,7 @@ class _Rebuild:
         self._state = StateTable(self._spark, self._paths.state)
         self._log = ChangeLog(self._spark, self._paths.changes, config.values)
         self._decoder = RowDecoder(config)
+        self._mode_of = modes_of(config.lake)
 
     def run(self, progress: Progress | None) -> Rebuilt:
         if not exists(self._spark, self._paths.state):
@@ -102,6 +104,9 @@ class _Rebuild:
         """Whether the change log has all records of the table."""
         since = kept_since(table, entries, scn)
         trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
+        delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.name)
+        if trimmed and mode.keeps and delta.exists() and delta.mode() == mode.name:
+            return False  # the lake table has rows of before
         return since is not None and since >= trimmed and exists(self._spark, self._paths.changes)
 
     def _from_log(self, table: TableHistory, complete: Applied) -> Rebuilt:
@@ -118,7 +123,9 @@ class _Rebuild:
 
         goal = attempts()(replaced)
         self._state.append([Entry("table", self._name, delta.version(), goal.scn, goal.batch)])
-        return Rebuilt(self._name, goal.scn, delta.read().count(), "the change log")
+        key = key_ids(self._decoder.shape(table.version_at(goal.scn)))
+        rows = self._mode_of(self._name).current(delta.read(), delta.columns() or [], key)
+        return Rebuilt(self._name, goal.scn, rows.count(), "the change log")
 
     def _from_oracle(self, progress: Progress | None) -> Rebuilt:
         taken = attempts()(lambda: snapshot(self._spark, self._config, table=self._name, progress=progress))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
@@ -18,15 +18,18 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.app import own_cause
-from minercdc.lake.columns import CDC
+from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import Field, LakeHistory, TableVersion
+from minercdc.lake.merge import evolved, key_ids, key_since
 from minercdc.lake.merger import compile_code, own_session
+from minercdc.lake.modes import modes_of
 from minercdc.lake.oracle_values import OracleValue
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.rows import Clear, MergeStep
 from minercdc.lake.spark_session import refuse_connect
-from minercdc.lake.sql import quoted
+from minercdc.lake.sql import in_type
 from minercdc.lake.state import Entry, StateTable
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
@@ -130,11 +133,17 @@ def snapshot(
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """A table to read, in its ranges."""
+    """A table to read, in its ranges.
+
+    :param known: ids of all columns that it ever had.
+    :param key_since: SCN from which on it has had its key.
+    """
 
     schema: TableSchema
     shape: TableShape
     cuts: Sequence[str]
+    known: Collection[str]
+    key_since: int
 
     @property
     def name(self) -> str:
@@ -154,6 +163,7 @@ class _Loading:
         self._spark.conf.set("spark.sql.ansi.enabled", "true")  # a value that a type cannot hold is an error, not null
         self._state = StateTable(self._spark, self._paths.state)
         self._decoder = RowDecoder(config)
+        self._mode_of = modes_of(config.lake)
 
     def run(self, scn: int | None, table: str | None, coverage: Coverage | None, tries: int) -> Snapshot:
         compile_code(self._spark, wanted=False)
@@ -189,10 +199,13 @@ class _Loading:
         from minercdc.lake.oracle_source import ranges_of
 
         kept = [without_unsupported(schema) for schema in read_tables(connection, ids)]
-        return [
-            _Task(schema, self._decoder.shape(_version(schema, history, scn)), ranges_of(connection, schema.id))
-            for schema in kept
-        ]
+        tasks = []
+        for schema in kept:
+            shape, known = self._decoder.shape(_version(schema, history, scn)), history.find(str(schema.id))
+            ids_known = {field.id for version in known.versions for field in version.fields} if known is not None else set()
+            since = key_since(self._decoder, known, scn) if known is not None and known.versions else 0
+            tasks.append(_Task(schema, shape, ranges_of(connection, schema.id), ids_known, since))
+        return tasks
 
     def _refuse_later(self, scn: int, names: Sequence[str]) -> None:
         state = self._state.read()
@@ -218,31 +231,41 @@ class _Loading:
     def _load(self, task: _Task, scn: int) -> int:
         compile_code(self._spark, wanted=task.ranges > 1)
         applied = Applied(scn, self._state.read().batch)
-        delta = DeltaTable(self._spark, self._paths.table(task.schema.id))
+        delta, mode = DeltaTable(self._spark, self._paths.table(task.schema.id)), self._mode_of(task.name)
+        target, key = task.shape.table_columns(), key_ids(task.shape)
+        there = delta.columns() if mode.keeps else None
         with self._watched(task):
-            delta.replace(self._rows(task, scn), task.shape.table_columns(), applied)
+            if there is None or delta.mode() != mode.name:
+                step = MergeStep(target, key, 0, None, late=False, read=True, applied=Applied(), goal=applied)
+                delta.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
+            else:  # what it keeps of rows that are gone is nowhere else
+                target = evolved(delta, there, target, task.known, self._config.lake.minercdc_lake_type_change)
+                clear, before = Clear(scn, None, read=True), delta.applied() or Applied()
+                step = MergeStep(target, key, task.key_since, clear, late=False, read=True, applied=before, goal=applied)
+                mode.merge(delta, self._changes(task, target, scn), step)
         table = Entry("table", task.name, delta.version(), applied.scn, applied.batch)
         self._state.append([table, Entry("read", task.name, scn=scn)])
-        return int(delta.read().count())
+        return int(mode.current(delta.read(), target, key).count())
 
-    def _rows(self, task: _Task, scn: int) -> DataFrame:
-        """The rows in the lake's types, and `__cdc`."""
+    def _changes(self, task: _Task, target: Sequence[TableColumn], scn: int) -> DataFrame:
+        """The rows in the types of the lake's columns, as `decode` has rows of a snapshot."""
         from minercdc.lake.oracle_source import oracle_rows
 
+        types = {column.id: column for column in target}
         read = [(source.column, column) for source, _, column in task.shape.columns if self._is_read(source)]
         values = [OracleValue(source, column.type) for source, column in read]
         schema = replace(task.schema, columns=tuple(source for source, _ in read), key=())
         rows = oracle_rows(self._spark, self._config, schema, [value.form for value in values], scn, cuts=task.cuts)
-        typed = {column.name: value.typed(f"c{i}") for i, ((_, column), value) in enumerate(zip(read, values, strict=True))}
-        selected = [
-            f"{typed.get(column.name, f'CAST(NULL AS {column.type})')} AS {quoted(column.name)}"
-            for column in task.shape.table_columns()
-        ]
-        cdc = (
-            f"named_struct('op', 'r', 'scn', {scn}L, 'commit_scn', {scn}L, 'seq', 0L, 'commit_time', current_timestamp(),"
-            " 'row_id', row_id, 'deleted', false)"
+        typed = {}
+        for i, ((_, column), value) in enumerate(zip(read, values, strict=True)):
+            typed[column.id] = in_type(value.typed(f"c{i}"), column.type, types[column.id].type)
+        names = {source.name: source.id for source, _, _ in task.shape.columns}
+        return rows.selectExpr(
+            *("'r' AS op", f"{scn}L AS scn", f"{scn}L AS commit_scn", "0L AS seq", "current_timestamp() AS commit_time"),
+            *("row_id", "0 AS partition", "0L AS offset"),
+            *(f"{typed[names[part]]} AS k{i}" for i, part in enumerate(task.shape.key)),
+            *(f"{typed.get(column.id, f'CAST(NULL AS {column.type})')} AS c{i}" for i, column in enumerate(target)),
         )
-        return rows.selectExpr(*selected, f"{cdc} AS {CDC}")
 
     def _is_read(self, source: Field) -> bool:
         """Large values are read when redo's are, by `lob.enabled`."""

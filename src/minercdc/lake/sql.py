@@ -24,3 +24,10 @@ def as_text(value: str, spark_type: str) -> str:
     if spark_type == "TIMESTAMP_NTZ":
         return f"concat(date_format({value}, 'yyyy-MM-dd HH:mm:ss.SSSSSS'), '000')"
     return f"CAST({value} AS STRING)"
+
+
+def in_type(value: str, spark_type: str, wanted: str) -> str:
+    """SQL of a value of one type in the type of the lake's column."""
+    if spark_type == wanted:
+        return value
+    return as_text(value, spark_type) if wanted == "STRING" else f"CAST({value} AS {wanted})"

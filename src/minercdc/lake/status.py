@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from minercdc.config.lake import Mode
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
@@ -14,6 +15,7 @@ from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.delta import Applied, DeltaTable, exists
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.marks import Marks
+from minercdc.lake.modes import modes_of
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
 from minercdc.lake.state import LakeState, StateTable, state_of, time_of
@@ -30,11 +32,13 @@ class TableStatus:
     :param merged_at: when it was merged last, None for never.
     :param waiting: records in the change log that are not merged.
     :param waiting_since: commit time of the oldest of them, None for none.
+    :param mode: how its lake table is kept; as it will be, where there is none.
     :param rows, files, bytes: of its newest version.
     :param failure: why it is quarantined, '' when it is not.
     """
 
     name: str
+    mode: Mode
     scn: int
     merged_at: datetime | None
     waiting: int
@@ -88,7 +92,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
         raise LakeError(f"the schema history {history.topic} has no table {table}")
     mark = Marks(config, client).newest()
     changes = ChangeLog(spark, paths.changes, config.values)
-    waiting = _waiting(changes, tables, known)
+    waiting, mode_of = _waiting(changes, tables, known), modes_of(config.lake)
     return LakeStatus(
         known.complete,
         mark.scn if mark is not None else 0,
@@ -96,7 +100,10 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
         changes.rows().count(),
         *DeltaTable(spark, paths.changes).size(),
         tables=[
-            _table(DeltaTable(spark, paths.table(one.table)), one.name, known, waiting.get(one.topic, (0, None)))
+            _table(
+                *(DeltaTable(spark, paths.table(one.table)), one.name, mode_of(one.name).name),
+                *(known, waiting.get(one.topic, (0, None))),
+            )
             for one in sorted(tables, key=lambda one: one.name)
         ],
     )
@@ -119,11 +126,12 @@ def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeStat
     return {row["topic"]: (row["waiting"], time_of(row["since"])) for row in counted.collect()}
 
 
-def _table(delta: DeltaTable, name: str, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
+def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
     entry = state.tables.get(name)
     rows, files, size = (delta.read().count(), *delta.size()) if delta.exists() else (0, 0, 0)
     return TableStatus(
         name,
+        delta.mode() if delta.exists() else mode,
         entry.scn if entry is not None else 0,
         entry.at if entry is not None else None,
         *waiting,

@@ -1,0 +1,133 @@
+"""The rows of a lake table in SQL, and what a mode (`modes`) has to do with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+
+from minercdc.config.lake import Mode
+from minercdc.lake.columns import CDC, TableColumn
+from minercdc.lake.delta import Applied, DeltaTable
+from minercdc.lake.sql import literal, quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+CDC_FIELDS = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id")
+_CHANGE = "op: STRING, scn: BIGINT, commit_scn: BIGINT, seq: BIGINT, commit_time: TIMESTAMP, row_id: STRING"
+CDC_TYPE = f"STRUCT<{_CHANGE}, deleted: BOOLEAN>"
+APPEND_TYPE = f"STRUCT<{_CHANGE}>"
+SCD2_TYPE = f"STRUCT<{_CHANGE}, valid_from: TIMESTAMP, valid_from_scn: BIGINT, valid_to: TIMESTAMP, valid_to_scn: BIGINT>"
+NEWER = f"(c.commit_scn > t.{CDC}.commit_scn OR (c.commit_scn = t.{CDC}.commit_scn AND c.seq >= t.{CDC}.seq))"
+
+
+Takes: TypeAlias = Literal["row", "commit", "change"]
+
+
+@dataclass(frozen=True, slots=True)
+class Clear:
+    """All rows that were changed before SCN `scn` went.
+
+    :param time_us: when, in microseconds since 1970; None when that is not known.
+    :param read: an initial snapshot found it: rows that it read, as of the SCN, did not go.
+    """
+
+    scn: int
+    time_us: int | None
+    read: bool
+
+    def time(self) -> str:
+        """SQL of the time."""
+        return "current_timestamp()" if self.time_us is None else f"timestamp_micros({self.time_us}L)"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeStep:
+    """What one merge brings a table to.
+
+    :param target: the lake table's columns.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    :param key_since: SCN from which on that is the key; 0 for always.
+    :param clear: rows that went at its begin, None for none.
+    :param late: some of the changes may be in the table already.
+    :param read: some of the changes are rows that a snapshot read.
+    :param applied: how far the table is before it, `goal` after it.
+    """
+
+    target: Sequence[TableColumn]
+    key: Sequence[str]
+    key_since: int
+    clear: Clear | None
+    late: bool
+    read: bool
+    applied: Applied
+    goal: Applied
+
+
+class TableMode(Protocol):
+    """One way of keeping a table.
+
+    :ivar cdc_type: Spark type of `__cdc`.
+    :ivar takes: of the changes of each row the last one, the last one of each commit SCN, or all.
+    :ivar keeps: rows stay when they are deleted: deletes come with their values, and rows go in steps of their own.
+    """
+
+    name: Mode
+    cdc_type: str
+    takes: Takes
+    keeps: bool
+
+    def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+        """The source's rows, as a mirror has them, of the lake table's rows."""
+
+    def rekey(
+        self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
+    ) -> None:
+        """The key of the rows of `target` was `key`, and is another one from an SCN on. Most modes have nothing to do then."""
+        return
+
+    def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
+        """The rows of a new table."""
+
+    def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+        """Merge changes, or none, into a table that is there."""
+
+
+def cdc_struct(source: str = "", deleted: str = "false") -> str:
+    """SQL of `__cdc` from the columns of a decoded row."""
+    fields = ", ".join(f"{literal(name)}, {source}{name}" for name in CDC_FIELDS)
+    return f"named_struct({fields}, 'deleted', {deleted})"
+
+
+def named(target: Sequence[TableColumn]) -> list[str]:
+    """SQL of the lake's columns from those of a decoded row."""
+    return [f"c{i} AS {quoted(column.name)}" for i, column in enumerate(target)]
+
+
+def identity(key: Sequence[str]) -> list[str]:
+    """The columns of a decoded row that identify the source's row."""
+    return [f"k{i}" for i in range(len(key))] or ["row_id"]
+
+
+def as_rows(changes: DataFrame, target: Sequence[TableColumn]) -> DataFrame:
+    """Changes as the rows of a mirror."""
+    return changes.selectExpr(*named(target), f"{cdc_struct()} AS {CDC}")
+
+
+def matches(target: Sequence[TableColumn], key: Sequence[str]) -> str:
+    """SQL condition that a change `c` is one of the lake's row `t`."""
+    if not key:
+        return f"t.{CDC}.row_id = c.row_id"
+    names = {column.id: column.name for column in target}
+    return " AND ".join(f"t.{quoted(names[part])} <=> c.k{i}" for i, part in enumerate(key))
+
+
+def sets_of(target: Sequence[TableColumn]) -> str:
+    return ", ".join(f"t.{quoted(column.name)} = c.c{i}" for i, column in enumerate(target))
+
+
+def insert_of(target: Sequence[TableColumn], cdc: str) -> str:
+    names = (*(quoted(column.name) for column in target), CDC)
+    values = (*(f"c.c{i}" for i in range(len(target))), cdc)
+    return f"INSERT ({', '.join(names)}) VALUES ({', '.join(values)})"
