@@ -11,16 +11,19 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from minercdc.lake.app import Lake, start
     from minercdc.lake.direct import register
+    from minercdc.lake.message_types import MessageSchema, message_schema
     from minercdc.lake.reader import LakeTables, tables
     from minercdc.lake.spark_session import session
     from minercdc.lake.stream import read_changes
 
-__all__ = ["Lake", "LakeTables", "read_changes", "register", "session", "start", "tables"]
+__all__ = ["Lake", "LakeTables", "MessageSchema", "message_schema", "read_changes", "register", "session", "start", "tables"]
 
 # Imported when they are used: every Python process of Spark that reads a direct stream imports this package.
 _HOMES = {
     "Lake": "app",
     "LakeTables": "reader",
+    "MessageSchema": "message_types",
+    "message_schema": "message_types",
     "read_changes": "stream",
     "register": "direct",
     "session": "spark_session",

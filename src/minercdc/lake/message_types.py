@@ -1,0 +1,80 @@
+"""Spark types of a table's messages, for `from_json` in a job that does without the rest of this package."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.kafka.connect_schema import SOURCE, TRANSACTION, Schema
+from minercdc.lake.decode import RowDecoder, TableShape
+from minercdc.lake.history import TableHistory
+from minercdc.lake.segment_history import history_of
+from minercdc.lake.sql import quoted
+
+_PLAIN = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}
+
+
+class MessageSchema(NamedTuple):
+    """Types of a table's key and value, as `from_json` takes them; `key` '' for a table whose records have a null key or its ROWID.
+
+    Values are as JSON has them: see `decimal.handling.mode` and `time.precision.mode` for what numbers and times are then.
+    """
+
+    key: str
+    value: str
+
+
+def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
+    """The types of the newest version of a table, by the connector's schema history.
+
+    :param table: `SCHEMA.TABLE`.
+    :raises LakeError: the schema history has no such table.
+    :raises SinkError, SchemaHistoryError: it cannot be read.
+    """
+    history = history_of(config)
+    history.refresh()
+    found = history.find(table)
+    if found is None or not found.versions:
+        known = ", ".join(sorted(one.name for one in history.tables())) or "none"
+        raise LakeError(f"the schema history {history.topic} has no table {table}", hint=f"It has: {known}")
+    return schema_of(found, config)
+
+
+def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
+    """See `message_schema`."""
+    shape = RowDecoder(config).shape(table.versions[-1])
+    types = {field.name: column.json_type for field, column, _ in shape.columns}
+    row = _struct(types)
+    envelope = {
+        "before": row,
+        "after": row,
+        "source": _connect_type(SOURCE),
+        "transaction": _connect_type(TRANSACTION),
+        "op": "STRING",
+        "ts_ms": "BIGINT",
+        "ts_us": "BIGINT",
+        "ts_ns": "BIGINT",
+    }
+    value, key = _struct(envelope), _key(shape, types)
+    if config.values.value_converter_schemas_enable:
+        value = _struct({"payload": value})
+    if key and config.values.key_converter_schemas_enable:
+        key = _struct({"payload": key})
+    return MessageSchema(key, value)
+
+
+def _key(shape: TableShape, types: dict[str, str]) -> str:
+    return _struct({name: types[name] for name in shape.key}) if shape.key else ""
+
+
+def _connect_type(schema: Schema) -> str:
+    if schema["type"] != "struct":
+        return _PLAIN[str(schema["type"])]
+    fields = schema["fields"]
+    assert isinstance(fields, list)
+    return _struct({str(field["field"]): _connect_type(field) for field in fields if isinstance(field, dict)})
+
+
+def _struct(members: dict[str, str]) -> str:
+    return f"STRUCT<{', '.join(f'{quoted(name)}: {kind}' for name, kind in members.items())}>"
