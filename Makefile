@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi store.pxi mine.pxi arrow.pxi core.h store.h scan.c print.c store.c)
+NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
 .PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench docs
 install: .venv/installed

@@ -33,7 +33,7 @@ ALLOWED: dict[str, set[str]] = {
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS | {"state_directory"},
     "sink": _ADAPTERS | {"kafka", "state_directory"},
-    "formats": _CORE | {"config"},
+    "formats": _CORE | {"config", "native"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset", "schema"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},

@@ -6,10 +6,13 @@ import json
 import struct
 from typing import Any
 
+from minercdc import native
 from minercdc.errors import DecodeError, SinkError
-from minercdc.formats.avro_encoding import Write, compile_writer
+from minercdc.formats.avro_encoding import compile_writer
+from minercdc.formats.avro_native import described
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.connect import schema_of
+from minercdc.formats.converting import Write
 from minercdc.formats.registry import SchemaRegistry
 from minercdc.formats.subjects import Subject
 
@@ -44,13 +47,17 @@ class AvroFormat:
         header = _HEADER(0, self._id(subject, avro))
         write = compile_writer(connect)
 
-        def written(payload: bytes) -> bytes:
+        def written(document: bytes, begin: int, end: int) -> bytes:
             try:
-                return header + write(json.loads(payload))
-            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                return header + write(json.loads(document[begin:end]))
+            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Avro schema: {error!r}") from None
 
-        return written
+        fields = described(connect)
+        if native.rows is None or fields is None:
+            return written
+        write_natively = native.rows.AvroWriter(fields, header).write
+        return lambda document, begin, end: write_natively(document, begin, end) or written(document, begin, end)
 
     def _id(self, subject: str, avro: Any) -> int:
         text = avro_text(avro)

@@ -14,7 +14,8 @@ from minercdc.errors import DecodeError
 from minercdc.events import ChangeRun, Event
 from minercdc.formats.connect import split
 
-Write: TypeAlias = Callable[[bytes], bytes]
+Write: TypeAlias = Callable[[bytes, int, int], bytes]
+"""Rewrites the JSON payload that a document has between two bytes."""
 
 
 class Format(Protocol):
@@ -36,7 +37,7 @@ class Side:
         """A document in the other format; one without a schema stays as it is."""
         known = self._heads.get(topic)
         if known is not None and document.startswith(known[0]):
-            return known[1](document[len(known[0]) : -1])
+            return known[1](document, len(known[0]), len(document) - 1)
         parts = split(document)
         if parts is None:
             return document
@@ -44,8 +45,9 @@ class Side:
         write = self._writers.get((topic, schema))
         if write is None:
             write = self._writers[topic, schema] = self._format.compile(topic, schema)
-        self._heads[topic] = (document[: len(document) - len(payload) - 1], write)
-        return write(payload)
+        begin = len(document) - len(payload) - 1
+        self._heads[topic] = (document[:begin], write)
+        return write(document, begin, len(document) - 1)
 
 
 class RecordConverter:

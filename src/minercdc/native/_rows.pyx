@@ -111,6 +111,15 @@ cdef extern from "store.h":
     void *xid_remove(xid_table *, int64_t, uint64_t) nogil
     void xid_free(xid_table *) nogil
 
+cdef extern from "avro.h":
+    ctypedef struct avro_field:
+        const char *member
+        uint32_t member_size, next
+        uint8_t kind, null, bits
+    int avro_write(buffer *, const avro_field *, const char *, size_t)
+    ctypedef int (*double_of)(const char *, size_t, double *) noexcept
+    double_of read_double
+
 cdef extern from "Python.h":
     double PyOS_string_to_double(const char *, char **, PyObject *) except? -1.0
     char *PyOS_double_to_string(double, char, int, int, int *) except NULL
@@ -198,3 +207,4 @@ include "print.pxi"
 include "store.pxi"
 include "mine.pxi"
 include "arrow.pxi"
+include "avro.pxi"

@@ -227,15 +227,22 @@ PLAIN = {
 
 
 @st.composite
-def typed_values(draw: st.DrawFn, depth: int = 2) -> tuple[Schema, Any]:
-    kind = draw(st.sampled_from([*PLAIN, *(["struct", "array", "map"] if depth else [])]))
+def typed_values(
+    draw: st.DrawFn, depth: int = 2, kinds: tuple[str, ...] = ("struct", "array", "map"), top: bool = True
+) -> tuple[Schema, Any]:
+    """A schema and a payload of it.
+
+    :param kinds: of what holds others; when there is one only, it is at the top.
+    """
+    choices = [*PLAIN, *(kinds if depth else ())]
+    kind = kinds[0] if top and len(kinds) == 1 else draw(st.sampled_from(choices))
     schema: Schema = {"type": kind, "optional": draw(st.booleans())}
     if kind == "struct":
-        members = draw(st.lists(typed_values(depth=depth - 1), max_size=4))
+        members = draw(st.lists(typed_values(depth - 1, kinds, top=False), max_size=4))
         schema["fields"] = [{**inner, "field": f"f{i}"} for i, (inner, _) in enumerate(members)]
         value: Any = {f"f{i}": inner for i, (_, inner) in enumerate(members)}
     elif kind in ("array", "map"):
-        inner, item = draw(typed_values(depth=depth - 1))
+        inner, item = draw(typed_values(depth - 1, kinds, top=False))
         schema["items" if kind == "array" else "values"] = inner
         value = [item] * draw(st.integers(0, 3)) if kind == "array" else {"k": item}
     else:

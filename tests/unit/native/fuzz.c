@@ -1,6 +1,7 @@
-/* Damaged statements through the C core, and rows in and out of its store, built with the address and undefined-behaviour sanitizers: fuzz INPUTS SEED.
+/* Damaged statements and payloads through the C core, and rows in and out of its store, built with the address and undefined-behaviour sanitizers: fuzz INPUTS SEED.
 
    Each input lies in memory of exactly its size, so that a byte read beyond it is found. What is accepted is printed in every way. */
+#include "avro.h"
 #include "core.h"
 #include "store.h"
 
@@ -27,6 +28,10 @@ static const char *const SPLICES[] = {
     "9999999999999999999999999999999999999999", ".", "-", "0", "\n", "", "\xc3\xa9", "\xff", "TO_DATE('2026-02-29 00:00:00')",
     "EMPTY_BLOB()", "Unsupported Type", " = ", "\"ID\"", "a.", "ROWID = ", "000000000000000000000000000000000000000000000000000000000000",
 };
+static const char *const PAYLOADS[] = {
+    "{\"b\":true,\"i\":-7,\"l\":9223372036854775807,\"f\":1.5,\"d\":-0.25e-7,\"s\":\"it's \\\"x\\\"\\\\\\u0001\xc3\xa9\",\"y\":\"AP8Q\",\"r\":{\"n\":null}}",
+    "{\"b\":null,\"i\":127,\"l\":0,\"f\":\"NaN\",\"d\":\"-Infinity\",\"s\":\"\",\"y\":\"AA==\",\"r\":null}",
+};
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static uint64_t state;
@@ -46,8 +51,8 @@ static int float_of(const char *text, size_t size, int is_single, char *out) {
     return snprintf(out, 32, "%.9g", is_single ? (double)strtof(ended, NULL) : strtod(ended, NULL));
 }
 
-static size_t damaged(char *text) {
-    const char *seed = SEEDS[below(COUNT(SEEDS))];
+static size_t damaged(char *text, const char *const *seeds, uint32_t count) {
+    const char *seed = seeds[below(count)];
     size_t size = strlen(seed);
     memcpy(text, seed, size);
     for (uint32_t n = below(5); n > 0; n--) {
@@ -209,8 +214,43 @@ static void fuzz_xids(void) {
     xid_free(&table);
 }
 
+static int double_of_text(const char *text, size_t size, double *out) {
+    char ended[64];
+    if (size >= sizeof ended) return 0;
+    memcpy(ended, text, size);
+    ended[size] = 0;
+    *out = strtod(ended, NULL);
+    return 1;
+}
+
+/* A payload in memory of exactly its size, and what Avro makes of it. */
+static long fuzz_avro(void) {
+    static const avro_field FIELDS[] = {
+        {"", 0, 10, AVRO_RECORD, AVRO_REQUIRED, 0},
+        {"{\"b\":", 5, 2, AVRO_BOOLEAN, AVRO_NULL_FIRST, 0},
+        {",\"i\":", 5, 3, AVRO_INTEGER, AVRO_REQUIRED, 8},
+        {",\"l\":", 5, 4, AVRO_INTEGER, AVRO_NULL_LAST, 64},
+        {",\"f\":", 5, 5, AVRO_FLOAT, AVRO_REQUIRED, 0},
+        {",\"d\":", 5, 6, AVRO_DOUBLE, AVRO_REQUIRED, 0},
+        {",\"s\":", 5, 7, AVRO_STRING, AVRO_REQUIRED, 0},
+        {",\"y\":", 5, 8, AVRO_BYTES, AVRO_REQUIRED, 0},
+        {",\"r\":", 5, 10, AVRO_RECORD, AVRO_NULL_FIRST, 0},
+        {"{\"n\":", 5, 10, AVRO_STRING, AVRO_NULL_FIRST, 0},
+    };
+    char text[MOST + 1];
+    size_t size = damaged(text, PAYLOADS, COUNT(PAYLOADS));
+    char *exact = malloc(size ? size : 1);
+    buffer out = {0};
+    memcpy(exact, text, size);
+    int written = avro_write(&out, FIELDS, exact, size);
+    if (out.size > 12 * size + 16) abort(); /* what is written is bounded by what is read */
+    free(out.data);
+    free(exact);
+    return written;
+}
+
 int main(int count, char **arguments) {
-    long inputs = count > 1 ? atol(arguments[1]) : 100000, accepted = 0;
+    long inputs = count > 1 ? atol(arguments[1]) : 100000, accepted = 0, payloads = 0;
     scan_table table;
     buffer out = {0};
     cell before[COLUMNS], after[COLUMNS];
@@ -218,6 +258,7 @@ int main(int count, char **arguments) {
     uint32_t assigned;
     state = 88172645463325252ull ^ (count > 2 ? (uint64_t)atol(arguments[2]) << 20 : 0);
     print_float = float_of;
+    read_double = double_of_text;
     describe(&table, calloc(COLUMNS + 1, sizeof(scan_column)));
     for (long n = 0; n < inputs; n++) {
         if (n % 1000 == 999) {
@@ -226,7 +267,7 @@ int main(int count, char **arguments) {
             scan_table_free(&table);
             describe(&table, calloc(COLUMNS + 1, sizeof(scan_column)));
         }
-        size_t size = damaged(text);
+        size_t size = damaged(text, SEEDS, COUNT(SEEDS));
         char *exact = malloc(size ? size : 1);
         memcpy(exact, text, size);
         int operation = scan_statement(&table, exact, size, before, after, &assigned);
@@ -237,7 +278,9 @@ int main(int count, char **arguments) {
         }
         if (operation != OPERATION_NONE) print_all(exact, before, after, operation, &out);
         free(exact);
+        payloads += fuzz_avro();
     }
+    if (payloads < inputs / 20) return fprintf(stderr, "hardly any payload was written\n"), 1;
     scan_table_free(&table);
     free(out.data);
     printf("%ld inputs, %ld accepted\n", inputs, accepted);
