@@ -23,9 +23,14 @@ from minercdc.capture.logminer.glue import split
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import RowScanner
+from minercdc.config.converters import SIDES
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TableFilterConfig, TopicConfig, ValueConfig
-from minercdc.contracts import Record
+from minercdc.contracts import Record, RunEncoder
 from minercdc.events import ChangeEvent, ChangeRun, Event, Op
+from minercdc.formats.avro import AvroFormat
+from minercdc.formats.converting import RecordConverter, Side
+from minercdc.formats.registry import SchemaRegistry
+from minercdc.formats.subjects import TOPIC, subject_names
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -57,6 +62,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     ]
     if native.rows is not None:
         kinds.insert(0, ("text to key and value bytes, native", _native))
+        kinds.append(("text to key and value bytes, native, Avro", _native_avro))
         kinds.append(("scan alone, native", _scan_alone))
     stages = [
         _TextStage(f"{name}, {columns}", begin, [row for row in mixed if row.schema in schemas])
@@ -151,14 +157,34 @@ def _split_and_decode() -> _Prepare:
 
 
 def _native() -> _Prepare:
-    return _scanning(json_encoder("bench"))
+    return _scanning(json_encoder("bench").encode_run)
+
+
+class _NoRegistry(SchemaRegistry):
+    """Gives every schema the same id."""
+
+    def __init__(self) -> None:
+        pass
+
+    def register(self, subject: str, schema: str, *, kind: str = "AVRO", normalize: bool = False) -> int:
+        del subject, schema, kind, normalize
+        return 1
+
+
+def _native_avro() -> _Prepare:
+    registry = _NoRegistry()
+    key, value = (
+        Side(AvroFormat(registry, subject_names(TOPIC, side), auto_register=True, use_latest=False, normalize=False))
+        for side in SIDES
+    )
+    return _scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", with_schemas=True).encode_run))
 
 
 def _scan_alone() -> _Prepare:
     return _scanning(None)
 
 
-def _scanning(encoder: EnvelopeEncoder | None) -> _Prepare:
+def _scanning(encode_run: RunEncoder | None) -> _Prepare:
     """Rows of the transactions as they are fetched, in runs."""
     scanner, decoders = RowScanner(HostClock()), _decoders()
 
@@ -173,8 +199,8 @@ def _scanning(encoder: EnvelopeEncoder | None) -> _Prepare:
             for tx, mined in transactions:
                 run, after = scanner.scan(mined, 0, tx, 1)
                 assert after == len(mined)
-                if encoder is not None:
-                    encoded = encoder.encode_run(ChangeRun(run), 0, _NO_BOUND, _NO_BOUND)
+                if encode_run is not None:
+                    encoded = encode_run(ChangeRun(run), 0, _NO_BOUND, _NO_BOUND)
                     assert encoded.rows == after
 
         return work
@@ -211,8 +237,8 @@ def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Reco
             at += 1
 
 
-def json_encoder(prefix: str) -> EnvelopeEncoder:
-    """The encoder of a connector with nothing but defaults."""
+def json_encoder(prefix: str, *, with_schemas: bool = False) -> EnvelopeEncoder:
+    """The encoder of a connector with nothing but defaults, or with schemas in front of each payload."""
     identity, kafka = (
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
@@ -220,7 +246,7 @@ def json_encoder(prefix: str) -> EnvelopeEncoder:
     return EnvelopeEncoder(
         topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
         source=SourceBlock(prefix),
-        values=ValueConfig.model_validate({}),
+        values=ValueConfig.model_validate({f"{side}.converter.schemas.enable": with_schemas for side in ("key", "value")}),
         filters=TableFilterConfig.model_validate({}),
         handling=ValueHandling(),
         published=lambda *_: True,
