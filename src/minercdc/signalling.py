@@ -36,6 +36,7 @@ from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.token import kept_token
 from minercdc.signals.topic import TopicChannel
+from minercdc.sink.opening import not_read_back
 
 
 def signal_table(config: ConnectorConfig) -> TableId | None:
@@ -78,9 +79,7 @@ def resumptions_of(
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     if memory is None:
-        why = (
-            f"debezium.sink.type={config.sink.debezium_sink_type} cannot be read back, so rows that vanished cannot be found"
-        )
+        why = f"{not_read_back(config)}, so rows that vanished cannot be found"
     database = database_name(config.database)
     source = RepairSource(
         lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)

@@ -30,10 +30,20 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
 
 
 def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
-    """What reads back the records of the configured sink; None where none can."""
+    """What reads back the records of the configured sink; None where none can, as `not_read_back` says."""
+    if not_read_back(config):
+        return None
     if config.sink.debezium_sink_type == "segments":
         return SegmentTopics(config.sink.directory)
-    return client if config.sink.is_kafka else None
+    return client
+
+
+def not_read_back(config: ConnectorConfig) -> str:
+    """Why records cannot be read back, '' where they can."""
+    if config.converters.uses_registry():
+        return "records in Avro cannot be read back yet"
+    kind = config.sink.debezium_sink_type
+    return f"debezium.sink.type={kind} cannot be read back" if kind == "json" else ""
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
