@@ -177,7 +177,7 @@ def _native_avro() -> _Prepare:
         Side(AvroFormat(registry, subject_names(TOPIC, side), auto_register=True, use_latest=False, normalize=False))
         for side in SIDES
     )
-    return _scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", with_schemas=True).encode_run))
+    return _scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", numbered=True).encode_run))
 
 
 def _scan_alone() -> _Prepare:
@@ -237,8 +237,8 @@ def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Reco
             at += 1
 
 
-def json_encoder(prefix: str, *, with_schemas: bool = False) -> EnvelopeEncoder:
-    """The encoder of a connector with nothing but defaults, or with schemas in front of each payload."""
+def json_encoder(prefix: str, *, numbered: bool = False) -> EnvelopeEncoder:
+    """The encoder of a connector with nothing but defaults; or with numbers of schemas, as for other formats."""
     identity, kafka = (
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
@@ -246,13 +246,14 @@ def json_encoder(prefix: str, *, with_schemas: bool = False) -> EnvelopeEncoder:
     return EnvelopeEncoder(
         topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
         source=SourceBlock(prefix),
-        values=ValueConfig.model_validate({f"{side}.converter.schemas.enable": with_schemas for side in ("key", "value")}),
+        values=ValueConfig.model_validate({}),
         filters=TableFilterConfig.model_validate({}),
         handling=ValueHandling(),
         published=lambda *_: True,
         key_columns=lambda schema: schema.key,
         include_schema_changes=True,
         clock_ns=time.time_ns,
+        by_number=(numbered, numbered),
     )
 
 

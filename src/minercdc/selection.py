@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from minercdc.capture.registry import adapter_factory
+from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
@@ -98,6 +99,7 @@ def envelope_encoder(
         dead_letters=dead_letters,
         notifications=notifications,
         captured=captured,
+        by_number=(config.converters.key_converter != JSON, config.converters.value_converter != JSON),
     )
 
 

@@ -31,7 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "oracle": _CORE | {"config"},
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
-    "kafka": _ADAPTERS | {"state_directory"},
+    "kafka": _ADAPTERS | {"formats", "state_directory"},
     "sink": _ADAPTERS | {"kafka", "state_directory"},
     "formats": _CORE | {"config", "native"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},

@@ -1,7 +1,8 @@
 """Kafka Connect's schemas, as our encoders write them in front of each payload, and the text that holds both.
 
 A record of `schemas.enable=true` is `{"schema":{..},"payload":..}`. Formats with a registry take the schema out of it: one form
-of it stands for all records of a table version, so what is made of it is kept by its bytes.
+of it stands for all records of a table version, so what is made of it is kept by its bytes. Where it is taken out anyway, a number stands
+for it (`{"schema":@7,"payload":..}`), which is printed and compared sooner.
 """
 
 from __future__ import annotations
@@ -19,6 +20,15 @@ TIME = "org.apache.kafka.connect.data.Time"
 TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 
+_numbered: list[Schema] = []
+
+
+def numbered(schema: Schema) -> tuple[str, str]:
+    """Text before and after a payload, with a number in place of the schema; of this process only."""
+    _numbered.append(schema)
+    return f'{{"schema":@{len(_numbered) - 1},"payload":', "}"
+
+
 def split(document: bytes) -> tuple[bytes, bytes] | None:
     """Schema and payload of a document with both, as they are written; None for a document without schema.
 
@@ -31,6 +41,8 @@ def split(document: bytes) -> tuple[bytes, bytes] | None:
 
 
 def schema_of(text: bytes) -> Schema:
-    """A schema from its text."""
+    """A schema from its text, or its number."""
+    if text.startswith(b"@"):
+        return _numbered[int(text[1:])]
     found: Schema = json.loads(text)
     return found

@@ -39,6 +39,7 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
+from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
@@ -98,6 +99,7 @@ class EnvelopeEncoder:
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
     :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
+    :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -116,7 +118,9 @@ class EnvelopeEncoder:
         dead_letters: str | None = None,
         notifications: NotificationEncoder | None = None,
         captured: Callable[[TableId], bool] = lambda _: True,
+        by_number: tuple[bool, bool] = (False, False),
     ) -> None:
+        self._by_number = by_number
         self._topics = topics
         self._source = source
         self._values = values
@@ -283,15 +287,13 @@ class EnvelopeEncoder:
             if self._published(schema.id, schema.columns[i])
         ]
         key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
-        value_frame = connect_schema.wrapped(
-            self._values.value_converter_schemas_enable,
+        value_frame = self._value_frame(
             connect_schema.envelope(
                 self._schema_name(topic), [_field(c.name, schema.columns[c.position], c.codec) for c in shown]
             ),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
-        key_frame = connect_schema.wrapped(
-            self._values.key_converter_schemas_enable,
+        key_frame = self._key_frame(
             connect_schema.key(
                 self._schema_name(topic),
                 [_field(names[i], schema.columns[i], codecs[i]) for i in key] if key else [rowid_field],
@@ -309,6 +311,14 @@ class EnvelopeEncoder:
             tuple(key_shown),
         )
         return compiled
+
+    def _key_frame(self, schema: connect_schema.Schema) -> Frame:
+        by_number, _ = self._by_number
+        return numbered(schema) if by_number else connect_schema.wrapped(self._values.key_converter_schemas_enable, schema)
+
+    def _value_frame(self, schema: connect_schema.Schema) -> Frame:
+        _, by_number = self._by_number
+        return numbered(schema) if by_number else connect_schema.wrapped(self._values.value_converter_schemas_enable, schema)
 
     def _field_names(self, schema: TableSchema) -> list[str]:
         """Names of the columns in records. Raises ConfigError when two of them become the same."""

@@ -5,9 +5,12 @@
 
 double_of read_double;
 
+/* What a value takes at most besides the bytes that it has in JSON: the branch of its union, and a number. */
+#define OVERHEAD 11
+
 typedef struct {
     const char *at, *end;
-    buffer *out;
+    char *to; /* there is room for OVERHEAD bytes a field, and for all bytes of the JSON */
     const avro_field *fields;
 } reader;
 
@@ -17,15 +20,17 @@ static int takes(reader *in, const char *text, size_t size) {
     return 1;
 }
 
-static void put_byte(buffer *out, uint8_t byte) { put(out, (const char *)&byte, 1); }
+static void put_byte(reader *in, int byte) { *in->to++ = (char)byte; }
 
-static void put_long(buffer *out, int64_t value) {
+static void put_bytes(reader *in, const char *bytes, size_t size) {
+    memcpy(in->to, bytes, size);
+    in->to += size;
+}
+
+static void put_long(reader *in, int64_t value) {
     uint64_t rest = value < 0 ? ~((uint64_t)value << 1) : (uint64_t)value << 1;
-    uint8_t bytes[10];
-    size_t size = 0;
-    for (; rest > 127; rest >>= 7) bytes[size++] = (uint8_t)(rest & 127) | 128;
-    bytes[size++] = (uint8_t)rest;
-    put(out, (const char *)bytes, size);
+    for (; rest > 127; rest >>= 7) put_byte(in, (int)(rest & 127) | 128);
+    put_byte(in, (int)rest);
 }
 
 static int is_digit(const reader *in) { return in->at < in->end && *in->at >= '0' && *in->at <= '9'; }
@@ -40,7 +45,7 @@ static int integer(reader *in, uint8_t bits) {
         size = size * 10 + digit;
     }
     if (in->at == begin || (*begin == '0' && in->at - begin > 1)) return 0;
-    put_long(in->out, negative ? (int64_t)(~size + 1) : (int64_t)size);
+    put_long(in, negative ? (int64_t)(~size + 1) : (int64_t)size);
     return 1;
 }
 
@@ -65,7 +70,7 @@ static int number_text(reader *in) {
 static int floating(reader *in, int is_single) {
     double value;
     if (takes(in, "\"NaN\"", 5)) {
-        put(in->out, is_single ? "\0\0\xc0\x7f" : "\0\0\0\0\0\0\xf8\x7f", is_single ? 4 : 8);
+        put_bytes(in, is_single ? "\0\0\xc0\x7f" : "\0\0\0\0\0\0\xf8\x7f", is_single ? 4 : 8);
         return 1;
     }
     if (takes(in, "\"Infinity\"", 10)) value = INFINITY;
@@ -76,7 +81,6 @@ static int floating(reader *in, int is_single) {
         if (in->at - begin == 2 && memcmp(begin, "-0", 2) == 0) return 0; /* an integer to Python, which has one zero */
         if (!isfinite(value) || (is_single && fabs(value) > 3.4028234663852886e38)) return 0; /* rounding there is Python's */
     }
-    uint8_t bytes[8];
     uint64_t image = 0;
     if (is_single) {
         float single = (float)value;
@@ -86,8 +90,7 @@ static int floating(reader *in, int is_single) {
     } else {
         memcpy(&image, &value, sizeof image);
     }
-    for (int i = 0; i < 8; i++) bytes[i] = (uint8_t)(image >> 8 * i);
-    put(in->out, (const char *)bytes, is_single ? 4 : 8);
+    for (int i = 0; i < (is_single ? 4 : 8); i++) put_byte(in, (int)(image >> 8 * i & 255));
     return 1;
 }
 
@@ -130,16 +133,15 @@ static int string(reader *in) {
             if (escaped(&at, in->end) < 0) return 0;
         }
     }
-    put_long(in->out, (int64_t)size);
+    put_long(in, (int64_t)size);
     in->at = at;
     if (plain) {
-        put(in->out, begin, size);
+        put_bytes(in, begin, size);
         return 1;
     }
     for (at = begin; size > 0; size--) {
         char c = *at++;
-        if (c == '\\') c = (char)escaped(&at, in->end);
-        put(in->out, &c, 1);
+        put_byte(in, c == '\\' ? escaped(&at, in->end) : c);
     }
     return 1;
 }
@@ -157,7 +159,7 @@ static int base64(reader *in) {
     if (end == NULL || (end - begin) % 4) return 0;
     size_t size = (size_t)(end - begin), padding = 0;
     while (padding < 2 && padding < size && end[-1 - (ptrdiff_t)padding] == '=') padding++;
-    put_long(in->out, (int64_t)(size / 4 * 3 - padding));
+    put_long(in, (int64_t)(size / 4 * 3 - padding));
     in->at = end + 1;
     for (size_t i = 0; i < size; i += 4) {
         size_t count = i + 4 == size ? 4 - padding : 4; /* characters that are no padding */
@@ -168,8 +170,7 @@ static int base64(reader *in) {
             group = group << 6 | (uint32_t)part;
         }
         if (group & (count == 2 ? 0xffff : count == 3 ? 0xff : 0)) return 0;
-        char bytes[3] = {(char)(group >> 16), (char)(group >> 8), (char)group};
-        put(in->out, bytes, count - 1);
+        for (size_t j = 1; j < count; j++) put_byte(in, (int)(group >> (24 - 8 * j) & 255));
     }
     return 1;
 }
@@ -178,13 +179,13 @@ static int value_of(reader *in, uint32_t number) {
     const avro_field *field = &in->fields[number];
     if (field->null != AVRO_REQUIRED) {
         int is_null = takes(in, "null", 4);
-        put_byte(in->out, is_null == (field->null == AVRO_NULL_FIRST) ? 0 : 2);
+        put_byte(in, is_null == (field->null == AVRO_NULL_FIRST) ? 0 : 2);
         if (is_null) return 1;
     }
     switch (field->kind) {
     case AVRO_BOOLEAN: {
         int is_true = takes(in, "true", 4);
-        put_byte(in->out, (uint8_t)is_true);
+        put_byte(in, is_true);
         return is_true || takes(in, "false", 5);
     }
     case AVRO_INTEGER: return integer(in, field->bits);
@@ -202,6 +203,9 @@ static int value_of(reader *in, uint32_t number) {
 }
 
 int avro_write(buffer *out, const avro_field *fields, const char *json, size_t size) {
-    reader in = {json, json + size, out, fields};
-    return value_of(&in, 0) && in.at == in.end && !out->failed;
+    if (!reserve(out, (size_t)fields[0].next * OVERHEAD + size)) return 0;
+    reader in = {json, json + size, out->data + out->size, fields};
+    if (!value_of(&in, 0) || in.at != in.end) return 0;
+    out->size = (size_t)(in.to - out->data);
+    return 1;
 }

@@ -20,7 +20,7 @@ typedef struct {
     uint8_t bits;  /* of AVRO_INTEGER: 8, 16, 32 or 64 */
 } avro_field;
 
-/* Append a payload to `out`; what was appended before it was refused has to be taken off. */
+/* Append a payload to `out`; nothing when it is refused. */
 int avro_write(buffer *out, const avro_field *fields, const char *json, size_t size);
 
 /* The number that a text of JSON's grammar has; given by the caller, since C's depends on the locale. */

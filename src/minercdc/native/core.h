@@ -98,6 +98,9 @@ typedef struct {
     uint32_t unavailable_size;
 } print_column;
 
+/* Make room for so many more bytes; 0 when there is no memory. */
+int reserve(buffer *out, size_t more);
+
 void put(buffer *out, const char *text, size_t size);
 void put_integer(buffer *out, int64_t value);
 int print_cell(buffer *out, const print_column *column, const char *sql, const cell *value);

@@ -12,7 +12,7 @@ typedef unsigned __int128 unsigned_wide;
 
 /* ---- output ---- */
 
-static int reserve(buffer *out, size_t more) {
+int reserve(buffer *out, size_t more) {
     if (out->failed) return 0;
     if (out->room - out->size >= more) return 1;
     size_t room = out->room ? out->room : 4096;

@@ -310,3 +310,12 @@ def test_names_that_become_the_same_are_refused() -> None:
 )
 def test_a_field_name_is_adjusted(mode: Mode, name: str, expected: str) -> None:
     assert field_name(mode)(name) == expected
+
+
+def test_a_number_stands_for_a_schema_that_is_taken_out_anyway() -> None:
+    inline = encoder(value_converter_schemas_enable="true", key_converter_schemas_enable="true")
+    (written,) = inline.encode(event(Op.UPDATE, NEW, PAID))
+    (short,) = encoder(by_number=(True, True)).encode(event(Op.UPDATE, NEW, PAID))
+    for document, shorter in ((written.key, short.key), (written.value, short.value)):
+        assert parts(document) == parts(shorter)
+        assert len(document or b"") > len(shorter or b"") + 100

@@ -43,6 +43,8 @@ def encoder(
     clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903,
     handling: ValueHandling | None = None,
     /,
+    *,
+    by_number: tuple[bool, bool] = (False, False),
     **properties: str,
 ) -> EnvelopeEncoder:
     config = parse_properties(
@@ -66,6 +68,7 @@ def encoder(
         key_columns=lambda table: table.key,
         include_schema_changes=config.topics.include_schema_changes,
         clock_ns=clock_ns,
+        by_number=by_number,
     )
 
 
@@ -210,7 +213,7 @@ def test_a_table_without_key_has_a_null_key_in_one_partition_or_its_rowid() -> N
 
 
 def test_schemas_wrap_key_and_value() -> None:
-    both = {"key_converter_schemas_enable": "true", "value_converter_schemas_enable": "true"}
+    both: Any = {"key_converter_schemas_enable": "true", "value_converter_schemas_enable": "true"}
     (record,) = encoder(**both).encode(event(Op.CREATE, None, NEW))
     key, value = json.loads(record.key or b""), value_of(record)
     assert key == {
