@@ -26,6 +26,7 @@ RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
 
 FROM packages AS source
 COPY src/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
+COPY src/pyspark_minercdc /opt/minercdc/lib/python3.11/site-packages/pyspark_minercdc
 COPY sandbox/src/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
 RUN cd /opt/minercdc/lib/python3.11/site-packages && /opt/minercdc/bin/python -m compileall -q minercdc minercdc_sandbox
 
@@ -67,3 +68,4 @@ ENV MINERCDC_CACHE=/opt/minercdc/cache
 COPY --from=lake-packages /opt/minercdc /opt/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
 COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
+COPY --from=source /opt/minercdc/lib/python3.11/site-packages/pyspark_minercdc /opt/minercdc/lib/python3.11/site-packages/pyspark_minercdc
