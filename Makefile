@@ -28,7 +28,7 @@ unit: install
 # The tests of capture and encoder on the Python path, which is the reference of the native one.
 python-path: install
 	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values \
-		tests/unit/native tests/sandbox_capture tests/conformance
+		tests/unit/native tests/unit/formats tests/sandbox_capture tests/conformance
 
 # The C core under sanitizers: ten million damaged statements, some minutes.
 fuzz: install
