@@ -33,8 +33,10 @@ class SegmentConnector(Connector):
         topics = TopicNames(config.identity, config.topics, config.kafka)
         self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
         self.scn = 100
+        self.time_us = lambda scn: 0
 
     def ddl(self, change: SchemaChange) -> None:
+        change.time_us = self.time_us(change.scn)
         if change.after is not None:
             self.table = change.after
         assert self.history.entry(change, {}) is None
