@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource
 
 from minercdc.config.load import ConnectorConfig, load_config
-from minercdc.errors import ConfigError, LakeError
+from minercdc.errors import ConfigError
 from minercdc.lake.connector_process import ConnectorProcess
 from minercdc.lake.history import TableHistory
 from minercdc.lake.row_decoder import ChangeRows
@@ -92,8 +92,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
                 if found is not None and found.versions:
                     return found
                 if time.monotonic() >= deadline or any(True for _ in history.tables()):
-                    known = ", ".join(sorted(one.name for one in history.tables())) or "none"
-                    raise LakeError(f"the schema history {history.topic} has no table {name}", hint=f"It has: {known}")
+                    return history.known(name)  # says that it is not
                 connector.ensure()
                 time.sleep(0.2)
 

@@ -159,6 +159,14 @@ class TableHistories:
         """The table `SCHEMA.TABLE`; None when the history, as read so far, has no such table."""
         return next((table for table in self._tables.values() if table.name == name), None)
 
+    def known(self, name: str) -> TableHistory:
+        """The table `SCHEMA.TABLE`. Raises LakeError when the history, as read so far, has no structure of it."""
+        found = self.find(name)
+        if found is None or not found.versions:
+            known = ", ".join(sorted(one.name for one in self.tables())) or "none"
+            raise LakeError(f"the schema history {self.topic} has no table {name}", hint=f"It has: {known}")
+        return found
+
     def tables(self) -> Iterable[TableHistory]:
         return self._tables.values()
 

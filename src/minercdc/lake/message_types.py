@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import LakeError
 from minercdc.kafka.connect_schema import SOURCE, TRANSACTION, Schema
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import TableHistory
@@ -34,11 +33,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """
     history = history_of(config)
     history.refresh()
-    found = history.find(table)
-    if found is None or not found.versions:
-        known = ", ".join(sorted(one.name for one in history.tables())) or "none"
-        raise LakeError(f"the schema history {history.topic} has no table {table}", hint=f"It has: {known}")
-    return schema_of(found, config)
+    return schema_of(history.known(table), config)
 
 
 def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, LakeError
+from minercdc.errors import ConfigError
 from minercdc.lake.changes import typed_changes
 from minercdc.lake.kafka_options import spark_kafka_options
 from minercdc.lake.marks import topic_pattern
@@ -33,10 +33,7 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
         return read_topics(spark, config) if config.sink.is_kafka else read_segments(spark, config)
     history = history_of(config)
     history.refresh()
-    found = history.find(table)
-    if found is None or not found.versions:
-        known = ", ".join(sorted(one.name for one in history.tables())) or "none"
-        raise LakeError(f"the schema history {history.topic} has no table {table}", hint=f"It has: {known}")
+    found = history.known(table)
     read = read_topics if config.sink.is_kafka else read_segments
     return typed_changes(read(spark, config, found.topic), found, config)
 
