@@ -37,6 +37,8 @@ from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
+    from minercdc.local.kafka_broker import KafkaBroker
+    from minercdc.local.schema_registry import LocalRegistry
     from minercdc.oracle.prerequisites import Finding
 
 app = typer.Typer(
@@ -223,18 +225,7 @@ def kafka(
     with jar_progress("Kafka's jars") as advance:
         where = KafkaBroker(data, host=host, port=port, advertised=advertised, external=external, advance=advance)
         broker = where.start()
-    try:
-        print(
-            f"ready {broker.bootstrap_servers}",
-            *broker_steps(broker.bootstrap_servers, external, data),
-            sep="\n",
-            flush=True,
-        )
-        while not stop.wait(0.2):
-            broker.check()
-    finally:
-        broker.stop()
-    sys.stderr.write("stopped\n")
+    _serve(broker, stop, [f"ready {broker.bootstrap_servers}", *broker_steps(broker.bootstrap_servers, external, data)])
 
 
 @app.command()
@@ -249,12 +240,17 @@ def registry(
     stop = Stop()
     with jar_progress("the registry's archive") as advance:
         running = LocalRegistry(log_file, host=host, port=port, advance=advance).start()
+    _serve(running, stop, [f"ready {running.host}:{running.port}", f"connect: schema.registry.url={running.url}"])
+
+
+def _serve(server: KafkaBroker | LocalRegistry, stop: Stop, lines: Sequence[str]) -> None:
+    """Print what clients need of a server that was started; run it until stopped. Raises LocalServiceError when it ends by itself."""
     try:
-        print(f"ready {running.host}:{running.port}", f"connect: schema.registry.url={running.url}", sep="\n", flush=True)
+        print(*lines, sep="\n", flush=True)
         while not stop.wait(0.2):
-            running.check()
+            server.check()
     finally:
-        running.stop()
+        server.stop()
     sys.stderr.write("stopped\n")
 
 
