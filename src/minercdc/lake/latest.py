@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _ORDER = "commit_scn, seq, offset"
 _ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
 _PLACE = ("batch", "partition", "offset")  # of a record in the change log: one that was read again is there twice
+FEW_ROWS = 10_000  # fewer are read sooner by one task than by several, and by the interpreter than code is compiled for them
 _MOST_PLACES = 1_000_000  # some 40 bytes each, in the driver and in each executor
 
 
@@ -25,8 +26,11 @@ def latest_records(rows: DataFrame, by: Sequence[str], *, large: bool, count: in
     :param large: the table has large values, so ROWIDs may be missing.
     :param count: of `rows`, at most.
     """
+    whole = [name for name in (*RECORD, "key", "value") if name not in by]
+    if count < FEW_ROWS:
+        return _last(rows.coalesce(1), by, whole, large=large, several_tasks=False)
     if count > _MOST_PLACES:
-        return _last(rows, by, [name for name in (*RECORD, "key", "value") if name not in by], large=large)
+        return _last(rows, by, whole, large=large)
     from pyspark.sql.functions import broadcast
 
     # Values are wide: only their places are sorted, and sent to where the values are.
@@ -52,7 +56,7 @@ def _home(by: Sequence[str]) -> str:
     return f"coalesce(row_id, {following}, {preceding}, to_json(struct({keys})))"
 
 
-def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: bool) -> DataFrame:
+def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: bool, several_tasks: bool = True) -> DataFrame:
     """The last one per `by`; of one transaction's, a delete of another row with that key does not count.
 
     One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
@@ -62,7 +66,9 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
     together = f"struct({', '.join(map(quoted, kept))})"
     names = ", ".join(map(quoted, by))
     # Sorted for the aggregates: by number first, since keys have long common prefixes.
-    rows = rows.withColumn("hash", expr(f"xxhash64({names})")).repartition("hash")
+    rows = rows.withColumn("hash", expr(f"xxhash64({names})"))
+    if several_tasks:
+        rows = rows.repartition("hash")
     if "row_id" not in by:
         last = expr(f"max_by({together}, struct({_ORDER})) AS last")
         rows = rows.withColumn("home", expr(_home(by) if large else "coalesce(row_id, '')"))

@@ -19,6 +19,7 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.losses import deleted, unread
 from minercdc.lake.marks import Ends, Mark
 from minercdc.lake.merge import TableMerge, is_pending
@@ -37,7 +38,6 @@ _LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
 # What the tables' names and times need in every session.
 _SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
-FEW_ROWS = 10_000  # fewer than these are read sooner by the interpreter than code is generated and compiled for them
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:

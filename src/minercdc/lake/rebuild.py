@@ -20,8 +20,9 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import Applied, DeltaTable, exists
 from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.merge import TableMerge, key_ids
-from minercdc.lake.merger import FEW_ROWS, compile_code, own_session
+from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.modes import modes_of
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot

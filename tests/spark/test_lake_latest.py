@@ -1,0 +1,34 @@
+"""The last change of each row, however many changes there are."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+import pytest
+
+from minercdc.lake.latest import FEW_ROWS, latest_records
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_COLUMNS = (
+    "batch BIGINT, partition INT, offset BIGINT, key STRING, value STRING, op STRING, scn BIGINT, commit_scn BIGINT, seq BIGINT,"
+    " commit_time TIMESTAMP, row_id STRING"
+)
+
+
+@pytest.mark.parametrize("count", [1, FEW_ROWS, 10**6 + 1])
+def test_the_last_record_of_each_key_is_taken_by_commit_scn_and_number(spark: SparkSession, count: int) -> None:
+    """Each way of finding them, chosen by `count`."""
+    chance = random.Random(5)
+    rows = []
+    for offset in range(300):
+        key, commit = chance.randrange(40), chance.randrange(60)
+        rows.append((1, 0, offset, f'{{"ID":{key}}}', f"v{offset}", "u", commit, commit, offset, None, f"R{key}"))
+    last: dict[str, tuple[int, int, str]] = {}
+    for row in rows:
+        last[row[3]] = max(last.get(row[3], (-1, -1, "")), (row[7], row[8], row[4]))
+    chance.shuffle(rows)
+    found = latest_records(spark.createDataFrame(rows, _COLUMNS), ["key"], large=False, count=count).collect()
+    assert sorted((r["key"], r["value"]) for r in found) == sorted((key, value) for key, (_, _, value) in last.items())
