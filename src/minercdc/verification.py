@@ -24,8 +24,11 @@ import oracledb
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
+from minercdc.formats.connect import payload_of
+from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.envelope import ROWID_KEY
+from minercdc.kafka.name_adjustment import field_name
 from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake.change_log import placeholder_forms
@@ -124,6 +127,8 @@ class _Comparison:
         self._history = history
         self._key_columns = key_columns(config.filters)
         self._placeholders = placeholder_forms(config.values)
+        self._field_name = field_name(config.values.field_name_adjustment_mode)
+        self._read_key, self._read_value = record_readers(config)
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
@@ -148,7 +153,7 @@ class _Comparison:
     def _compare(
         self, connection: oracledb.Connection, table: TableHistory, schema: TableSchema, file: Path, report: TableReport
     ) -> None:
-        versions = _Versions(table, self._scn, self._key_columns(schema), schema)
+        versions = _Versions(table, self._scn, self._key_columns(schema), schema, self._field_name)
         with closing(sqlite3.connect(file, isolation_level=None)) as rows:
             rows.execute("PRAGMA journal_mode = OFF")
             rows.execute("PRAGMA synchronous = OFF")
@@ -188,10 +193,10 @@ class _Comparison:
             return None
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
         try:
-            envelope = _payload(message.value())
+            envelope = self._read_value(message.value())
             source, op = envelope["source"], envelope["op"]
             scn, commit_scn = int(source["scn"]), int(source.get("commit_scn") or source["scn"])
-            key = _payload(message.key()) if message.key() is not None else {}
+            key = self._read_key(message.key()) if message.key() is not None else {}
             if op == "t" or commit_scn > self._scn or scn < since:
                 return None
             image = envelope["before" if op == "d" else "after"]
@@ -216,8 +221,8 @@ class _Comparison:
                 )
                 (record,) = self._encoder.encode(event)
                 assert record.value is not None
-                image = _payload(record.value)["after"]
-                key = _payload(record.key) if record.key is not None else {}
+                image = json.loads(payload_of(record.value))["after"]
+                key = json.loads(payload_of(record.key)) if record.key is not None else {}
                 yield versions.identity(self._scn, key, image, row_id), row_id, image
 
     def _differences(self, rows: sqlite3.Connection, versions: _Versions, key: str, image: Image) -> list[str]:
@@ -241,10 +246,14 @@ class _Versions:
 
     :param scn: that the table is compared at.
     :param key: positions of the record key's columns in `schema`, which is the table as it is now.
+    :param name_of: column -> field of a record.
     """
 
-    def __init__(self, table: TableHistory, scn: int, key: Sequence[int], schema: TableSchema) -> None:
+    def __init__(
+        self, table: TableHistory, scn: int, key: Sequence[int], schema: TableSchema, name_of: Callable[[str], str]
+    ) -> None:
         self._table = table
+        self._name_of = name_of
         self._newest = table.version_at(scn)
         self._key = [schema.columns[i].name for i in key]
         self._comparable: dict[int, dict[str, str]] = {}
@@ -254,10 +263,11 @@ class _Versions:
         return bool(self._key)
 
     def comparable(self, scn: int) -> Mapping[str, str]:
-        """Name of each column -> its name in a record of this SCN; columns of other types then are left out."""
+        """Name of each field -> its name in a record of this SCN; columns of other types then are left out."""
         version = self._table.version_at(scn)
         if version.since not in self._comparable:
-            self._comparable[version.since] = _same_columns(version, self._newest)
+            same = _same_columns(version, self._newest)
+            self._comparable[version.since] = {self._name_of(name): self._name_of(older) for name, older in same.items()}
         return self._comparable[version.since]
 
     def identity(self, scn: int, key: Image, image: Image | None, row_id: str | None) -> str:
@@ -267,7 +277,7 @@ class _Versions:
         names = _names_in(self._table.version_at(scn), self._newest)
         values = []
         for name in self._key:
-            older = names[name]
+            older = self._name_of(names[name])
             values.append(key[older] if older in key else (image or {})[older])
         return json.dumps(values)
 
@@ -294,12 +304,6 @@ def _same_columns(version: TableVersion, newest: TableVersion) -> dict[str, str]
         ):
             found[field.name] = column.name
     return found
-
-
-def _payload(text: bytes) -> Any:
-    """A record's key or value, without its schema."""
-    document = json.loads(text)
-    return document["payload"] if isinstance(document, dict) and document.keys() == {"schema", "payload"} else document
 
 
 def _add(report: TableReport, key: str, details: Sequence[str]) -> None:

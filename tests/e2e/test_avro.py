@@ -118,6 +118,9 @@ def test_records_equal_those_of_a_json_connector(lab: Lab, registry: LocalRegist
     assert len(expected) == 9
     for one, other in zip(written, expected, strict=True):
         assert one == other
+    verified = lab.minercdc("verify", str(avro))
+    assert verified.status == 0, verified.errors
+    assert verified.output.splitlines()[-1] == "verified: 1 tables, 2 rows, 0 differences"
     subjects = httpx2.get(f"{registry.url}/subjects").json()
     assert {f"{lab.topic('W')}-key", f"{lab.topic('W')}-value"} <= set(subjects)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import RecordEncoder
 from minercdc.events import ChangeEvent, Op, Row, SchemaChange, Scn, SnapshotMark, TransactionInfo, VanishedRow
+from minercdc.formats.configured import record_converter
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
@@ -26,7 +28,9 @@ class Connector:
         self.history = KafkaSchemaHistory(
             client, topic=topics.schema_history, server=config.identity.topic_prefix, clock_ms=lambda: 0
         )
-        self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
+        self.encoder: RecordEncoder = envelope_encoder(config, topics, include_schema_changes=True)
+        if (converter := record_converter(config.converters, timeout=30)) is not None:
+            self.encoder = converter.encoder(self.encoder)
         self.scn = 100
         self.time_us: Callable[[int], int] = lambda scn: 0  # SCN -> time of what was committed there
         self.table: TableSchema

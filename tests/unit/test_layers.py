@@ -45,7 +45,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
-ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory"}
+ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory", "formats"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}

@@ -24,7 +24,7 @@ def record_converter(config: ConverterConfig, timeout: float) -> RecordConverter
         if (config.key_converter if name == "key" else config.value_converter) != AVRO:
             return None
         properties = config.registry(name)
-        access = _access(properties, timeout)
+        access = registry_access(properties, timeout)
         registry = registries.get(access) or registries.setdefault(access, SchemaRegistry(access))
         avro = AvroFormat(
             registry,
@@ -38,7 +38,11 @@ def record_converter(config: ConverterConfig, timeout: float) -> RecordConverter
     return RecordConverter(side("key"), side("value"))
 
 
-def _access(properties: RegistryProperties, timeout: float) -> RegistryAccess:
+def registry_access(properties: RegistryProperties, timeout: float) -> RegistryAccess:
+    """How the registry of these properties is reached.
+
+    :param timeout: seconds to try for.
+    """
     user, _, password = properties.user_info.partition(":")
     given = properties.credentials == "USER_INFO"
     return RegistryAccess(

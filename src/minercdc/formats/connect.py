@@ -40,6 +40,12 @@ def split(document: bytes) -> tuple[bytes, bytes] | None:
     return document[len(_HEAD) : end], document[end + len(_BETWEEN) : -len(_TAIL)]
 
 
+def payload_of(document: bytes) -> bytes:
+    """The payload of a document with a schema; a document without one is its own."""
+    parts = split(document)
+    return document if parts is None else parts[1]
+
+
 def schema_of(text: bytes) -> Schema:
     """A schema from its text, or its number."""
     if text.startswith(b"@"):

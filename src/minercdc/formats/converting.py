@@ -12,7 +12,7 @@ from typing import Protocol, TypeAlias
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
 from minercdc.events import ChangeRun, Event
-from minercdc.formats.connect import split
+from minercdc.formats.connect import payload_of, split
 
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
@@ -68,7 +68,7 @@ class RecordConverter:
             if record.key is not None:
                 record.key = self._key.rewritten(record.topic, record.key)
             if record.headers:
-                record.headers = tuple((name, _payload(value)) for name, value in record.headers)
+                record.headers = tuple((name, payload_of(value)) for name, value in record.headers)
         if self._value is not None and record.value is not None:
             record.value = self._value.rewritten(record.topic, record.value)
         return record
@@ -97,8 +97,3 @@ class _ConvertingEncoder:
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`."""
         return [self._converter.record(record) for record in self._encoder.encode(event)]
-
-
-def _payload(document: bytes) -> bytes:
-    parts = split(document)
-    return document if parts is None else parts[1]

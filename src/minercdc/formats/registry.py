@@ -62,7 +62,9 @@ class SchemaRegistry:
         if access.token:
             headers["Authorization"] = f"Bearer {access.token}"
         auth = (access.user, access.password) if access.user else None
-        self._client = httpx2.Client(headers=headers, auth=auth, verify=_trust(access), timeout=10.0)
+        # Requests are rare, once per schema: no connection is kept between them.
+        limits = httpx2.Limits(max_keepalive_connections=0)
+        self._client = httpx2.Client(headers=headers, auth=auth, verify=_trust(access), timeout=10.0, limits=limits)
 
     def register(self, subject: str, schema: str, *, kind: str = "AVRO", normalize: bool = False) -> int:
         """The id of a schema, which becomes the subject's newest version unless it is one already.
@@ -116,6 +118,37 @@ class SchemaRegistry:
             )
         raise self._refused(f"reading the newest schema of subject {subject}", status, answer)
 
+    def schema(self, number: int) -> str:
+        """The text of the schema with an id.
+
+        :raises SinkError: there is none.
+        :raises DeliveryError: the registry does not answer.
+        """
+        status, answer = self._request("GET", f"schemas/ids/{number}")
+        if status == httpx2.codes.OK:
+            return str(answer["schema"])
+        raise self._refused(f"reading the schema with id {number}", status, answer)
+
+    def versions(self, subject: str) -> dict[int, str]:
+        """Id -> text of all versions of a subject; none where there is no such subject.
+
+        :raises SinkError: the registry refuses to answer.
+        :raises DeliveryError: it does not answer.
+        """
+        path = f"subjects/{_escaped(subject)}/versions"
+        status, numbers = self._request("GET", path)
+        if status != httpx2.codes.OK:
+            if _code(numbers) == _SUBJECT_NOT_FOUND:
+                return {}
+            raise self._refused(f"reading the versions of subject {subject}", status, numbers)
+        found = {}
+        for number in numbers:
+            status, answer = self._request("GET", f"{path}/{number}")
+            if status != httpx2.codes.OK:
+                raise self._refused(f"reading version {number} of subject {subject}", status, answer)
+            found[int(answer["id"])] = str(answer["schema"])
+        return found
+
     def close(self) -> None:
         self._client.close()
 
@@ -137,7 +170,7 @@ class SchemaRegistry:
 
     def _request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
-    ) -> tuple[int, dict[str, Any]]:
+    ) -> tuple[int, Any]:
         """Status and answer; failures that may pass are tried again, at each of the URLs."""
         attempts = Retrying(
             retry=retry_if_exception_type(_Unavailable),
@@ -153,9 +186,7 @@ class SchemaRegistry:
                 hint="Check schema.registry.url, and that the registry runs; the connector goes on from its offset then.",
             ) from None
 
-    def _send(
-        self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]
-    ) -> tuple[int, dict[str, Any]]:
+    def _send(self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]) -> tuple[int, Any]:
         failure = ""
         for url in self._access.urls:
             try:
@@ -186,12 +217,12 @@ def _escaped(subject: str) -> str:
     return quote(subject, safe="")
 
 
-def _json(response: httpx2.Response) -> dict[str, Any]:
+def _json(response: httpx2.Response) -> Any:
     try:
         found = response.json()
     except ValueError:
         return {"message": response.text[:200]}
-    return found if isinstance(found, dict) else {"message": str(found)[:200]}
+    return found if isinstance(found, dict) or response.is_success else {"message": str(found)[:200]}
 
 
 def _code(answer: Mapping[str, Any]) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, DeliveryError, LakeError
 from minercdc.kafka.client import KafkaClient
+from minercdc.lake.avro import AvroTopics
 from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
@@ -66,6 +67,7 @@ class Lake:
         self._paths = LakePaths(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._marks = Marks(config, self._client)
+        self._topics = AvroTopics(spark, config)
         self._merger = Merger(spark, config, self._client, self._paths)
         self._candidate: Mark | None = None
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
@@ -96,7 +98,8 @@ class Lake:
         ends = self._ends(number)
         self._merger.note_unread(self._read, ends)
         rows = sum(end - self._read.get(place, 0) for place, end in ends.items())
-        self._merger.append(records, self._writer, number, rows)
+        self._topics.learn(records)
+        self._merger.append(self._topics.as_json(records), self._writer, number, rows)
         self._read = ends
 
     def _ends(self, number: int) -> Ends:

@@ -73,7 +73,7 @@ def _of_version(shapes: list[tuple[int, TableShape]], target: list[TableColumn],
 
 def _struct(shape: TableShape, newest: TableShape, target: list[TableColumn], part: str, *, with_schemas: bool) -> str:
     columns = [(field, column) for field, column, _ in shape.columns if part != "key" or field.name in shape.key]
-    members = ", ".join(f"{quoted(field.name)}: {column.json_type}" for field, column in columns)
+    members = ", ".join(f"{quoted(column.member)}: {column.json_type}" for _, column in columns)
     of_id = {field.id: (field, column) for field, column in columns}
     kind, path = f"STRUCT<{members}>", ""
     if part != "key":
@@ -89,7 +89,7 @@ def _struct(shape: TableShape, newest: TableShape, target: list[TableColumn], pa
         found = of_id.get(column.id)
         value = "NULL" if found is None else typed_value(found, "r", column)
         if found is not None and part != "key" and found[1].unavailable is not None:
-            value = f"if({found[1].unavailable(f'r.{quoted(found[0].name)}')}, NULL, {value})"
+            value = f"if({found[1].unavailable(f'r.{quoted(found[1].member)}')}, NULL, {value})"
         fields.append(f"{literal(column.name)}, CAST({value} AS {column.type})")
     struct = f"named_struct({', '.join(fields)})"
     return f"transform(array({parsed}), r -> if(r IS NULL, NULL, {struct}))[0]"

@@ -131,7 +131,7 @@ class RowDecoder:
                 selected.append(f"{typed_value(found, 'i', column)} AS c{i}")
             if partial:
                 missing = found[1].unavailable if found and found[0].name not in shape.key else None
-                flag = f"coalesce({missing(_member('i', found[0].name))}, false)" if missing and found else "false"
+                flag = f"coalesce({missing(_member('i', found[1].member))}, false)" if missing and found else "false"
                 if before and found and found[0].name not in shape.key:
                     flag += f" OR ({VANISHED})"
                 selected.append(f"{flag} AS m{i}")
@@ -150,8 +150,9 @@ class RowDecoder:
     def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool) -> DataFrame:
         """With the parsed record key as `k` and the row image as `i`."""
         of_name = {field.name: column for field, column, _ in shape.columns}
-        values = ", ".join(f"{quoted(name)}: {column.json_type}" for name, column in of_name.items())
-        keys = ", ".join(f"{quoted(name)}: {of_name[name].json_type}" for name in shape.key if name in of_name)
+        values = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in of_name.values())
+        parts = [of_name[name] for name in shape.key if name in of_name]
+        keys = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in parts)
         images = f"before: STRUCT<{values}>, after: STRUCT<{values}>" if before else f"after: STRUCT<{values}>"
         image = "if(op = 'd', {0}.before, {0}.after)" if before else "{0}.after"
         envelope, path = f"STRUCT<{images}>", "e"
@@ -184,5 +185,5 @@ def _member(struct: str, name: str) -> str:
 
 def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn) -> str:
     """SQL of a value in the type of the lake's column."""
-    field, source = found
-    return in_type(source.value(_member(struct, field.name)), source.spark_type, column.type)
+    _, source = found
+    return in_type(source.value(_member(struct, source.member)), source.spark_type, column.type)

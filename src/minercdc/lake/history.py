@@ -124,11 +124,6 @@ class TableHistories:
     topic: str
 
     def __init__(self, config: ConnectorConfig) -> None:
-        if config.converters.uses_registry():
-            raise LakeError(
-                "the topics of this connector are in Avro, which is not read back yet",
-                hint="The lake and verify read JSON: leave key.converter and value.converter out, or read the topics with from_avro.",
-            )
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
         self._forget()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
 from minercdc.kafka.connect_schema import SOURCE, TRANSACTION, Schema
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import TableHistory
@@ -28,9 +29,14 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """The types of the newest version of a table, by the connector's schema history.
 
     :param table: `SCHEMA.TABLE`.
-    :raises LakeError: the schema history has no such table.
+    :raises LakeError: the schema history has no such table, or its topic is not in JSON.
     :raises SinkError, SchemaHistoryError: it cannot be read.
     """
+    if config.converters.uses_registry():
+        raise LakeError(
+            "the topics of this connector are in Avro, which from_json does not read",
+            hint="from_avro does, with the schema of the registry; so does minercdc.lake.read_changes(table=...).",
+        )
     history = history_of(config)
     history.refresh()
     return schema_of(history.known(table), config)
@@ -39,7 +45,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
 def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
     """See `message_schema`."""
     shape = RowDecoder(config).shape(table.versions[-1])
-    types = {field.name: column.json_type for field, column, _ in shape.columns}
+    types = {column.member: column.json_type for _, column, _ in shape.columns}
     row = _struct(types)
     envelope = {
         "before": row,
@@ -51,7 +57,7 @@ def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
         "ts_us": "BIGINT",
         "ts_ns": "BIGINT",
     }
-    value, key = _struct(envelope), _key(shape, types)
+    value, key = _struct(envelope), _key(shape)
     if config.values.value_converter_schemas_enable:
         value = _struct({"payload": value})
     if key and config.values.key_converter_schemas_enable:
@@ -59,8 +65,9 @@ def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
     return MessageSchema(key, value)
 
 
-def _key(shape: TableShape, types: dict[str, str]) -> str:
-    return _struct({name: types[name] for name in shape.key}) if shape.key else ""
+def _key(shape: TableShape) -> str:
+    columns = {field.name: column for field, column, _ in shape.columns}
+    return _struct({columns[name].member: columns[name].json_type for name in shape.key}) if shape.key else ""
 
 
 def _connect_type(schema: Schema) -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
+from minercdc.formats.reading import record_readers
 from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import TableHistory
@@ -49,6 +49,7 @@ class ChangeRows:
         self._refuse = refuse
         decoder = RowDecoder(config)
         self._config, self._table = config, table
+        self._read_key, self._read_value = record_readers(config)
         shapes = [decoder.shape(version) for version in table.versions]
         newest = shapes[-1]
         columns = newest.table_columns()
@@ -70,7 +71,9 @@ class ChangeRows:
         return found == {name: [(column.name, column.type.lower()) for column in of] for name, of in self._structs.items()}
 
     def _members(self, shape: TableShape, target: list[TableColumn], *, key: bool) -> list[_Member]:
-        found = {field.id: (field.name, column) for field, column, _ in shape.columns if not key or field.name in shape.key}
+        found = {
+            field.id: (column.member, column) for field, column, _ in shape.columns if not key or field.name in shape.key
+        }
         members = []
         for column in target:
             if column.id not in found:
@@ -93,7 +96,7 @@ class ChangeRows:
         :raises LakeError: it is no record of the table, or a value does not fit.
         """
         try:
-            envelope = self._payload(value, self._config.values.value_converter_schemas_enable)
+            envelope = self._read_value(value)
             source = envelope["source"]
             scn = int(source["scn"])
             self._refuse(scn)
@@ -108,16 +111,11 @@ class ChangeRows:
             }
             images = self._images[version]
             if self._has_key:
-                given = None if key is None else self._payload(key, self._config.values.key_converter_schemas_enable)
+                given = None if key is None else self._read_key(key)
                 row["key"] = _image(given, self._keys[version])
             return row | {part: _image(envelope.get(part), images) for part in ("before", "after")}
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise LakeError(f"a record of {self._table.name} cannot be decoded: {error!r}", hint="See its topic.") from error
-
-    @staticmethod
-    def _payload(text: bytes, wrapped: bool) -> Any:
-        document = json.loads(text)
-        return document["payload"] if wrapped else document
 
 
 def _null(_: Any) -> None:

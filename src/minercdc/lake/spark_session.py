@@ -77,7 +77,7 @@ def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
         spark = builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
         raise LocalServiceError(f"Spark did not start: {error}") from None
-    missing = [one for one in _CLASSES if not _has(spark, one)]
+    missing = [one for one in _CLASSES if not has_class(spark, one)]
     if missing:
         from minercdc.local.artifacts import SPARK
 
@@ -85,7 +85,8 @@ def _submitted(name: str, settings: Mapping[str, str]) -> SparkSession:
     return spark
 
 
-def _has(spark: Any, name: str) -> bool:
+def has_class(spark: Any, name: str) -> bool:
+    """Whether the driver's JVM finds a class."""
     from py4j.protocol import Py4JJavaError
 
     try:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError
+from minercdc.lake.avro import AvroTopics
 from minercdc.lake.changes import typed_changes
 from minercdc.lake.kafka_options import spark_kafka_options
 from minercdc.lake.marks import topic_pattern
@@ -35,7 +36,9 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     history.refresh()
     found = history.known(table)
     read = read_topics if config.sink.is_kafka else read_segments
-    return typed_changes(read(spark, config, found.topic), found, config)
+    topics = AvroTopics(spark, config)
+    topics.learn_subjects(found.topic)
+    return typed_changes(topics.as_json(read(spark, config, found.topic)), found, config)
 
 
 def read_topics(

@@ -23,12 +23,13 @@ from __future__ import annotations
 import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError
+from minercdc.kafka.name_adjustment import field_name
 from minercdc.lake.decimals import MAX_PRECISION, exact_decimal, or_refused, plain_text
 from minercdc.lake.sql import literal
 from minercdc.schema.table import Column
@@ -67,6 +68,7 @@ class LakeColumn:
     :param unavailable: SQL of the parsed member -> boolean SQL: the member is `unavailable.value.placeholder`; false for null.
         None where values of the type have no placeholder.
     :param source: the column in Oracle; None when it is not known.
+    :param member: its name in records (`field.name.adjustment.mode`).
     """
 
     name: str
@@ -75,6 +77,7 @@ class LakeColumn:
     value: Expression
     unavailable: Expression | None = None
     source: Column | None = None
+    member: str = ""
 
 
 def refuse_unsupported_modes(values: ValueConfig) -> None:
@@ -85,6 +88,11 @@ def refuse_unsupported_modes(values: ValueConfig) -> None:
 
 def lake_column(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeColumn | None:
     """The lake's column for a source column; None for a type that the lake leaves out (BFILE, objects and others)."""
+    found = _lake_column(column, values, lake)
+    return found and replace(found, member=field_name(values.field_name_adjustment_mode)(column.name))
+
+
+def _lake_column(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeColumn | None:
     kind, name = column.type_name, column.name
     if kind in _TEXT:
         return LakeColumn(name, "STRING", "STRING", _same, _equals(literal(values.unavailable_value_placeholder)), column)

@@ -52,7 +52,9 @@ BROKER: tuple[str, ...] = (
     "com.github.luben:zstd-jni:1.5.7-17",
 )
 
-# Spark's Kafka source and Delta; the mixed versions are the newest that exist together and were run together.
+SPARK_AVRO = "org.apache.spark:spark-avro_2.13:4.1.1"
+
+# Spark's Kafka source, its Avro, and Delta; the mixed versions are the newest that exist together and were run together.
 SPARK: tuple[str, ...] = (
     "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
     "org.apache.spark:spark-token-provider-kafka-0-10_2.13:4.0.0",
@@ -60,6 +62,7 @@ SPARK: tuple[str, ...] = (
     "org.apache.commons:commons-pool2:2.13.1",
     "io.delta:delta-spark_4.2_2.13:4.4.0",
     "io.delta:delta-storage:4.4.0",
+    SPARK_AVRO,
 )
 
 # A schema registry; its Confluent-compatible API is under /apis/ccompat/v7.

@@ -1,0 +1,112 @@
+"""Keys and values in Avro as the JSON text that the lake reads, by Spark's own from_avro: no Python per row.
+
+A record names its schema by an id. The expression has a branch for each schema that is known when it is made: those of the
+records of a micro-batch, which are read for it before; or all that the registry has for the topic of a query.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from minercdc.config.converters import SIDES, Side
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import LakeError
+from minercdc.formats.reading import HEADER_BYTES, side_registry, without_logical_types
+from minercdc.formats.registry import SchemaRegistry
+from minercdc.formats.subjects import subject_names
+from minercdc.kafka.name_adjustment import schema_name
+from minercdc.lake.sql import literal
+from minercdc.local.artifacts import SPARK_AVRO
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_CLASS = "org.apache.spark.sql.avro.AvroDataToCatalyst"
+_UNKNOWN = "the registry had no schema of this topic with the id that a record has now; start the query again: id "
+_RECORD = {"key": "Key", "value": "Envelope"}
+
+
+class AvroTopics:
+    """Reads the records of a connector's topics; nothing to do where they are JSON.
+
+    :raises ConfigError: a certificate of the registry cannot be read.
+    :raises LakeError: Spark lacks Avro.
+    """
+
+    def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
+        self._config = config
+        found = {side: side_registry(config, side) for side in SIDES}
+        self._registries: dict[Side, SchemaRegistry] = {side: one for side, one in found.items() if one is not None}
+        self._schemas: dict[Side, dict[int, str]] = {side: {} for side in self._registries}
+        if self._registries:
+            _refuse_without_avro(spark)
+
+    def learn(self, records: DataFrame) -> None:
+        """Ask the registry for the schemas of these records that are not known yet.
+
+        :raises SinkError, DeliveryError: it has none, or does not answer.
+        """
+        for side, registry in self._registries.items():
+            ids = records.where(f"{_is_avro(side)}").selectExpr(f"{_id(side)} AS id").distinct().collect()
+            self._take(side, {row["id"]: registry.schema(row["id"]) for row in ids if row["id"] not in self._schemas[side]})
+
+    def learn_subjects(self, topic: str) -> None:
+        """Ask the registry for all versions of the schemas of a table's topic.
+
+        :raises SinkError, DeliveryError: it refuses, or does not answer.
+        """
+        adjusted = schema_name(self._config.values.schema_name_adjustment_mode)
+        for side, registry in self._registries.items():
+            subject = subject_names(self._config.converters.registry(side).subject_strategy, side)
+            self._take(side, registry.versions(subject(topic, adjusted(f"{topic}.{_RECORD[side]}"))))
+
+    def _take(self, side: Side, schemas: Mapping[int, str]) -> None:
+        for number, text in schemas.items():
+            self._schemas[side][number] = json.dumps(without_logical_types(json.loads(text)))
+
+    def as_json(self, records: DataFrame) -> DataFrame:
+        """Kafka's records with keys and values as JSON that has a `payload`, without its schema; JSON of before is taken, too."""
+        for side in self._registries:
+            records = records.withColumn(side, self._text(side, self._schemas[side].items()))
+        return records
+
+    @staticmethod
+    def _text(side: Side, schemas: Iterable[tuple[int, str]]) -> Any:
+        from pyspark.sql.avro.functions import from_avro
+        from pyspark.sql.functions import col, expr, lit, struct, to_json, when
+
+        content, number = expr(f"substring({side}, {HEADER_BYTES + 1})"), expr(_id(side))
+        text = when(col(side).isNull(), lit(None)).when(~expr(_is_avro(side)), expr(_as_payload(f"CAST({side} AS STRING)")))
+        for known, schema in schemas:
+            # What does not fit its schema has no payload then, and counts as a record that is not ours.
+            payload = from_avro(content, schema, {"mode": "PERMISSIVE"}).alias("payload")
+            text = text.when(number == known, to_json(struct(payload)))
+        unknown = expr(f"raise_error(concat({literal(_UNKNOWN)}, {_id(side)}))")
+        return text.otherwise(unknown.cast("string")).cast("binary")
+
+
+def _as_payload(text: str) -> str:
+    """SQL: a JSON document, or a payload that was written without its schema, as a document."""
+    return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
+
+
+def _is_avro(side: Side) -> str:
+    """SQL: the bytes begin as Confluent's wire format does."""
+    return f"coalesce(length({side}) > {HEADER_BYTES} AND substring({side}, 1, 1) = X'00', false)"
+
+
+def _id(side: Side) -> str:
+    """SQL of the schema's id."""
+    return f"CAST(conv(hex(substring({side}, 2, {HEADER_BYTES - 1})), 16, 10) AS INT)"
+
+
+def _refuse_without_avro(spark: SparkSession) -> None:
+    from minercdc.lake.spark_session import has_class
+
+    if not has_class(spark, _CLASS):
+        raise LakeError(
+            "the topics of this connector are in Avro, and Spark lacks its reader of Avro",
+            hint=f"spark-submit --packages {SPARK_AVRO} ...",
+        )
