@@ -252,6 +252,7 @@ class _PipelineParts:
                     reselect=self._reselect(),
                     unread=self._suspensions.unread,
                     unlogged=self._unlogged,
+                    split=lambda: self._suspensions.split,
                     runs=native.rows is not None,
                 )
             )

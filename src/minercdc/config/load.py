@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.converters import AVRO, JSON, ConverterConfig
+from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
@@ -58,6 +59,7 @@ class ConnectorConfig:
     filters: TableFilterConfig
     capture: CaptureConfig
     log_mining: LogMiningConfig
+    flashback: FlashbackConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
     incremental: IncrementalConfig
@@ -84,6 +86,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
+    "flashback": FlashbackConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
     "incremental": IncrementalConfig,

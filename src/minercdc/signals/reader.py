@@ -26,12 +26,12 @@ from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldErr
 from minercdc.events import Row
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.rows import exact_values
 from minercdc.oracle.scn import current_scn, written_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
 from minercdc.signals.marks import Marks
 from minercdc.signals.window import Chunk
-from minercdc.snapshot.scan import exact_values
 
 _log = logging.getLogger(__name__)
 
