@@ -69,10 +69,13 @@ def resumptions_of(
     table_filter: TableFilter,
     memory: TopicMemory | None,
     needed: CapturePrerequisites,
+    *,
+    redo: bool = True,
 ) -> Resumptions:
     """What reads suspended tables again.
 
     :param needed: the adapter's prerequisites.
+    :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used when
         `skipped.operations` keeps changes out of the topics.
     """
@@ -82,7 +85,10 @@ def resumptions_of(
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
     database = database_name(config.database)
     source = RepairSource(
-        lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)
+        lambda: connect(config.database, "pdb"),
+        needed,
+        whole_rows=bool(config.filters.message_key_columns),
+        redo=redo,
     )
     tables_of_source = _table_source(config, tables, table_filter)
     return Resumptions(

@@ -31,7 +31,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Protocol, TypeAlias
 
-from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.errors import MinerCdcError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.schema.table import TableId, TableSchema
@@ -207,7 +207,8 @@ class Resumptions:
             if self._obstacle(entry):
                 self._seen_broken.add((table, entry.since_scn))
                 continue
-            if (table, entry.since_scn) not in self._seen_broken:
+            joined = entry.code == SnapshotTooOldError.code  # the capture says so when it can read the table again
+            if not joined and (table, entry.since_scn) not in self._seen_broken:
                 tried = self._guesses.get(table, 0)
                 if tried >= _GUESSES:
                     continue
