@@ -29,7 +29,6 @@ from minercdc.selection import table_filter
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.start import fix_now
 
-
 SETTINGS = {"flashback": {"minercdc.flashback.interval.ms": "20"}}
 """What makes an adapter quick."""
 

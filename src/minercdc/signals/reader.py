@@ -26,8 +26,8 @@ from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldErr
 from minercdc.events import Row
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import exact_values
 from minercdc.oracle.present_scn import present_scn, reached_scn
+from minercdc.oracle.rows import exact_values
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
 from minercdc.signals.marks import Marks

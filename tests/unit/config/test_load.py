@@ -369,3 +369,10 @@ def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:
         "schema.history.internal",
         "signal.enabled.channels",
     ]
+
+
+def test_properties_of_another_adapter_have_no_effect() -> None:
+    both = {"minercdc.flashback.interval.ms": "10", "query.fetch.size": "10"}
+    for adapter, foreign in (("logminer", "minercdc.flashback.interval.ms"), ("flashback", "query.fetch.size")):
+        config = parse_properties({**MINIMAL, **both, "database.connection.adapter": adapter})
+        assert config.ignored == {foreign: f"database.connection.adapter is {adapter}"}
