@@ -374,5 +374,5 @@ def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:
 def test_properties_of_another_adapter_have_no_effect() -> None:
     both = {"minercdc.flashback.interval.ms": "10", "query.fetch.size": "10"}
     for adapter, foreign in (("logminer", "minercdc.flashback.interval.ms"), ("flashback", "query.fetch.size")):
-        config = parse_properties({**MINIMAL, **both, "database.connection.adapter": adapter})
+        config = parse_properties({**GOOD, **both, "database.connection.adapter": adapter})
         assert config.ignored == {foreign: f"database.connection.adapter is {adapter}"}
