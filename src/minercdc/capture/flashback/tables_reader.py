@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from threading import Lock
 from time import monotonic
 from typing import TypeAlias
 
@@ -13,6 +13,7 @@ import oracledb
 
 from minercdc.capture.flashback.reading import Found
 from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.oracle.handover import CANCEL_SECONDS
 from minercdc.schema.table import TableId
 
 Read: TypeAlias = Callable[[oracledb.Connection], Found]
@@ -30,8 +31,12 @@ class TablesReader:
     def __init__(self, connect: Callable[[], oracledb.Connection], threads: int) -> None:
         self._connect = connect
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="flashback")
-        self._idle = SimpleQueue[oracledb.Connection]()
-        self._open: list[oracledb.Connection] = []
+        self._lock = Lock()
+        self._idle: list[oracledb.Connection] = []
+        self._busy: list[oracledb.Connection] = []
+        self._futures: list[Future[Found]] = []
+        self._closed = False
+        self._lost = False  # a connection was: the others may be gone, too
         self.outcomes: dict[TableId, Outcome] = {}
         self.seconds: dict[TableId, float] = {}
 
@@ -41,6 +46,7 @@ class TablesReader:
         :raises TransientSourceError: a connection was lost.
         """
         running = {self._pool.submit(self._read, table, read): table for table, read in reads.items()}
+        self._futures = list(running)
         try:
             while running:
                 done, _ = wait(running, tick, FIRST_COMPLETED)
@@ -54,34 +60,56 @@ class TablesReader:
         yield None
 
     def close(self) -> None:
-        """Break what is being read and close the connections; safe to call twice."""
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        for connection in self._open:
+        """Break what is being read, and close the connections; safe to call twice. What does not break in time closes its connection
+        when it ends."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            busy = [] if self._lost else [connection for connection in self._busy if connection.is_healthy()]
+        for connection in busy:
             with suppress(oracledb.Error, OSError):
                 connection.cancel()
-        self._pool.shutdown(wait=True)
-        for connection in self._open:
-            with suppress(oracledb.Error, OSError):
-                connection.close()
-        self._open.clear()
+        for connection in idle:
+            _close(connection)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in self._futures if not future.cancelled()], CANCEL_SECONDS)
 
     def _read(self, table: TableId, read: Read) -> Found:
         begun = monotonic()
-        try:
-            connection = self._idle.get_nowait()
-        except Empty:
-            connection = self._connect()
-            self._open.append(connection)
+        connection = self._take()
         try:
             found = read(connection)
-        except TransientSourceError:
-            raise  # the connection may be lost: it is not used again
-        except BaseException:
-            self._idle.put(connection)
+        except BaseException as error:
+            self._give(connection, lost=isinstance(error, TransientSourceError))
             raise
-        self._idle.put(connection)
+        self._give(connection)
         self.seconds[table] = monotonic() - begun
         return found
+
+    def _take(self) -> oracledb.Connection:
+        with self._lock:
+            if self._idle:
+                self._busy.append(self._idle.pop())
+                return self._busy[-1]
+        connection = self._connect()
+        with self._lock:
+            self._busy.append(connection)
+        return connection
+
+    def _give(self, connection: oracledb.Connection, *, lost: bool = False) -> None:
+        """:param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver."""
+        with self._lock:
+            self._busy.remove(connection)
+            self._lost |= lost
+            if not (lost or self._closed):
+                self._idle.append(connection)
+                return
+        _close(connection)
+
+
+def _close(connection: oracledb.Connection) -> None:
+    with suppress(oracledb.Error, OSError):
+        connection.close()
 
 
 def _outcome(future: Future[Found]) -> Outcome:
