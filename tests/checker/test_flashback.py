@@ -9,9 +9,8 @@ from __future__ import annotations
 import itertools
 import os
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -19,14 +18,10 @@ from tests.checker.connector import Connector
 from tests.checker.judge import check_transactions, replica
 from tests.checker.test_checker import Cluster, _sorted
 from tests.checker.workload import Change, Workload, _Session
+from tests.sandbox_capture.flashback_lab import FlashbackLab
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.capture.flashback.capture import FlashbackCapture
-from minercdc.capture.flashback.position import FlashbackPosition
-from minercdc.config.flashback import FlashbackConfig
 from minercdc.events import ChangeEvent, Event
-from minercdc.oracle.connect import connect, database_name
-from minercdc.schema.tables import Tables
 
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "3000"))
@@ -35,25 +30,6 @@ PASSING = (28, 1089, 3113, 12528)
 
 pytestmark = pytest.mark.timeout(240)
 _names = (f"cf{i}" for i in itertools.count())
-
-
-class FlashbackLab(Lab):
-    """Captured by row versions."""
-
-    settings: Mapping[str, Any] = MappingProxyType({})
-
-    def capture(self, tables: Tables, **more: Any) -> FlashbackCapture:  # type: ignore[override]
-        return FlashbackCapture(
-            lambda: connect(self.config, "pdb"),
-            tables,
-            self.filter,
-            FlashbackConfig(**{"minercdc.flashback.interval.ms": 1, "minercdc.flashback.fetch.size": 7, **self.settings}),
-            self.shared,
-            database=database_name(self.config),
-        )
-
-    def start_position(self, scn: int, mine_from: int) -> FlashbackPosition:  # type: ignore[override]
-        return FlashbackPosition(scn + 1)
 
 
 class WithoutDdl(Workload):

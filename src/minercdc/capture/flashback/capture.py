@@ -21,20 +21,23 @@ from time import monotonic
 
 import oracledb
 
-from minercdc.capture.flashback.demotion import demoted, promoted
+from minercdc.capture.flashback.demotion import read_incrementally
 from minercdc.capture.flashback.dictionary import Dictionary
+from minercdc.capture.flashback.incremental import IncrementalReader
 from minercdc.capture.flashback.order import ordered
+from minercdc.capture.flashback.phases import Failure, Phases
 from minercdc.capture.flashback.position import FlashbackPosition, Place
 from minercdc.capture.flashback.reading import Found, VersionReader, Window
-from minercdc.capture.flashback.shapes import announce, follow, version_of
+from minercdc.capture.flashback.shapes import version_of
 from minercdc.capture.flashback.tables_reader import Read, TablesReader
+from minercdc.capture.flashback.undo import Stability, UndoWatch
 from minercdc.capture.flashback.version import Version
 from minercdc.capture.flashback.window_end import WindowEnd
-from minercdc.config.flashback import FlashbackConfig
+from minercdc.config.flashback import FlashbackConfig, Strategy
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, MinerCdcError, SnapshotTooOldError
-from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
+from minercdc.errors import ConfigError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.scn import host_clock
 from minercdc.schema.filter import TableFilter
@@ -54,12 +57,16 @@ class _Opened:
     :param position: of its beginning, with its end and without the tables that are not in it.
     :param before: what is emitted before its rows.
     :param transactions: in order.
+    :param incremental: what was read of demoted tables, as of the window's end.
+    :param after: demoted tables once the window is emitted.
     :param time_us: source time at which everything below its end was committed.
     """
 
     position: FlashbackPosition
     before: list[Event]
     transactions: list[tuple[Place, list[Version]]]
+    incremental: Mapping[TableId, Found]
+    after: Mapping[str, int]
     time_us: int
 
 
@@ -93,7 +100,11 @@ class FlashbackCapture:
         self._captured = replace(mined, also=frozenset(), _cache={})
         self._dictionary = Dictionary(mined, database)
         self._ends = WindowEnd(config)
-        self._empty: set[TableId] = set()  # read from their creation on, and nothing was in them
+        self._undo = UndoWatch(config)
+        self._stability = Stability()
+        self._too_slow: TableId | None = None
+        self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
+        self._phases = Phases(tables, self._is_captured, self._stability)
         self._connection: oracledb.Connection | None = None
         self._reader: TablesReader | None = None
         self._is_first = True  # the window under way is the first of this run
@@ -151,7 +162,7 @@ class FlashbackCapture:
             return position
         yield from opened.before
         position = opened.position
-        if opened.before or opened.transactions:
+        if opened.before or opened.transactions or opened.incremental:
             yield self._progress(position, None, 0)
         for place, versions in opened.transactions:
             if stop.is_set():
@@ -160,7 +171,9 @@ class FlashbackCapture:
             yield from self._events(versions, tx)
             position = replace(position, done=place)
             yield self._progress(position, tx, tx.commit_us)
-        position = replace(position, next=position.end, end=0, done=None)
+        for table, found in sorted(opened.incremental.items()):
+            yield from self._rows(table, found, position.end - 1, opened.time_us)
+        position = FlashbackPosition(position.end, demoted=opened.after)
         yield Progress(position, Scn(position.next - 1), opened.time_us)
         return position
 
@@ -173,7 +186,10 @@ class FlashbackCapture:
         if end <= position.next:
             return None
         window = Window(position.next, end, int(zone.total_seconds()) * 1_000_000)
+        self._undo.look(connection)
+        begun = monotonic()
         reader.outcomes.clear()
+        reader.seconds.clear()
         for _ in range(_TRIES):
             for table in self._dictionary.refresh(connection):
                 reader.outcomes.pop(table, None)
@@ -187,14 +203,18 @@ class FlashbackCapture:
             _log.warning("tables had DDL whenever the window from SCN %d on was read; it is read again", position.next)
             return None
         delay_us = 0 if is_exact else 3_000_000
-        return self._judged(replace(position, end=end), not position.end, reader, utc_us - delay_us)
+        self._watch(utc_us, begun, reader)
+        return self._judged(position, end, reader, utc_us - delay_us)
 
     def _reads(self, position: FlashbackPosition, window: Window, reader: TablesReader) -> dict[TableId, Read]:
         """How to read each table that is in the window and not read yet."""
         reads: dict[TableId, Read] = {}
         for table, shape in self._dictionary.shapes.items():
-            replayed = position.end and (str(table) in position.demoted or self._is_new(table, shape))
-            if table in reader.outcomes or replayed:
+            since, is_new = position.demoted.get(str(table)), self._phases.is_new(table, shape)
+            if table in reader.outcomes or (position.end and (since == 0 or is_new)):
+                continue
+            if since and self._phases.reads_incrementally(table, position):
+                reads[table] = partial(self._incremental(shape).read, window=window, since=since)
                 continue
             one = VersionReader(
                 version_of(self._tables, shape),
@@ -202,91 +222,54 @@ class FlashbackCapture:
                 lobs=self._lobs,
                 last=self._config.minercdc_flashback_versions == "last",
             )
-            reads[table] = partial(one.read_new if self._is_new(table, shape) else one.read, window=window)
+            reads[table] = partial(one.read_new if is_new else one.read, window=window)
         return reads
 
-    def _is_new(self, table: TableId, shape: TableSchema) -> bool:
-        return (
-            self._is_captured(table)
-            and self._tables.find(table) is None
-            and self._tables.find_object(shape.object_id) is None
-            and table not in self._empty
+    def _incremental(self, shape: TableSchema) -> IncrementalReader:
+        config = self._config
+        return IncrementalReader(
+            version_of(self._tables, shape),
+            config.minercdc_flashback_incremental.get(str(shape.id).upper(), Strategy()),
+            config.minercdc_flashback_incremental_overlap_ms,
+            config.minercdc_flashback_fetch_size,
+            lobs=self._lobs,
         )
+
+    def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
+        """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
+        took = monotonic() - begun
+        age = took if self._begun_us is None else took + (utc_us - self._begun_us) / 1_000_000
+        self._begun_us = utc_us
+        self._too_slow = self._undo.too_slow(age, reader.seconds)
 
     def _is_captured(self, table: TableId) -> bool:
         return self._captured.includes(table.schema, table.table)
 
-    def _judged(self, position: FlashbackPosition, is_new: bool, reader: TablesReader, time_us: int) -> _Opened:
-        """What comes of the tables that were read.
-
-        :param is_new: the window was not opened by an earlier run.
-        :raises MinerCdcError: a table cannot be read for another reason than undo or DDL.
-        """
+    def _judged(self, position: FlashbackPosition, end: int, reader: TablesReader, time_us: int) -> _Opened:
+        """What comes of the tables that were read in [position.next, end). Raises as `Phases.judge`."""
         scn = position.done[0] + 1 if position.done else position.next
-        before: list[Event] = []
-        failed: dict[TableId, str] = {}
-        for change, created in follow(self._tables, self._dictionary.shapes, scn, time_us):
-            before.append(change)
-            if created is not None:
-                failed[created.id] = "it was dropped and created again"
-        found: dict[TableId, Found] = {}
-        for table, outcome in sorted(reader.outcomes.items()):
-            if table not in self._dictionary.shapes:
-                continue  # dropped since
-            if isinstance(outcome, SnapshotTooOldError):
-                failed.setdefault(table, outcome.message)
-            elif isinstance(outcome, MinerCdcError):
-                raise outcome
-            elif outcome.older:
-                failed.setdefault(table, "it has rows from before the window")
-            else:
-                found[table] = outcome
-        for table in failed:
-            found.pop(table, None)
-        transactions = self._transactions(found, position.done)
-        if self._is_first and not is_new and failed and transactions and self._split():
+        phases, shapes = self._phases, self._dictionary.shapes
+        judged = phases.judge(position, shapes, reader.outcomes, scn, time_us)
+        transactions = self._transactions(judged.found, position.done)
+        if self._is_first and position.end and judged.failed and transactions and self._split():
             # Part of this transaction may be delivered, by numbers that counted the rows of a table that is missing now.
-            failed |= {
-                version.schema.id: "a transaction that was delivered in part cannot be read again"
-                for version in transactions[0][1]
-            }
-            found = {table: one for table, one in found.items() if table not in failed}
-            transactions = self._transactions(found, position.done)
-        before += self._announced(found, failed, scn, time_us)
-        demoted_now = frozenset(str(table) for table in failed if self._is_captured(table))
-        before += self._phases(position, failed, found, scn, time_us)
-        left = demoted_now if is_new else position.demoted | demoted_now
-        return _Opened(replace(position, demoted=left), before, transactions, time_us)
-
-    def _announced(
-        self, found: Mapping[TableId, Found], failed: Mapping[TableId, str], scn: int, time_us: int
-    ) -> Iterator[Event]:
-        """Tables that are new, and have rows; those without are announced with their first one."""
-        for table, shape in sorted(self._dictionary.shapes.items()):
-            if self._tables.find(table) is not None:
-                continue
-            if (table in failed and self._is_captured(table)) or (table in found and found[table].versions):
-                self._empty.discard(table)
-                yield announce(self._tables, shape, scn, time_us)
-            elif table in found:
-                self._empty.add(table)
-
-    def _phases(
-        self,
-        position: FlashbackPosition,
-        failed: Mapping[TableId, str],
-        found: Mapping[TableId, Found],
-        scn: int,
-        time_us: int,
-    ) -> Iterator[Event]:
-        for table, reason in sorted(failed.items()):
-            if not self._is_captured(table):
-                _log.warning("%s: its rows in the window from SCN %d on cannot be read: %s", table, position.next, reason)
-            elif str(table) not in position.demoted:
-                yield from demoted(table, scn, reason, time_us)
-        for table in sorted(found):
-            if str(table) in position.demoted:
-                yield from promoted(table, scn, time_us)
+            for version in transactions[0][1]:
+                reason = "a transaction that was delivered in part cannot be read again as a whole"
+                judged.failed.setdefault(version.schema.id, Failure(reason))
+                judged.found.pop(version.schema.id, None)
+            transactions = self._transactions(judged.found, position.done)
+        left = phases.left_out(judged, position)
+        before = [*judged.changes, *phases.announced(judged, shapes, scn, time_us)]
+        before += phases.changed(judged, position, scn, time_us)
+        after = {**left, **{str(table): end for table in judged.incremental}}
+        for table in judged.incremental:
+            self._stability.note(table, reader.seconds.get(table, 0.0))
+        slow = self._too_slow
+        if slow is not None and slow in judged.found and self._is_captured(slow):
+            before += read_incrementally(slow, end, "undo would run out before its versions are read", time_us)
+            after[str(slow)] = end
+        opened = replace(position, end=end, demoted=left)
+        return _Opened(opened, before, transactions, judged.incremental, after, time_us)
 
     def _transactions(self, found: Mapping[TableId, Found], done: Place | None) -> list[tuple[Place, list[Version]]]:
         """Transactions after `done`, in order; the changes of each in theirs."""
@@ -306,6 +289,15 @@ class FlashbackCapture:
                 *(_OPS[version.op], schema, version.before, version.after, Scn(version.scn), version.time_us, tx, seq),
                 row_id=version.row_id,
             )
+
+    def _rows(self, table: TableId, found: Found, scn: int, time_us: int) -> Iterator[Event]:
+        """What an incremental reading found: rows without their transaction."""
+        schema = self._tables.find(table)
+        if schema is not None:
+            for row_id, row in found.rows:
+                yield ChangeEvent(
+                    *(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id), snapshot=SnapshotMark.INCREMENTAL
+                )
 
     def _progress(self, position: FlashbackPosition, tx: TransactionInfo | None, time_us: int) -> Progress:
         """Within a window. With the last versions only, what is delivered is complete at its end and not before."""

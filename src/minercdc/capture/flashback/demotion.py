@@ -1,6 +1,7 @@
 """Events of a table that leaves the common windows, and of one that joins them.
 
-A table that cannot be read in a window is suspended. Once a window has it again, its suspension ends by itself: the table is read
+A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
+reason, which is DDL, is suspended. Once a window has it again, its suspension ends by itself: the table is read
 again by an incremental snapshot, with the deletes that were missed (`signals/resuming.py`), while the stream goes on.
 """
 
@@ -24,6 +25,12 @@ def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Eve
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, fix)
     yield SuspensionChange(str(table), entry)
     yield _notification(table, "DEMOTED", scn, time_us, reason)
+
+
+def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
+    """The table is not in the windows from `scn` on; its changed rows are read instead, without deletes."""
+    _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
+    yield _notification(table, "DEMOTED", scn, time_us, f"read incrementally: {reason}")
 
 
 def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:

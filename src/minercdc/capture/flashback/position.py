@@ -3,13 +3,13 @@
 next        first SCN whose commits are not delivered, or not all: the window under way begins there
 end         first SCN after the window under way; 0 between two windows
 done        (commit SCN, XID) of the last transaction of that window that is delivered
-demoted     tables that could not be read in the last window: their rows are not in it
+demoted     tables that are not in the window
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from minercdc.offset import JsonValue
@@ -22,13 +22,13 @@ Place = tuple[int, str]
 class FlashbackPosition:
     """Where to go on from; see the module.
 
-    :param demoted: `SCHEMA.TABLE`.
+    :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
     """
 
     next: int
     end: int = 0
     done: Place | None = None
-    demoted: frozenset[str] = frozenset()
+    demoted: Mapping[str, int] = field(default_factory=dict)
 
     def precedes(self, other: Self) -> bool:
         """Whether going from `other` to this position would go back."""
@@ -51,7 +51,7 @@ class FlashbackPosition:
         if self.done:
             found["flashback_done"] = [str(self.done[0]), self.done[1]]
         if self.demoted:
-            found["flashback_demoted"] = list[JsonValue](sorted(self.demoted))
+            found["flashback_demoted"] = {table: str(scn) for table, scn in sorted(self.demoted.items())}
         return found
 
     @classmethod
@@ -62,5 +62,5 @@ class FlashbackPosition:
             int(saved["flashback_next"]),
             int(saved.get("flashback_end", 0)),
             (int(done[0]), str(done[1])) if done else None,
-            frozenset(map(str, saved.get("flashback_demoted", ()))),
+            {str(table): int(scn) for table, scn in dict(saved.get("flashback_demoted", {})).items()},
         )

@@ -55,10 +55,12 @@ class Found:
 
     :param versions: by ROWID and SCN.
     :param older: rows of a new table are older than the window, so that these versions are not all of it.
+    :param rows: (ROWID, Row) of a table that is read incrementally.
     """
 
     versions: list[Version]
     older: bool = False
+    rows: Sequence[tuple[str, Row]] = ()
 
 
 class VersionReader:
@@ -111,7 +113,7 @@ class VersionReader:
         """Versions as they are found; one that began before the lower bound has SCN 0."""
         columns = ", ".join([*_PSEUDO, selected_columns(self._schema, "ROWID", self._lobs)])
         sql = f"SELECT {columns} FROM {self._table} VERSIONS BETWEEN {between}{where}"
-        for batch in self._batches(connection, sql, f"reading the versions of {self._schema.id} from SCN {between}", {}):
+        for batch in self._batches(connection, sql, f"reading the versions of {self._schema.id} between {between}", {}):
             times: dict[str | None, int] = {}
             rows = self._convert([row[len(_PSEUDO) :] for row in batch])
             for (scn, xid, op, time, *_), (row_id, row) in zip(batch, rows, strict=True):
@@ -133,6 +135,13 @@ class VersionReader:
             for batch in self._batches(connection, sql, f"reading rows of {self._schema.id} as of SCN {scn}", binds):
                 found.update(self._convert(batch))
         return found
+
+    def read_as_of(self, connection: oracledb.Connection, scn: int, where: str) -> list[tuple[str, Row]]:
+        """(ROWID, Row) of the rows that meet a condition, by ROWID. Errors as of `read`."""
+        columns = selected_columns(self._schema, "ROWID", self._lobs)
+        sql = f"SELECT {columns} FROM {self._table} AS OF SCN {scn} WHERE {where} ORDER BY ROWID"
+        doing = f"reading rows of {self._schema.id} as of SCN {scn}"
+        return [row for batch in self._batches(connection, sql, doing, {}) for row in self._convert(batch)]
 
     def _batches(
         self, connection: oracledb.Connection, sql: str, doing: str, binds: dict[str, str]
