@@ -45,16 +45,17 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
 
 
-def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
+def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *, redo: bool = True) -> list[Finding]:
     """What the signal table lacks; nothing when none is configured.
 
+    :param redo: the adapter reads redo.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
     """
     table, close_by = signal_table(config), config.incremental.marks
     if table is None:
         return []
     marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
-    return list(signal_table_findings(connection, table, config.database.database_user, marks))
+    return list(signal_table_findings(connection, table, config.database.database_user, marks, redo=redo))
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:

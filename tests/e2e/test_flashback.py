@@ -141,6 +141,29 @@ def test_ddl_demotes_a_table_and_it_joins_again_with_its_deletes(flashback: Flas
         connector.stop_in_order()
 
 
+SIGNALS = "CREATE TABLE DEBEZIUM_SIGNAL (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048))"
+
+
+def test_signals_by_table_and_ad_hoc_snapshots(flashback: FlashbackLab) -> None:
+    lab = flashback.lab
+    lab.execute(SIGNALS)
+    flashback.grant("DEBEZIUM_SIGNAL")
+    table = f"{lab.server.service}.{lab.schema}"
+    config = flashback.config(
+        signal_data_collection=f"{table}.DEBEZIUM_SIGNAL", snapshot_mode="no_data", incremental_snapshot_chunk_size=1
+    )
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        for kind in ("incremental", "blocking"):
+            data = json.dumps({"data-collections": [f"{table}.T"], "type": kind})
+            lab.execute(f"INSERT INTO DEBEZIUM_SIGNAL VALUES ('{kind}', 'execute-snapshot', '{data}')")
+            connector.await_log(f'"id": "{kind}", "type": "COMPLETED", "aggregate_type": "Signal"')
+            lab.execute(f"INSERT INTO T VALUES ({len(kind)}, '{kind}')")
+            flashback.await_equal("T", connector=connector)
+        connector.stop_in_order()
+    assert [value["op"] for value in flashback.values("T")] == ["r", "r", "c", "r", "r", "r", "c"]
+
+
 def test_a_table_that_is_created_later(flashback: FlashbackLab) -> None:
     lab = flashback.lab
     with lab.run(flashback.config()) as connector:

@@ -46,6 +46,8 @@ class RepairSource:
             if not found:
                 return ""
             if code == MissingKeyError.code:
+                if not self._redo:
+                    return ""
                 return unlogged(connection, table, whole_rows=self._whole_rows)
         return "; ".join(f"{finding.problem} ({finding.fix})" for finding in self._needed.tables(found))
 

@@ -107,7 +107,6 @@ class FlashbackCapture:
         self._phases = Phases(tables, self._is_captured, self._stability)
         self._connection: oracledb.Connection | None = None
         self._reader: TablesReader | None = None
-        self._is_first = True  # the window under way is the first of this run
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
         """Back from `FlashbackPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
@@ -127,12 +126,11 @@ class FlashbackCapture:
         """
         if not isinstance(start, FlashbackPosition):
             raise TypeError(f"{type(start).__name__} is no position of flashback")
-        position, self._is_first = start, True
+        position = start
         try:
             while not stop.is_set():
                 due = monotonic() + self._config.minercdc_flashback_interval_ms / 1000
                 position = yield from self._window(position, stop)
-                self._is_first = False
                 while not stop.is_set() and monotonic() < due:
                     stop.wait(min(self._tick, max(due - monotonic(), 0)))
                     yield self._idle(position)
@@ -251,7 +249,7 @@ class FlashbackCapture:
         phases, shapes = self._phases, self._dictionary.shapes
         judged = phases.judge(position, shapes, reader.outcomes, scn, time_us)
         transactions = self._transactions(judged.found, position.done)
-        if self._is_first and position.end and judged.failed and transactions and self._split():
+        if position.end and judged.failed and transactions and self._split():
             # Part of this transaction may be delivered, by numbers that counted the rows of a table that is missing now.
             for version in transactions[0][1]:
                 reason = "a transaction that was delivered in part cannot be read again as a whole"
