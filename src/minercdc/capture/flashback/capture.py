@@ -105,6 +105,7 @@ class FlashbackCapture:
         self._too_slow: TableId | None = None
         self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
         self._phases = Phases(tables, self._is_captured, self._stability)
+        self._cyclic: tuple[TableId, ...] = ()
         self._connection: oracledb.Connection | None = None
         self._reader: TablesReader | None = None
 
@@ -191,6 +192,7 @@ class FlashbackCapture:
         for _ in range(_TRIES):
             for table in self._dictionary.refresh(connection):
                 reader.outcomes.pop(table, None)
+            self._warn_of_circles()
             for _ in reader.read(self._reads(position, window, reader), self._tick):
                 if stop.is_set():
                     return None
@@ -232,6 +234,15 @@ class FlashbackCapture:
             config.minercdc_flashback_fetch_size,
             lobs=self._lobs,
         )
+
+    def _warn_of_circles(self) -> None:
+        cyclic = self._dictionary.foreign_keys.cyclic
+        if cyclic != self._cyclic and cyclic and self._config.minercdc_flashback_order == "strict":
+            names = ", ".join(map(str, cyclic))
+            _log.warning(
+                "foreign keys of %s refer in a circle: rows that refer to each other come in order of table and ROWID", names
+            )
+        self._cyclic = cyclic
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
         """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
