@@ -120,6 +120,27 @@ def test_a_table_with_ddl_is_suspended_and_tried_again(
     assert run.changes("t")[-1][2][0] == "8"
 
 
+def test_a_table_without_its_grant_stops_no_other(make: Callable[..., FlashbackLab], sandbox: SandboxProcess) -> None:
+    lab = make()
+    reader = f"{lab.schema}_R"
+    with sandbox.connect() as admin:
+        admin.cursor().execute(f"create user {reader} identified by r")
+        admin.cursor().execute(f"grant create session, select_catalog_role to {reader}")
+    for table in ("t", "u"):
+        lab.run(f"grant select, flashback on {table} to {reader}")
+    run = Run(lab)
+    low = {"database.user": reader, "database.password": "r", "database.dbname": sandbox.service}
+    lab.config = DatabaseConfig(**{"database.hostname": sandbox.host, "database.port": sandbox.port, **low})  # type: ignore[arg-type]
+    lab.run(f"revoke flashback on u from {reader}", "insert into t values (3, 'x')", "insert into u values (3, 3)", "commit")
+    run.until(lambda run: len(run.changes("t")) == 1)
+    ((kind, reason),) = run.phases()
+    assert kind == "DEMOTED"
+    assert "ORA-01031" in reason
+    lab.run(f"grant flashback on u to {reader}", "insert into u values (4, 4)", "commit")
+    run.until(lambda run: len(run.phases()) == 2)
+    assert run.suspensions() == [("U", False), ("U", True)]
+
+
 def test_tables_that_are_created_renamed_and_dropped(make: Callable[..., FlashbackLab]) -> None:
     lab = make()
     run = Run(lab)

@@ -255,7 +255,7 @@ class FlashbackCapture:
         return self._captured.includes(table.schema, table.table)
 
     def _judged(self, position: FlashbackPosition, end: int, reader: TablesReader, time_us: int) -> _Opened:
-        """What comes of the tables that were read in [position.next, end). Raises as `Phases.judge`."""
+        """What comes of the tables that were read in [position.next, end)."""
         scn = position.done[0] + 1 if position.done else position.next
         phases, shapes = self._phases, self._dictionary.shapes
         judged = phases.judge(position, shapes, reader.outcomes, scn, time_us)

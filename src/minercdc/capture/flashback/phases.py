@@ -1,7 +1,7 @@
 """Which tables are in a window, and what is emitted when that changes.
 
     in the windows   its versions are read
-    suspended        they could not be, because of DDL: tried again in the next window, then the whole table is read again
+    suspended        they could not be, because of DDL or a missing grant: tried again in each window, then the whole table is read again
     incremental      undo does not reach back, or the table is too slow for it: its changed rows are read as of the end of each window.
                      Once that is stable its versions are tried again, then the whole table is read again, for its deletes
 
@@ -35,7 +35,8 @@ _UNKNOWN_TIME = 8181  # of SCN_TO_TIMESTAMP: so long ago that no date says what 
 class Failure:
     """Why a table is not in the window.
 
-    :param undo: its undo is gone; else it had DDL.
+    :param undo: its undo is gone; else it had DDL, or a grant is missing, or a value cannot be read.
+    :param code: number of the ORA- error, 0 when there is none.
     """
 
     reason: str
@@ -95,7 +96,6 @@ class Phases:
 
         :param position: at which the window was read.
         :param scn: first SCN of the rows with the present shapes.
-        :raises MinerCdcError: a table cannot be read for another reason than undo or DDL.
         """
         judged = Judged([])
         for change, created in follow(self._tables, shapes, scn, time_us):
@@ -116,7 +116,7 @@ class Phases:
                 undo = outcome.ora_code in _UNDO and not self.is_new(table, shapes[table])
                 judged.failed[table] = Failure(outcome.message, undo, outcome.ora_code)
             elif isinstance(outcome, MinerCdcError):
-                raise outcome
+                judged.failed[table] = Failure(outcome.message, code=getattr(outcome, "ora_code", 0))
             elif outcome.older:
                 judged.failed[table] = Failure("it has rows from before the window")
             elif self.reads_incrementally(table, position):

@@ -51,13 +51,13 @@ class UndoWatch:
     def too_slow(self, age: float, seconds: Mapping[TableId, float]) -> TableId | None:
         """The table that has to leave the windows before undo runs out, None while none has to. Warns before.
 
-        :param age: seconds from the start of the window to the end of its reading.
+        :param age: seconds from the opening of the window before, where this one starts, to the end of its reading.
         :param seconds: how long each table took.
         """
         if age < _WARN_AT * self.retention or not seconds:
             return None
         slowest = max(seconds, key=lambda table: (seconds[table], table))
-        if seconds[slowest] * 2 > _DEMOTE_AT * self.retention:
+        if age >= _DEMOTE_AT * self.retention:
             return slowest
         if monotonic() - self._warned > _LOOK_SECONDS:
             self._warned = monotonic()
