@@ -176,6 +176,8 @@ class Resumptions:
                 continue
             left = replace(state, resumes=tuple(one for one in state.resumes if one != (signal_id, table)))
             reason = f"{table} is not suspended any more" if entry is None else self._obstacle(entry)
+            if entry is not None and entry.code == SnapshotTooOldError.code and not entry.automatic:
+                reason = "it is read again by itself as soon as its changes can be read"
             if entry is None or reason:
                 _log.warning("signal %s (resume-table) is refused: %s", signal_id, reason)
                 state = left

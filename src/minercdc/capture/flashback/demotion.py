@@ -17,12 +17,13 @@ from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)
 
+_BY_ITSELF = "None: it is read again once its versions can be read."
+
 
 def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
     """The table is not in the windows from `scn` on."""
     _log.warning("%s cannot be read in the window from SCN %d on, and is demoted: %s", table, scn, reason)
-    fix = "None: it is read again once its versions can be read."
-    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, fix)
+    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
     yield SuspensionChange(str(table), entry)
     yield _notification(table, "DEMOTED", scn, time_us, reason)
 
@@ -30,7 +31,10 @@ def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Eve
 def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
     """The table is not in the windows from `scn` on; its changed rows are read instead, without deletes."""
     _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
-    yield _notification(table, "DEMOTED", scn, time_us, f"read incrementally: {reason}")
+    reason = f"read incrementally, without deletes: {reason}"
+    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
+    yield SuspensionChange(str(table), entry)
+    yield _notification(table, "DEMOTED", scn, time_us, reason)
 
 
 def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
