@@ -120,6 +120,20 @@ def test_a_table_with_ddl_is_suspended_and_tried_again(
     assert run.changes("t")[-1][2][0] == "8"
 
 
+def test_a_row_that_moves_between_partitions_is_deleted_and_inserted(make: Callable[..., FlashbackLab]) -> None:
+    lab = make()
+    lab.run(
+        "create table m (id number primary key, place number) partition by range (place)"
+        " (partition low values less than (10), partition high values less than (20)) enable row movement",
+        "insert into m values (1, 5)",
+        "commit",
+    )
+    run = Run(lab)
+    lab.run("update m set place = 15 where id = 1", "commit")
+    run.to_now()
+    assert run.changes("m") == [("d", ("1", "5"), None), ("c", None, ("1", "15"))]
+
+
 def test_a_table_without_its_grant_stops_no_other(make: Callable[..., FlashbackLab], sandbox: SandboxProcess) -> None:
     lab = make()
     reader = f"{lab.schema}_R"
