@@ -23,9 +23,11 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     """
     with closing(connect(config.database, "pdb")) as connection:
-        needed = adapter_factory(config.database.database_connection_adapter).prerequisites
-        found = check(connection, config.database, table_filter(config), needed)
-        return found if any(finding.blocking for finding in found) else [*found, *signal_findings(connection, config)]
+        factory = adapter_factory(config.database.database_connection_adapter)
+        found = check(connection, config.database, table_filter(config), factory.prerequisites)
+        if any(finding.blocking for finding in found):
+            return found
+        return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:

@@ -142,6 +142,7 @@ class SuspendedTable:
     :param code: of the error; `reason` is its message, `fix` what to do, SQL as far as that helps.
     :param automatic: it is read again as soon as the dictionary shows that the cause is gone.
     :param again: nothing is broken any more: the row was written before the repair, so the table is read once more.
+    :param delivered: its changed rows are delivered, read without their transactions; deletes are missing.
     """
 
     table: str
@@ -152,6 +153,7 @@ class SuspendedTable:
     tx_id: str = ""
     automatic: bool = False
     again: bool = False
+    delivered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,16 +45,17 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
     return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
 
 
-def signal_findings(connection: oracledb.Connection, config: ConnectorConfig) -> list[Finding]:
+def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *, redo: bool = True) -> list[Finding]:
     """What the signal table lacks; nothing when none is configured.
 
+    :param redo: the adapter reads redo.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
     """
     table, close_by = signal_table(config), config.incremental.marks
     if table is None:
         return []
     marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
-    return list(signal_table_findings(connection, table, config.database.database_user, marks))
+    return list(signal_table_findings(connection, table, config.database.database_user, marks, redo=redo))
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
@@ -69,10 +70,13 @@ def resumptions_of(
     table_filter: TableFilter,
     memory: TopicMemory | None,
     needed: CapturePrerequisites,
+    *,
+    redo: bool = True,
 ) -> Resumptions:
     """What reads suspended tables again.
 
     :param needed: the adapter's prerequisites.
+    :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used when
         `skipped.operations` keeps changes out of the topics.
     """
@@ -82,7 +86,10 @@ def resumptions_of(
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
     database = database_name(config.database)
     source = RepairSource(
-        lambda: connect(config.database, "pdb"), needed, whole_rows=bool(config.filters.message_key_columns)
+        lambda: connect(config.database, "pdb"),
+        needed,
+        whole_rows=bool(config.filters.message_key_columns),
+        redo=redo,
     )
     tables_of_source = _table_source(config, tables, table_filter)
     return Resumptions(

@@ -5,7 +5,7 @@
 
 Which rows are left out depends on where they were committed, so that it is the same at every replay:
 
-    suspended                        every row
+    suspended                        every row, unless they are read without their transactions (`SuspendedTable.delivered`)
     read again (`Resumption`)        rows committed at or before `covered_scn`: reading the table delivers them, and their deletes
     read again, row not decodable    its transaction began at or before `fixed_scn`: the redo is older than the repair, so the
                                      table is read once more after it; else it is a new fault, and the table is suspended
@@ -75,8 +75,9 @@ class Suspensions:
 
         :param tx: None for rows of snapshots.
         """
-        if table in self._suspended:
-            return True
+        entry = self._suspended.get(table)
+        if entry is not None:
+            return not entry.delivered
         resumption = self._resuming.get(table)
         return resumption is not None and tx is not None and tx.commit_scn <= resumption.covered_scn
 

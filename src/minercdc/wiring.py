@@ -227,8 +227,11 @@ class _PipelineParts:
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
         memory = TopicFold(records, self._topics, directory, name) if records else None
-        needed = self._factory.prerequisites
-        resumptions = resumptions_of(config, self._suspensions, self._tables, self._filter, memory, needed)
+        factory = self._factory
+        resumptions = resumptions_of(
+            *(config, self._suspensions, self._tables, self._filter, memory, factory.prerequisites),
+            redo=factory.reads_redo,
+        )
         open_transactions = self.opened().open_transactions
         return signal_stage(
             *(config, open_transactions, self._tables, self._filter),
@@ -252,6 +255,7 @@ class _PipelineParts:
                     reselect=self._reselect(),
                     unread=self._suspensions.unread,
                     unlogged=self._unlogged,
+                    split=lambda: self._suspensions.split,
                     runs=native.rows is not None,
                 )
             )
@@ -335,7 +339,8 @@ class _PipelineParts:
         return connect(self._config.database, "pdb")
 
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
-        return fix_now(connection, self._filter, self._database, lock_of(self._config.snapshot))
+        lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
+        return fix_now(connection, self._filter, self._database, lock, redo=redo)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""

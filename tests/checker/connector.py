@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from tests.sandbox_capture.lab import Lab
 
-from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.offset import Position
 from minercdc.schema.tables import Tables
 
 
@@ -27,7 +27,7 @@ class Connector:
         self._script = script
         self._stop = threading.Event()
         self._pending: list[Event] = []
-        self._position: LogMinerPosition | None = None
+        self._position: Position | None = None
         self._stream: Iterator[Event] | None = None
         for event in lab.snapshot(Tables(), with_rows=False).take(None, self._stop):
             self._take(event, commit=True)
@@ -97,6 +97,5 @@ class Connector:
             self.kept += self._pending
             self._pending.clear()
             if event.position is not None:
-                assert isinstance(event.position, LogMinerPosition)
                 assert self._position is None or not event.position.precedes(self._position), "the position went back"
-                self._position = LogMinerPosition.from_json(event.position.to_json())
+                self._position = type(event.position).from_json(event.position.to_json())  # type: ignore[attr-defined]

@@ -190,7 +190,7 @@ def _chunks_may_be_older_than_what_was_emitted(patch: pytest.MonkeyPatch) -> Non
     """And the written SCN lags, as it does while another redo thread is idle."""
     start = ChunkReader.start
     patch.setattr(ChunkReader, "start", lambda self, table, state, surrogate, _: start(self, table, state, surrogate, 0))
-    patch.setattr(reader, "written_scn", lambda connection: written_scn(connection) - 200)
+    patch.setattr(reader, "reached_scn", lambda connection: written_scn(connection) - 200)
 
 
 def _progress_is_not_stored(patch: pytest.MonkeyPatch) -> None:

@@ -29,6 +29,7 @@ class Abilities:
 ABILITIES: Mapping[str, Abilities] = {
     "logminer": Abilities(),
     "logminer_unbuffered": Abilities(),
+    "flashback": Abilities(every_image=False, order_within_transaction=False),
 }
 
 
@@ -47,8 +48,7 @@ def comparable(abilities: Abilities, transactions: Sequence[Sequence[Change]]) -
 def _seen(abilities: Abilities, changes: Sequence[Change]) -> list[Change]:
     found = [change for change in changes if abilities.deletes or change.op != "d"]
     if not abilities.every_image:
-        last = {(change.table, _key(change)): at for at, change in enumerate(found)}
-        found = [change for at, change in enumerate(found) if last[change.table, _key(change)] == at]
+        found = _folded(found)
     if not abilities.before_images:
         found = [replace(change, before=None) if change.op == "u" else change for change in found]
     if not abilities.inserts:
@@ -56,5 +56,16 @@ def _seen(abilities: Abilities, changes: Sequence[Change]) -> list[Change]:
     return found
 
 
-def _key(change: Change) -> str | None:
-    return (change.after or change.before or ("",))[0]
+def _folded(changes: Sequence[Change]) -> list[Change]:
+    """One change for each row: from the image before the transaction to the last one; none for a row that came and went."""
+    found: list[Change] = []
+    for change in changes:
+        earlier = next((one for one in found if one.table == change.table and one.after == change.before), None)
+        if change.before is None or earlier is None:
+            found.append(change)
+            continue
+        found.remove(earlier)
+        if earlier.before is not None or change.after is not None:
+            op = "d" if change.after is None else "c" if earlier.before is None else "u"
+            found.append(Change(op, change.table, earlier.before, change.after))
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import oracledb
@@ -178,7 +179,62 @@ def test_undo_is_kept_for_its_retention(fresh_sandbox: SandboxProcess) -> None:
     lab.run(lab.admin, "call dbms_sandbox.jump_clock(30)")
     lab.run(lab.one, "update item set v = 'd'", "commit")
     fails(1555, lab.one, f"select * from item as of scn {old}")
-    fails(1555, lab.one, f"select * from item versions between scn {old} and maxvalue")
+    fails(30052, lab.one, f"select * from item versions between scn {old} and maxvalue")
+    tuned = lab.rows(lab.admin, "select tuned_undoretention from v$undostat")
+    assert tuned == [(60,)]
     assert young > old
     assert lab.rows(lab.one, f"select v from item as of scn {lab.scn()}") == [("d",)]
     lab.close()
+
+
+@pytest.mark.parametrize(
+    "ddl",
+    [
+        "create index item_v on item (v)",
+        "alter table item add constraint item_v_known check (v is not null)",
+        "alter table item add (more number)",
+        "truncate table item",
+    ],
+)
+def test_versions_cannot_be_read_across_ddl(lab: Lab, ddl: str) -> None:
+    lab.run(lab.one, "insert into item values (1, 'a')", "commit")
+    old = lab.scn()
+    lab.run(lab.one, ddl)
+    fails(1466, lab.one, f"select * from item versions between scn {old} and {lab.scn()}")
+    fails(1466, lab.one, f"select * from item as of scn {old}")
+    now = lab.scn()
+    lab.rows(lab.one, f"select * from item versions between scn {now} and {now}")
+
+
+def test_versions_of_commits_that_share_an_scn(fresh_sandbox: SandboxProcess) -> None:
+    lab = Lab(fresh_sandbox)
+    lab.run(lab.one, "insert into item values (1, 'a')", "insert into item values (2, 'a')", "commit")
+    lab.run(lab.one, "update item set v = 'b' where id = 1")
+    lab.run(lab.two, "delete from item where id = 2")
+    xids = [xid.hex().upper() for (xid,) in lab.rows(lab.admin, "select xid from v$transaction order by start_scn")]
+    low = lab.scn()
+    lab.run(lab.admin, "call dbms_sandbox.meet_commits(2)")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda session: session.commit(), (lab.one, lab.two)))
+    found = lab.rows(
+        lab.admin,
+        "select id, versions_operation, rawtohex(versions_xid), versions_startscn from"
+        f" {lab.one.username}.item versions between scn {low} and {lab.scn()} where versions_startscn > {low} order by id",
+    )
+    assert [row[:3] for row in found] == [(1, "U", xids[0]), (2, "D", xids[1])]
+    assert found[0][3] == found[1][3]
+    lab.close()
+
+
+def test_the_present_scn_without_grants(lab: Lab) -> None:
+    name = f"{lab.one.username}_low".upper()
+    lab.run(lab.admin, f"create user {name} identified by low", f"grant create session to {name}")
+    low = oracledb.connect(user=name, password="low", dsn=lab.admin.dsn)
+    fails(942, low, "select current_scn from v$database")
+    fails(904, low, "select dbms_flashback.get_system_change_number from dual")
+    lab.run(lab.one, "insert into item values (1, 'a')", "commit")
+    committed = lab.scn()
+    lab.run(lab.admin, "call dbms_sandbox.jump_clock(3)")
+    ((scn,),) = lab.rows(low, "select timestamp_to_scn(systimestamp) from dual")
+    assert scn >= committed, "an idle instance raises its SCN, too"
+    low.close()

@@ -47,6 +47,7 @@ class CaptureContext:
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
     :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
+    :param split: whether an earlier run delivered a source transaction in part; known once events are taken from `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     """
@@ -63,6 +64,7 @@ class CaptureContext:
     reselect: Reselect | None
     unread: Callable[[TransactionInfo], frozenset[str]]
     unlogged: Callable[[TableId], str]
+    split: Callable[[], bool] = lambda: False
     runs: bool = False
 
 
@@ -89,11 +91,15 @@ class AdapterFactory(Protocol):
     """Opens one kind of adapter.
 
     :ivar family: adapters of one family go on from each other's positions.
+    :ivar reads_redo: changes come from redo, so that open transactions and what is written of the logs count.
     :ivar prerequisites: what it needs of the database.
     """
 
     @property
     def family(self) -> str: ...
+
+    @property
+    def reads_redo(self) -> bool: ...
 
     @property
     def prerequisites(self) -> CapturePrerequisites: ...

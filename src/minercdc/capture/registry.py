@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from minercdc.capture.adapter import AdapterFactory
+from minercdc.capture.flashback.adapter import FlashbackFactory
 from minercdc.capture.logminer.adapter import LogMinerFactory
 from minercdc.errors import ConfigError
 from minercdc.offset import Offset
@@ -13,6 +14,7 @@ from minercdc.offset import Offset
 ADAPTERS: Mapping[str, AdapterFactory] = {
     "logminer": LogMinerFactory(committed=False),
     "logminer_unbuffered": LogMinerFactory(committed=True),
+    "flashback": FlashbackFactory(),
 }
 
 

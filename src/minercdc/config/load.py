@@ -22,7 +22,9 @@ from pydantic import ValidationError
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
+from minercdc.config.adapters import of_other_adapters
 from minercdc.config.converters import AVRO, JSON, ConverterConfig
+from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
@@ -58,6 +60,7 @@ class ConnectorConfig:
     filters: TableFilterConfig
     capture: CaptureConfig
     log_mining: LogMiningConfig
+    flashback: FlashbackConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
     incremental: IncrementalConfig
@@ -84,6 +87,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
+    "flashback": FlashbackConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
     "incremental": IncrementalConfig,
@@ -239,7 +243,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
             problems.append(f"a file named by the environment cannot be read: {error}")
     problems.extend(without_brokers(sections))
     if not problems:
-        ignored |= adapt_to_sink(sections)
+        ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
         problems.extend(_contradictions(sections))
         problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
     if problems:

@@ -113,6 +113,6 @@ def _transaction_pieces(tx: TransactionInfo | None) -> tuple[str, str, str, str]
     return (
         f'"txId":"{tx.id}","scn":"',
         f'","commit_scn":"{tx.commit_scn}","lcr_position":null,"rs_id":',
-        f',"redo_thread":{tx.redo_thread},"user_name":{_text(tx.user)},"redo_sql":',
+        f',"redo_thread":{tx.redo_thread or "null"},"user_name":{_text(tx.user)},"redo_sql":',
         f',"commit_ts_ms":{tx.commit_us // 1000},{start},"txSeq":',
     )

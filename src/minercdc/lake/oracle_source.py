@@ -20,10 +20,10 @@ from minercdc.config.sections import DatabaseConfig
 from minercdc.lake.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
+from minercdc.oracle.rows import exact_values, row_converter, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import value_handling
 from minercdc.snapshot.chunks import cuts_of
-from minercdc.snapshot.scan import exact_values, row_converter, selected_columns
 from minercdc.values.codec import LARGE_TYPES, ValueHandling, codec_for
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import current_scn, written_scn
+from minercdc.oracle.present_scn import present_scn, reached_scn
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -64,7 +64,7 @@ class TableSource:
         """
         with closing(self._connect()) as connection:
             found = read_tables(connection, [table])
-            scn = current_scn(connection)
+            scn = present_scn(connection)
         if not found:
             return None
         schema = self._tables.next_version(without_unsupported(found[0]))
@@ -74,8 +74,8 @@ class TableSource:
     def written_scn(self) -> int:
         """An SCN that the stream comes to even when nothing more happens."""
         with closing(self._connect()) as connection:
-            current_scn(connection)  # moves it forward: later commits come after what is read next
-            return written_scn(connection)
+            present_scn(connection)  # moves it forward: later commits come after what is read next
+            return reached_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
         """See `blocking.Tables`."""

@@ -14,8 +14,8 @@ import oracledb
 from minercdc.errors import UnsupportedRowError
 from minercdc.events import Row
 from minercdc.oracle.binds import BINDS, ROWID
+from minercdc.oracle.rows import row_converter, selected_columns
 from minercdc.schema.table import TableSchema
-from minercdc.snapshot.scan import row_converter, selected_columns
 from minercdc.values.codec import reading_for
 
 SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"

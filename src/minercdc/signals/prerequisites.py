@@ -18,12 +18,13 @@ _COLUMNS = "(ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCH
 
 
 def signal_table_findings(
-    connection: oracledb.Connection, table: TableId, user: str, marks: Sequence[str]
+    connection: oracledb.Connection, table: TableId, user: str, marks: Sequence[str], *, redo: bool = True
 ) -> Iterator[Finding]:
     """What is wrong with the signal table. Changes are captured all the same, so no finding is blocking. With `marks`, what is
     not committed on `connection` is rolled back.
 
     :param user: the connector's database user.
+    :param redo: it is read from redo, which has to hold its columns.
     :param marks: what it does to the table, INSERT or DELETE; empty when it only reads it from redo.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
     """
@@ -34,7 +35,8 @@ def signal_table_findings(
         yield Finding(f"signal.data.collection: there is no table {table} that {user} can see", fix, blocking=False)
         return
     yield from _shape(found, name)
-    yield from _logging(connection, table, name)
+    if redo:
+        yield from _logging(connection, table, name)
     for privilege in marks:
         try:
             _try(connection, name, privilege)

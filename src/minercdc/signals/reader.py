@@ -26,12 +26,12 @@ from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldErr
 from minercdc.events import Row
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.scn import current_scn, written_scn
+from minercdc.oracle.present_scn import present_scn, reached_scn
+from minercdc.oracle.rows import exact_values
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
 from minercdc.signals.marks import Marks
 from minercdc.signals.window import Chunk
-from minercdc.snapshot.scan import exact_values
 
 _log = logging.getLogger(__name__)
 
@@ -258,7 +258,7 @@ class _Reading:
             return 0
         try:
             with closing(self._connect()) as connection:
-                return current_scn(connection)
+                return present_scn(connection)
         except MinerCdcError:
             return 0
 
@@ -301,10 +301,10 @@ class _Reading:
 
     def _choose_scn(self, connection: oracledb.Connection) -> int:
         # Each read of CURRENT_SCN moves it forward: no later commit has an SCN up to those read after it.
-        now = current_scn(connection)
+        now = present_scn(connection)
         # After a DDL that nothing followed, the written SCN is too old for its table (ORA-01466). And the newest commits
         # emitted may be newer than it: their rows must not come in an older image.
-        scn = now if self._too_old else max(written_scn(connection), self._emitted_scn)
+        scn = max(now if self._too_old else reached_scn(connection), self._emitted_scn)
         with self._changed:
             self._scn = scn
         return scn

@@ -10,7 +10,8 @@ import oracledb
 from minercdc.errors import MissingKeyError, UnsupportedRowError
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import CapturePrerequisites, unlogged
-from minercdc.oracle.scn import current_scn, oldest_undecided_scn, written_scn
+from minercdc.oracle.present_scn import present_scn, reached_scn
+from minercdc.oracle.scn import oldest_undecided_scn
 from minercdc.schema.table import TableId
 
 
@@ -19,15 +20,22 @@ class RepairSource:
 
     :param connect: makes a connection to where the tables are.
     :param needed: the adapter's prerequisites.
+    :param redo: changes come from redo; else no open transaction can bring rows from before a repair.
     :param whole_rows: record keys may have other columns than the tables' keys, so that all columns have to be logged.
     """
 
     def __init__(
-        self, connect: Callable[[], oracledb.Connection], needed: CapturePrerequisites, *, whole_rows: bool = False
+        self,
+        connect: Callable[[], oracledb.Connection],
+        needed: CapturePrerequisites,
+        *,
+        whole_rows: bool = False,
+        redo: bool = True,
     ) -> None:
         self._connect = connect
         self._needed = needed
         self._whole_rows = whole_rows
+        self._redo = redo
 
     def obstacle(self, table: TableId, code: str) -> str:
         """See `resuming.Database`."""
@@ -38,16 +46,18 @@ class RepairSource:
             if not found:
                 return ""
             if code == MissingKeyError.code:
+                if not self._redo:
+                    return ""
                 return unlogged(connection, table, whole_rows=self._whole_rows)
         return "; ".join(f"{finding.problem} ({finding.fix})" for finding in self._needed.tables(found))
 
     def moment(self) -> tuple[int, int]:
         """See `resuming.Database`. CURRENT_SCN is read first: that moves the written SCN forward."""
         with closing(self._connect()) as connection:
-            now = current_scn(connection)
-            return now, written_scn(connection)
+            now = present_scn(connection)
+            return now, reached_scn(connection)
 
     def oldest_open_scn(self) -> int:
         """See `resuming.Database`."""
         with closing(self._connect()) as connection:
-            return oldest_undecided_scn(connection)
+            return oldest_undecided_scn(connection) if self._redo else present_scn(connection)

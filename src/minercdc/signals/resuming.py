@@ -31,7 +31,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Protocol, TypeAlias
 
-from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.errors import MinerCdcError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.schema.table import TableId, TableSchema
@@ -176,6 +176,8 @@ class Resumptions:
                 continue
             left = replace(state, resumes=tuple(one for one in state.resumes if one != (signal_id, table)))
             reason = f"{table} is not suspended any more" if entry is None else self._obstacle(entry)
+            if entry is not None and entry.code == SnapshotTooOldError.code and not entry.automatic:
+                reason = "it is read again by itself as soon as its changes can be read"
             if entry is None or reason:
                 _log.warning("signal %s (resume-table) is refused: %s", signal_id, reason)
                 state = left
@@ -207,7 +209,8 @@ class Resumptions:
             if self._obstacle(entry):
                 self._seen_broken.add((table, entry.since_scn))
                 continue
-            if (table, entry.since_scn) not in self._seen_broken:
+            joined = entry.code == SnapshotTooOldError.code  # the capture says so when it can read the table again
+            if not joined and (table, entry.since_scn) not in self._seen_broken:
                 tried = self._guesses.get(table, 0)
                 if tried >= _GUESSES:
                     continue

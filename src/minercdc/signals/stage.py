@@ -98,6 +98,8 @@ class SignalStage:
         noting = (self._incremental.changes, self._blocking.changes)
         for event in self._apart(events):
             if isinstance(event, ChangeEvent):
+                if event.tx is None:
+                    self._emitted_scn = max(self._emitted_scn, event.scn)
                 for changes in noting:
                     changes.note(event)
                 if event.schema.id == table:

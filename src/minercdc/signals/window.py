@@ -79,11 +79,12 @@ class Changes:
         return sum(map(len, self._keys.values()))
 
     def note(self, event: ChangeEvent) -> None:
-        """Note the change of a row, if its table is followed and its commit SCN is above `floor`; a snapshot's row never is noted."""
+        """Note the change of a row, if its table is followed and its commit SCN is above `floor`. Of a row that a capture has read
+        without its transaction, the SCN it was read at counts."""
+        scn = event.tx.commit_scn if event.tx is not None else event.scn
         keys = self._keys.get(event.schema.id)
-        if keys is None or event.tx is None or event.tx.commit_scn <= self.floor:
+        if keys is None or scn <= self.floor:
             return
-        scn = event.tx.commit_scn
         for identity in self._identities(event):
             if keys.get(identity, 0) < scn:
                 keys[identity] = scn

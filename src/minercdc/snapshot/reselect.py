@@ -18,8 +18,8 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
 from minercdc.metrics import Counters
 from minercdc.oracle.binds import BINDS, ROWID
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.rows import exact_values, row_converter, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.snapshot.scan import exact_values, row_converter, selected_columns
 from minercdc.values.codec import LARGE_TYPES
 
 _log = logging.getLogger(__name__)

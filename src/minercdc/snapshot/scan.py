@@ -3,28 +3,23 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, TypeAlias
+from typing import Any
 
 import oracledb
 
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
-from minercdc.events import UNAVAILABLE, Row, Value
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, row_converter, selected_columns
 from minercdc.oracle.scn import as_of, one_row
-from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.values.codec import LARGE_TYPES, reading_for
-from minercdc.values.lob import TYPES as LOB_TYPES
+from minercdc.schema.table import TableId, TableSchema
 
 _log = logging.getLogger(__name__)
 
 # Two batches are in memory at a time, and such rows may be large.
 _LARGE_ROWS = 100
-_LARGE = LARGE_TYPES | {"LONG", "LONG RAW", "JSON", "VECTOR"}
-ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[Value]]
-RowConverter: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Iterator[tuple[str, Row]]]
 
 
 class Scan:
@@ -43,7 +38,7 @@ class Scan:
         self.schema = schema
         self.scn = scn
         self._fetch_size = fetch_size
-        if lobs and any(column.type_name in _LARGE for column in schema.columns):
+        if lobs and any(column.type_name in LARGE_COLUMNS for column in schema.columns):
             self._fetch_size = min(fetch_size, _LARGE_ROWS)
         self._lobs = lobs
         self._select = select
@@ -89,91 +84,6 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool 
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
     """SELECT of `selected_columns` from a user's SELECT, which has to return all columns of the table by name."""
     return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
-
-
-def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
-    """The expressions that `row_converter` takes: `row_id`, all columns, then for each LOB whether it is null (1 or 0).
-
-    :param row_id: SQL of the first expression.
-    :param lobs: read large values; otherwise their columns are NULL, and nothing follows the columns.
-    :raises ValueDecodeError: a column's type is not supported.
-    """
-    selected = [
-        reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
-    ]
-    selected += [f'CASE WHEN "{schema.columns[i].name}" IS NULL THEN 1 ELSE 0 END' for i in _lob_columns(schema, lobs)]
-    return ", ".join([row_id, *selected])
-
-
-def _is_read(column: Column, lobs: bool) -> bool:
-    return lobs or column.type_name not in LARGE_TYPES
-
-
-def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
-    return [i for i, column in enumerate(schema.columns) if lobs and column.type_name in LOB_TYPES]
-
-
-def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
-    """A function: a batch of `selected_columns`, fetched with `exact_values` -> (ROWID, Row) pairs. The batch must have
-    rows.
-
-    Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
-    value: the last expressions say which is null.
-    :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
-    :raises ValueDecodeError: a column's type is not supported; the function raises it for a value that does not fit its
-        type.
-    """
-    conversions = [
-        _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns
-    ]
-    lob_columns = _lob_columns(schema, lobs)
-    width = len(schema.columns)
-
-    def convert(batch: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Row]]:
-        row_ids, *columns = zip(*batch, strict=True)
-        if not columns:  # none of a supported type
-            return ((row_id, ()) for row_id in row_ids)
-        for i, nulls in zip(lob_columns, columns[width:], strict=True):
-            empty = b"" if schema.columns[i].type_name == "BLOB" else ""
-            columns[i] = tuple(
-                empty if value is None and null == "0" else value for value, null in zip(columns[i], nulls, strict=True)
-            )
-        del columns[width:]
-        rows = zip(*(change(values) for change, values in zip(conversions, columns, strict=True)), strict=True)
-        return zip(row_ids, rows, strict=True)
-
-    return convert
-
-
-def _conversion(from_driver: Callable[[object], str]) -> ColumnConversion:
-    if from_driver is str:  # the driver's text already is the Row's
-        return lambda values: values
-    return lambda values: [None if value is None else from_driver(value) for value in values]
-
-
-def _unavailable(values: Sequence[Any]) -> Sequence[Value]:
-    return (UNAVAILABLE,) * len(values)
-
-
-# A LOB fetched as a value comes with its row; a locator would cost a round trip each.
-_VALUES_OF_LOBS = {
-    oracledb.DB_TYPE_CLOB: oracledb.DB_TYPE_LONG,
-    oracledb.DB_TYPE_NCLOB: oracledb.DB_TYPE_LONG_NVARCHAR,
-    oracledb.DB_TYPE_BLOB: oracledb.DB_TYPE_LONG_RAW,
-}
-
-
-def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not
-    locators.
-
-    None leaves other types to the driver.
-    """
-    if metadata.type_code is oracledb.DB_TYPE_NUMBER:
-        return cursor.var(str, arraysize=cursor.arraysize)
-    if as_value := _VALUES_OF_LOBS.get(metadata.type_code):
-        return cursor.var(as_value, arraysize=cursor.arraysize)
-    return None
 
 
 def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:

@@ -22,6 +22,7 @@ from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
+from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
@@ -47,9 +48,18 @@ class Fixed:
     schemas: list[TableSchema]
 
 
-def fix_now(connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock) -> Fixed:
-    """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between."""
+def fix_now(
+    connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock, *, redo: bool = True
+) -> Fixed:
+    """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
+
+    :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
+    """
     ids = read_table_ids(connection, table_filter, database)
+    if not redo:
+        with lock(connection, ids):
+            scn = present_scn(connection)
+            return Fixed(scn, scn, read_tables(connection, ids))
     with lock(connection, ids):
         begun = current_scn(connection)
         oldest = oldest_open_scn(connection)
@@ -94,7 +104,7 @@ def fix_handover(
 def _fix_past(
     connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: Scn, given_by: str, mine_from: MineFrom
 ) -> Fixed:
-    now = current_scn(connection)
+    now = present_scn(connection)
     if scn > now:
         raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
     schemas = read_tables(connection, read_table_ids(connection, table_filter, database))

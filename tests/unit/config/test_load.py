@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from minercdc.config.flashback import Strategy
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
 from minercdc.config.section import Section, _choices
 from minercdc.errors import ConfigError
@@ -369,3 +370,26 @@ def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:
         "schema.history.internal",
         "signal.enabled.channels",
     ]
+
+
+def test_properties_of_another_adapter_have_no_effect() -> None:
+    both = {"minercdc.flashback.interval.ms": "10", "query.fetch.size": "10"}
+    for adapter, foreign in (("logminer", "minercdc.flashback.interval.ms"), ("flashback", "query.fetch.size")):
+        config = parse_properties({**GOOD, **both, "database.connection.adapter": adapter})
+        assert config.ignored == {foreign: f"database.connection.adapter is {adapter}"}
+
+
+def test_strategies_of_incremental_reading() -> None:
+    given = "shop.big=ora_rowscn; SHOP.LOG = column:MODIFIED;SHOP.X=greatest:CREATED, MODIFIED"
+    config = parse_properties({**GOOD, "minercdc.flashback.incremental": given})
+    assert config.flashback.minercdc_flashback_incremental == {
+        "SHOP.BIG": Strategy(),
+        "SHOP.LOG": Strategy("column", ("MODIFIED",)),
+        "SHOP.X": Strategy("greatest", ("CREATED", "MODIFIED")),
+    }
+
+
+@pytest.mark.parametrize("given", ["BIG=ora_rowscn", "S.T=column", "S.T=greatest:A", "S.T=key:A", "S.T"])
+def test_a_strategy_that_is_none_is_refused(given: str) -> None:
+    with pytest.raises(ConfigError, match=r"minercdc\.flashback\.incremental: .* is not SCHEMA\.TABLE=ora_rowscn"):
+        parse_properties({**GOOD, "minercdc.flashback.incremental": given})

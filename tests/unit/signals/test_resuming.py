@@ -10,9 +10,10 @@ from random import Random
 import pytest
 from tests.unit.signals.model import TABLE, At, ModelTables, T, World
 
-from minercdc.errors import PrerequisiteError
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError
 from minercdc.events import Event, Notification, Progress, Scn, SuspensionChange
-from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
@@ -274,3 +275,28 @@ def test_a_reading_that_has_nothing_delivered_yet_begins_again_too() -> None:
         if isinstance(event, SuspensionChange):
             rig.suspensions.remove(event.table)
     assert reader.starts == [160, 170, 170]
+
+
+def test_a_table_that_joins_by_itself_is_not_resumed_by_hand_and_not_given_up() -> None:
+    """A capture says when it can read the changes of a table again; before, to read the table would be too early."""
+    rig = Rig(source=Database(""))
+    demoted = replace(BROKEN, code=SnapshotTooOldError.code, automatic=False)
+    rig.suspensions.put(demoted)
+    events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    ((type_, text),) = answers(events)
+    assert type_ == "REFUSED"
+    assert "by itself" in text
+    assert not state.resuming
+    for _ in range(5):  # more often than a table whose cause was never seen
+        rig.suspensions.put(replace(demoted, automatic=True))
+        _, state = rig.step(SignalState())
+        assert [one.table for one in state.resuming] == ["S.T"]
+
+
+def test_rows_of_a_table_that_is_read_without_its_transactions_are_delivered() -> None:
+    suspensions = Suspensions()
+    suspensions.put(replace(BROKEN, delivered=True))
+    assert suspensions.any
+    assert not suspensions.leaves_out("S.T", None)
+    stored = Offset("flashback", position={}, suspended=suspensions.tables())
+    assert offset_from_bytes(offset_to_bytes(stored), "here") == stored

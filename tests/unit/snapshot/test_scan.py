@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from minercdc.offset import ChunkProgress
+from minercdc.oracle.rows import row_converter
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.snapshot.scan import row_converter, scan_sql
+from minercdc.snapshot.scan import scan_sql
 
 TABLE = TableSchema(
     TableId("DB", "LAB", "ITEM"),

@@ -34,7 +34,7 @@ def test_a_start_in_the_past_claims_no_delivered_time() -> None:
 
 @pytest.mark.parametrize("given", [{"minercdc.start.scn": 9}, {"minercdc.start.timestamp": "2026-01-01T00:00:00"}])
 def test_a_start_in_the_future_names_its_property(given: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(start, "current_scn", lambda _: Scn(8))
+    monkeypatch.setattr(start, "present_scn", lambda _: Scn(8))
     monkeypatch.setattr(start, "scn_of_time", lambda *_: Scn(9))
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **given})
     with pytest.raises(SourceError, match=next(iter(given)).replace(".", r"\.")):

@@ -82,7 +82,10 @@ class ScnClock:
 
     def scn_at(self, seconds: float) -> int:
         """TIMESTAMP_TO_SCN: the first SCN of the last second of the map that is not after these seconds. Raises ORA-08180 for times
-        before the map, and more than a second in the future."""
+        before the map, and more than a second in the future. For a second that is not in the map yet an SCN is given out, since an idle
+        instance raises its SCN, too."""
+        if self._slots[-1][0] < int(seconds) <= self.now():
+            self.advance()
         at = bisect_right(self._slots, seconds, key=lambda slot: slot[0])
         if at == 0 or seconds > self.now() + 1:
             raise OraError(8180, "no snapshot found based on specified time")

@@ -35,7 +35,7 @@ from minercdc_sandbox.storage.transactions import Transaction, Transactions, Und
 from minercdc_sandbox.tables import Table
 
 _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
-"""Of commits that share an SCN, VERSIONS_XID cannot show which one made a version."""
+"""Commits that share an SCN are distinguished by `shared_commits`."""
 
 
 class Storage:
@@ -62,6 +62,7 @@ class Storage:
         self.segments = Segments(self.db)
         self.history = History(self.segments, catalog, self.transactions)
         self.db.execute("create table if not exists commits(scn integer primary key,xid)")
+        self.db.execute("create table if not exists shared_commits(segment,first integer,last integer,scn integer,xid)")
         self.lobs = LobStore(self.db, self.lock)
         self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
@@ -123,6 +124,11 @@ class Storage:
         self._purge_old_versions()
         return scn
 
+    @property
+    def undo_seconds(self) -> int:
+        """UNDO_RETENTION."""
+        return 900 if self._retention_seconds is None else self._retention_seconds
+
     def keep_undo_for(self, seconds: int) -> None:
         """Set UNDO_RETENTION: commits from now on forget versions that ended longer ago than these seconds."""
         self._retention_seconds = seconds
@@ -182,6 +188,10 @@ class Storage:
                 ended[name].append(undo.first)
                 if undo.op is UndoKind.UPDATE:
                     new[name].append((undo.first + 1, undo.first + 1))
+        if self.meeting is not None:
+            made = [(name, *ends, scn, transaction.xid_bytes) for name, ranges in new.items() for ends in ranges]
+            made += [(name, vid, vid, scn, transaction.xid_bytes) for name, vids in ended.items() for vid in vids]
+            self.db.executemany("insert into shared_commits values(?,?,?,?,?)", made)
         for name, ranges in new.items():
             self.segments.stamp_new(name, ranges, transaction.stamp, scn)
         for name, vids in ended.items():

@@ -147,7 +147,7 @@ def _parameters(session: ViewSession) -> Iterator[Row]:
         ("nls_territory", "string", "AMERICA"),
         ("open_cursors", "integer", "1000"),
         ("processes", "integer", "500"),
-        ("undo_retention", "integer", "900"),
+        ("undo_retention", "integer", str(session.storage.undo_seconds)),
     )
     for place, (name, kind, value) in enumerate(values, 1):
         yield {
@@ -236,6 +236,12 @@ def _nls_parameters(session: ViewSession) -> Iterator[Row]:
         yield {"PARAMETER": name, "VALUE": value, "CON_ID": 0}
 
 
+def _undo_statistics(session: ViewSession) -> Iterator[Row]:
+    """The ten minutes under way."""
+    now = session.storage.clock.now()
+    yield {"BEGIN_TIME": date(now - now % 600), "END_TIME": date(now), "TUNED_UNDORETENTION": session.storage.undo_seconds}
+
+
 VIEWS: tuple[View, ...] = (
     view("V$DATABASE", _DATABASE, _database),
     view("GLOBAL_NAME", "GLOBAL_NAME V4000", _global_name),
@@ -245,6 +251,7 @@ VIEWS: tuple[View, ...] = (
     view("V$PDBS", _CONTAINERS, _pdbs),
     view("V$PARAMETER", _PARAMETER, _parameters),
     view("V$SYSTEM_PARAMETER", _PARAMETER, _parameters),
+    view("V$UNDOSTAT", "BEGIN_TIME D, END_TIME D, UNDOTSN N=2, TUNED_UNDORETENTION N, CON_ID N=0", _undo_statistics),
     view("V$DATABASE_INCARNATION", _INCARNATION, _incarnations),
     view("V$STATNAME", "STATISTIC# N, NAME V64, CLASS N, STAT_ID N, DISPLAY_NAME V64, CON_ID N", _statistic_names),
     view("V$MYSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _own_statistics),

@@ -88,5 +88,6 @@ def connect(db: SandboxDatabase, user: str = "SHOP", service: str = "ORCLPDB1") 
         admin.run(
             "grant create session, create table, create view, create sequence, create synonym, select any dictionary to shop"
         )
+        admin.run("grant execute on sys.dbms_flashback to shop")
         admin.session.close()
     return SqlClient(db.open_session(user, service, {"program": "test", "machine": "host"}))

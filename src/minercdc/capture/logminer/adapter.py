@@ -21,6 +21,7 @@ class LogMinerFactory:
     """
 
     family = "logminer"
+    reads_redo = True
     prerequisites = LogMinerPrerequisites()
 
     def __init__(self, *, committed: bool) -> None:

@@ -47,9 +47,11 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _places(table: Table) -> object:
-    """Where rows lie: when that changes, flashback queries cannot see the time before."""
+    """Where rows lie, and how many constraints there are: when that changes, flashback queries cannot see the time before (Database
+    Development Guide, "Using Oracle Flashback Technology": a new constraint invalidates undo)."""
     by = table.partitioning
-    return table.data_object_id, None if by is None else [partition.number for partition in by.partitions]
+    partitions = None if by is None else [partition.number for partition in by.partitions]
+    return table.data_object_id, partitions, len(table.constraints), len(table.checks)
 
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:

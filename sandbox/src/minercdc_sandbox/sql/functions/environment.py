@@ -10,6 +10,7 @@ from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import count_arguments
 from minercdc_sandbox.sql.functions.rules import Rule, Translate
 from minercdc_sandbox.sql.functions.times import moment_of
+from minercdc_sandbox.sql.privileges import may_execute
 from minercdc_sandbox.sql.scope import Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.translate.environment import blob
@@ -75,7 +76,10 @@ _TRUE = b"\1"
 
 
 def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER: read from the clock once for each run of the statement."""
+    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER: read from the clock once for each run of the statement. Raises ORA-00904 where the
+    package is not granted."""
+    if not may_execute(x.env.catalog, x.env.container, x.env.user, "DBMS_FLASHBACK"):
+        raise OraError(904, f'"{expr.name.replace(".", chr(34) + "." + chr(34))}": invalid identifier', expr.at)
     return Typed(x.parameter(expr.name, lambda run: number.integer(run.session.storage.clock.read())), NUMBER, False)
 
 

@@ -132,7 +132,7 @@ class Relations:
         if ref.versions is not None:
             kind, *ends = ref.versions
             low, high = [self._version_bound(kind, end, table, lowest=at == 0) for at, end in enumerate(ends)]
-            source.pseudo = version_columns(alias)
+            source.pseudo = version_columns(table, alias)
             return f"{version_rows(table, low, high, self._part(table, ref, 'v.vid'))} {alias}"
         past = self._past if ref.as_of is None else self._as_of(ref.as_of)
         self.tables.append((table, None if past is None else past[0]))
@@ -159,7 +159,7 @@ class Relations:
         else:
             return self.x.snapshot
         if lowest:
-            self.tables.append((table, parameter))
+            self.tables.append((table, _within_undo(parameter)))
         return self.x.parameter(("as of", key), parameter)
 
     def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
@@ -189,3 +189,15 @@ def named_by(alias: str | None) -> tuple[tuple[str, ...], ...]:
 def renamed(columns: list[Visible], alias: str) -> list[Visible]:
     """Result columns of a subquery as the columns of a relation in FROM."""
     return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
+
+
+def _within_undo(low: Parameter) -> Parameter:
+    """The lower bound of VERSIONS BETWEEN, which raises ORA-30052 where undo does not reach so far back."""
+
+    def checked(run: Run) -> int:
+        scn = int(low(run))
+        if scn < run.session.storage.horizon:
+            raise OraError(30052, "invalid lower limit snapshot expression")
+        return scn
+
+    return checked

@@ -1,7 +1,7 @@
 """ORA_ROWSCN, and VERSIONS BETWEEN with its pseudo-columns.
 
-A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, which is unique. A
-DELETE makes no version: its row in the result has the values that were deleted (Database Development Guide, "Using Oracle
+A version has its SCNs itself (`s` and `e`, storage/store.py); its transaction is found by the commit SCN, and by the version where
+several share that SCN. A DELETE makes no version: its row in the result has the values that were deleted (Database Development Guide, "Using Oracle
 Flashback Version Query").
 """
 
@@ -64,13 +64,18 @@ def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
     return f"({versions} union all {deleted})"
 
 
-def version_columns(alias: str) -> dict[str, Typed]:
+def version_columns(table: Table, alias: str) -> dict[str, Typed]:
     """The pseudo-columns of VERSIONS BETWEEN over `version_rows`, by name; NULL where `vs` or `ve`, on which they depend, is."""
     return {
         "VERSIONS_STARTSCN": Typed(f"o_int({alias}.vs)", NUMBER),
         "VERSIONS_ENDSCN": Typed(f"o_int({alias}.ve)", NUMBER),
         "VERSIONS_STARTTIME": Typed(f"o_scn_time(o_int({alias}.vs))", TIMESTAMP),
         "VERSIONS_ENDTIME": Typed(f"o_scn_time(o_int({alias}.ve))", TIMESTAMP),
-        "VERSIONS_XID": Typed(f"(select xid from commits where scn={alias}.vs)", SqlType(Family.RAW, size=8)),
+        "VERSIONS_XID": Typed(_xid(table, alias), SqlType(Family.RAW, size=8)),
         "VERSIONS_OPERATION": Typed(f"{alias}.vo", varchar(1)),
     }
+
+
+def _xid(table: Table, alias: str) -> str:
+    shared = f"select xid from shared_commits where segment='{segment(table)}' and scn={alias}.vs and {alias}.vid between first and last"
+    return f"coalesce((select xid from commits where scn={alias}.vs),({shared}))"

@@ -1,0 +1,1 @@
+"""Changes from row versions (VERSIONS BETWEEN SCN): SELECT and FLASHBACK on the tables are enough, no redo is read."""

@@ -1,0 +1,36 @@
+"""The adapter `flashback`."""
+
+from __future__ import annotations
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.flashback.capture import FlashbackCapture
+from minercdc.capture.flashback.position import FlashbackPosition
+from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
+from minercdc.config.load import ConnectorConfig
+
+
+class FlashbackFactory:
+    """See `capture.adapter.AdapterFactory`."""
+
+    family = "flashback"
+    reads_redo = False
+    prerequisites = FlashbackPrerequisites()
+
+    def open(self, context: CaptureContext) -> Adapter:
+        """See `capture.adapter.AdapterFactory`."""
+        config = context.config
+        capture = FlashbackCapture(
+            context.connect_pdb,
+            context.tables,
+            context.mined,
+            config.flashback,
+            config.capture,
+            database=context.database,
+            split=context.split,
+        )
+        # A position is never unreadable: a table whose undo is gone is demoted, and read again.
+        return Adapter(capture, lambda scn, _: FlashbackPosition(scn + 1), lambda scn: scn, lambda _: None)
+
+    def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
+        """None: nothing is written to the source."""
+        return frozenset()

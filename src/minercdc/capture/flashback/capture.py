@@ -1,0 +1,335 @@
+"""The stream: window after window over all tables.
+
+    open       end = the present SCN; the tables are read in [next, end); the dictionary shows no DDL meanwhile, or they are read again
+    Progress   the window's end, and which tables are not in it, are fixed: a replay has the same transactions with the same rows
+    emit       transactions in order of (commit SCN, XID), each followed by its Progress
+    close      Progress at the window's end: every commit below it is emitted
+
+A transaction over several tables is whole, since all tables of a window are read up to the same SCN, which lies in the past.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC
+from functools import partial
+from itertools import groupby
+from time import monotonic
+
+import oracledb
+
+from minercdc.capture.flashback.demotion import read_incrementally
+from minercdc.capture.flashback.dictionary import Dictionary
+from minercdc.capture.flashback.incremental import IncrementalReader
+from minercdc.capture.flashback.order import ordered
+from minercdc.capture.flashback.phases import Failure, Phases
+from minercdc.capture.flashback.position import FlashbackPosition, Place
+from minercdc.capture.flashback.reading import Found, VersionReader, Window
+from minercdc.capture.flashback.shapes import version_of
+from minercdc.capture.flashback.tables_reader import Read, TablesReader
+from minercdc.capture.flashback.undo import Stability, UndoWatch
+from minercdc.capture.flashback.version import Version
+from minercdc.capture.flashback.window_end import WindowEnd
+from minercdc.config.flashback import FlashbackConfig, Strategy
+from minercdc.config.sections import CaptureConfig
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
+from minercdc.offset import JsonValue, Position
+from minercdc.oracle.scn import host_clock
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+_log = logging.getLogger(__name__)
+
+_OPS = {"I": Op.CREATE, "U": Op.UPDATE, "D": Op.DELETE}
+_TRIES = 5  # of a window, while DDL comes again and again
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """A window that was read.
+
+    :param position: of its beginning, with its end and without the tables that are not in it.
+    :param before: what is emitted before its rows.
+    :param transactions: in order.
+    :param incremental: what was read of demoted tables, as of the window's end.
+    :param after: demoted tables once the window is emitted.
+    :param time_us: source time at which everything below its end was committed.
+    """
+
+    position: FlashbackPosition
+    before: list[Event]
+    transactions: list[tuple[Place, list[Version]]]
+    incremental: Mapping[TableId, Found]
+    after: Mapping[str, int]
+    time_us: int
+
+
+class FlashbackCapture:
+    """See `contracts.Capture`.
+
+    :param connect: connects to where the tables are.
+    :param tables: shapes known so far; kept in step with the dictionary.
+    :param mined: filter of the tables to read.
+    :param database: first part of each TableId.
+    :param split: whether a transaction was delivered in part by an earlier run.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        tables: Tables,
+        mined: TableFilter,
+        config: FlashbackConfig,
+        shared: CaptureConfig,
+        *,
+        database: str,
+        split: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._connect = connect
+        self._tables = tables
+        self._config = config
+        self._lobs = shared.lob_enabled
+        self._tick = shared.poll_interval_ms / 1000
+        self._split = split
+        self._captured = replace(mined, also=frozenset(), _cache={})
+        self._dictionary = Dictionary(mined, database)
+        self._ends = WindowEnd(config)
+        self._undo = UndoWatch(config)
+        self._stability = Stability()
+        self._too_slow: TableId | None = None
+        self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
+        self._phases = Phases(tables, self._is_captured, self._stability)
+        self._cyclic: tuple[TableId, ...] = ()
+        self._connection: oracledb.Connection | None = None
+        self._reader: TablesReader | None = None
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
+        """Back from `FlashbackPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        try:
+            return FlashbackPosition.from_json(saved)
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise ConfigError(
+                [f"the stored offset is no position of flashback ({error!r})"],
+                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
+            ) from error
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+
+        :raises TypeError: `start` is of another adapter.
+        :raises LogGapError: the database is at an earlier SCN than `start`.
+        """
+        if not isinstance(start, FlashbackPosition):
+            raise TypeError(f"{type(start).__name__} is no position of flashback")
+        position = start
+        try:
+            while not stop.is_set():
+                due = monotonic() + self._config.minercdc_flashback_interval_ms / 1000
+                position = yield from self._window(position, stop)
+                while not stop.is_set() and monotonic() < due:
+                    stop.wait(min(self._tick, max(due - monotonic(), 0)))
+                    yield self._idle(position)
+        finally:
+            self.close()
+
+    def confirm(self, position: Position) -> None:
+        """Nothing is kept for what is not confirmed."""
+
+    def close(self) -> None:
+        """See `contracts.Capture`."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+        if self._connection is not None:
+            with suppress(oracledb.Error, OSError):
+                self._connection.close()
+            self._connection = None
+
+    # ---- one window ----
+
+    def _window(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, FlashbackPosition]:
+        """Events of one window; returns the position after it, or `position` when nothing could be read yet."""
+        opened = yield from self._open(position, stop)
+        if opened is None:
+            yield self._idle(position)
+            return position
+        yield from opened.before
+        position = opened.position
+        if opened.before or opened.transactions or opened.incremental:
+            yield self._progress(position, None, 0)
+        for place, versions in opened.transactions:
+            if stop.is_set():
+                return position
+            tx = _transaction(place, versions)
+            yield from self._events(versions, tx)
+            position = replace(position, done=place)
+            yield self._progress(position, tx, tx.commit_us)
+        for table, found in sorted(opened.incremental.items()):
+            yield from self._rows(table, found, position.end - 1, opened.time_us)
+        position = FlashbackPosition(position.end, demoted=opened.after)
+        yield Progress(position, Scn(position.next - 1), opened.time_us)
+        return position
+
+    def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
+        """Read a window; None when it is empty, DDL does not stop, or `stop` is set."""
+        connection, reader = self._sessions()
+        clock, zone = host_clock(connection)
+        utc_us = int((clock - zone).replace(tzinfo=UTC).timestamp() * 1_000_000)
+        end, is_exact = self._ends.choose(connection, position)
+        if end <= position.next:
+            return None
+        window = Window(position.next, end, int(zone.total_seconds()) * 1_000_000)
+        self._undo.look(connection)
+        begun = monotonic()
+        reader.outcomes.clear()
+        reader.seconds.clear()
+        for _ in range(_TRIES):
+            for table in self._dictionary.refresh(connection):
+                reader.outcomes.pop(table, None)
+            self._warn_of_circles()
+            for _ in reader.read(self._reads(position, window, reader), self._tick):
+                if stop.is_set():
+                    return None
+                yield self._idle(position)
+            if not self._dictionary.altered_since(connection):
+                break
+        else:
+            _log.warning("tables had DDL whenever the window from SCN %d on was read; it is read again", position.next)
+            return None
+        delay_us = 0 if is_exact else 3_000_000
+        self._watch(utc_us, begun, reader)
+        return self._judged(position, end, reader, utc_us - delay_us)
+
+    def _reads(self, position: FlashbackPosition, window: Window, reader: TablesReader) -> dict[TableId, Read]:
+        """How to read each table that is in the window and not read yet."""
+        reads: dict[TableId, Read] = {}
+        for table, shape in self._dictionary.shapes.items():
+            since, is_new = position.demoted.get(str(table)), self._phases.is_new(table, shape)
+            if table in reader.outcomes or (position.end and (since == 0 or is_new)):
+                continue
+            if since and self._phases.reads_incrementally(table, position):
+                reads[table] = partial(self._incremental(shape).read, window=window, since=since)
+                continue
+            one = VersionReader(
+                version_of(self._tables, shape),
+                self._config.minercdc_flashback_fetch_size,
+                lobs=self._lobs,
+                last=self._config.minercdc_flashback_versions == "last",
+            )
+            reads[table] = partial(one.read_new if is_new else one.read, window=window)
+        return reads
+
+    def _incremental(self, shape: TableSchema) -> IncrementalReader:
+        config = self._config
+        return IncrementalReader(
+            version_of(self._tables, shape),
+            config.minercdc_flashback_incremental.get(str(shape.id).upper(), Strategy()),
+            config.minercdc_flashback_incremental_overlap_ms,
+            config.minercdc_flashback_fetch_size,
+            lobs=self._lobs,
+        )
+
+    def _warn_of_circles(self) -> None:
+        cyclic = self._dictionary.foreign_keys.cyclic
+        if cyclic != self._cyclic and cyclic and self._config.minercdc_flashback_order == "strict":
+            names = ", ".join(map(str, cyclic))
+            _log.warning(
+                "foreign keys of %s refer in a circle: rows that refer to each other come in order of table and ROWID", names
+            )
+        self._cyclic = cyclic
+
+    def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
+        """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
+        took = monotonic() - begun
+        age = took if self._begun_us is None else took + (utc_us - self._begun_us) / 1_000_000
+        self._begun_us = utc_us
+        self._too_slow = self._undo.too_slow(age, reader.seconds)
+
+    def _is_captured(self, table: TableId) -> bool:
+        return self._captured.includes(table.schema, table.table)
+
+    def _judged(self, position: FlashbackPosition, end: int, reader: TablesReader, time_us: int) -> _Opened:
+        """What comes of the tables that were read in [position.next, end)."""
+        scn = position.done[0] + 1 if position.done else position.next
+        phases, shapes = self._phases, self._dictionary.shapes
+        judged = phases.judge(position, shapes, reader.outcomes, scn, time_us)
+        transactions = self._transactions(judged.found, position.done)
+        if position.end and judged.failed and transactions and self._split():
+            # Part of this transaction may be delivered, by numbers that counted the rows of a table that is missing now.
+            for version in transactions[0][1]:
+                reason = "a transaction that was delivered in part cannot be read again as a whole"
+                judged.failed.setdefault(version.schema.id, Failure(reason))
+                judged.found.pop(version.schema.id, None)
+            transactions = self._transactions(judged.found, position.done)
+        left = phases.left_out(judged, position)
+        before = [*judged.changes, *phases.announced(judged, shapes, scn, time_us)]
+        before += phases.changed(judged, position, scn, time_us)
+        after = {**left, **{str(table): end for table in judged.incremental}}
+        for table in judged.incremental:
+            self._stability.note(table, reader.seconds.get(table, 0.0))
+        slow = self._too_slow
+        if slow is not None and slow in judged.found and self._is_captured(slow):
+            before += read_incrementally(slow, end, "undo would run out before its versions are read", time_us)
+            after[str(slow)] = end
+        opened = replace(position, end=end, demoted=left)
+        return _Opened(opened, before, transactions, judged.incremental, after, time_us)
+
+    def _transactions(self, found: Mapping[TableId, Found], done: Place | None) -> list[tuple[Place, list[Version]]]:
+        """Transactions after `done`, in order; the changes of each in theirs."""
+        versions = [
+            version for one in found.values() for version in one.versions if (version.scn, version.xid) > (done or (0, ""))
+        ]
+        versions.sort(key=_place)
+        strict, keys = self._config.minercdc_flashback_order == "strict", self._dictionary.foreign_keys
+        return [(place, ordered(list(changes), keys, strict=strict)) for place, changes in groupby(versions, key=_place)]
+
+    # ---- events ----
+
+    def _events(self, versions: list[Version], tx: TransactionInfo) -> Iterator[Event]:
+        for seq, version in enumerate(versions, 1):
+            schema = self._tables.find(version.schema.id) or version.schema
+            yield ChangeEvent(
+                *(_OPS[version.op], schema, version.before, version.after, Scn(version.scn), version.time_us, tx, seq),
+                row_id=version.row_id,
+            )
+
+    def _rows(self, table: TableId, found: Found, scn: int, time_us: int) -> Iterator[Event]:
+        """What an incremental reading found: rows without their transaction."""
+        schema = self._tables.find(table)
+        if schema is not None:
+            for row_id, row in found.rows:
+                yield ChangeEvent(
+                    *(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id), snapshot=SnapshotMark.INCREMENTAL
+                )
+
+    def _progress(self, position: FlashbackPosition, tx: TransactionInfo | None, time_us: int) -> Progress:
+        """Within a window. With the last versions only, what is delivered is complete at its end and not before."""
+        scn = position.next
+        if position.done and self._config.minercdc_flashback_versions == "all":
+            scn = position.done[0]
+        return Progress(position, Scn(scn - 1), time_us, committed=tx)
+
+    def _idle(self, position: FlashbackPosition) -> Progress:
+        return self._progress(position, None, 0)
+
+    def _sessions(self) -> tuple[oracledb.Connection, TablesReader]:
+        if self._connection is None:
+            self._connection = self._connect()
+        if self._reader is None:
+            self._reader = TablesReader(self._connect, self._config.minercdc_flashback_threads)
+        return self._connection, self._reader
+
+
+def _place(version: Version) -> Place:
+    return version.scn, version.xid
+
+
+def _transaction(place: Place, versions: list[Version]) -> TransactionInfo:
+    scn, xid = place
+    return TransactionInfo(xid, Scn(0), Scn(scn), 0, versions[0].time_us, 0, None)

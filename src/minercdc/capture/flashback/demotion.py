@@ -1,0 +1,51 @@
+"""Events of a table that leaves the common windows, and of one that joins them.
+
+A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
+reason, which is DDL, is suspended. Once a window has it again, its suspension ends by itself: the table is read
+again by an incremental snapshot, with the deletes that were missed (`signals/resuming.py`), while the stream goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+from minercdc.errors import SnapshotTooOldError
+from minercdc.events import Event, Notification, SuspensionChange
+from minercdc.offset import SuspendedTable
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
+
+_BY_ITSELF = "None: it is read again once its versions can be read."
+
+
+def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
+    """The table is not in the windows from `scn` on."""
+    _log.warning("%s cannot be read in the window from SCN %d on, and is demoted: %s", table, scn, reason)
+    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
+    yield SuspensionChange(str(table), entry)
+    yield _notification(table, "DEMOTED", scn, time_us, reason)
+
+
+def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
+    """The table is not in the windows from `scn` on; its changed rows are read instead, without deletes."""
+    _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
+    reason = f"read incrementally, without deletes: {reason}"
+    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
+    yield SuspensionChange(str(table), entry)
+    yield _notification(table, "DEMOTED", scn, time_us, reason)
+
+
+def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
+    """The table is in the windows from `scn` on; what it missed is to be read."""
+    _log.info("%s is in the windows again from SCN %d on; it is read again", table, scn)
+    reason = "it missed changes before"
+    entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)
+    yield SuspensionChange(str(table), entry)
+    yield _notification(table, "PROMOTED", scn, time_us, reason)
+
+
+def _notification(table: TableId, kind: str, scn: int, time_us: int, reason: str) -> Notification:
+    data = {"data_collections": f"{table.database}.{table}", "scn": str(scn), "reason": reason}
+    return Notification(f"flashback-{table}-{scn}", "Flashback", kind, time_us, data)

@@ -1,0 +1,48 @@
+"""Reads what changed in a table whose versions cannot be read, or not in time: rows as of one SCN that may be newer than the last
+reading. Deletes do not show, nor do transactions; rows may come that did not change.
+
+    ora_rowscn   the row's SCN, that of its block without ROWDEPENDENCIES: never too low
+    column       a date that every change sets, less an overlap for transactions that were open at the last reading
+    greatest     the latest of several such dates, for which there may be an index on GREATEST
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import oracledb
+
+from minercdc.capture.flashback.reading import Found, VersionReader, Window
+from minercdc.config.flashback import Strategy
+from minercdc.schema.table import TableSchema
+
+_NO_DATE = "DATE '0001-01-01'"
+
+
+class IncrementalReader:
+    """Reads one table.
+
+    :param overlap_ms: see `minercdc.flashback.incremental.overlap.ms`.
+    """
+
+    def __init__(self, schema: TableSchema, strategy: Strategy, overlap_ms: int, fetch_size: int, *, lobs: bool) -> None:
+        self._strategy = strategy
+        self._overlap_s = overlap_ms / 1000
+        self._rows = VersionReader(schema, fetch_size, lobs=lobs, last=False)
+
+    def read(self, connection: oracledb.Connection, window: Window, since: int) -> Found:
+        """The rows as of the window's end that may have changed at `since` or later.
+
+        :raises SnapshotTooOldError: DDL was at the end of the window; or `since` is so old that its time is not known any more.
+        :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+        """
+        where = " AND ".join(self._conditions(since))
+        return Found([], rows=self._rows.read_as_of(connection, window.end - 1, where))
+
+    def _conditions(self, since: int) -> Iterator[str]:
+        if self._strategy.kind == "ora_rowscn":
+            yield f"ORA_ROWSCN >= {since}"
+            return
+        dates = [f'NVL(CAST("{name}" AS DATE), {_NO_DATE})' for name in self._strategy.columns]
+        date = dates[0] if len(dates) == 1 else f"GREATEST({', '.join(dates)})"
+        yield f"{date} >= CAST(SCN_TO_TIMESTAMP({since}) AS DATE) - {self._overlap_s:f} / 86400"

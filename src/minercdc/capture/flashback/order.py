@@ -1,0 +1,196 @@
+"""Order of the changes of one transaction. Row versions do not show it, so it is made from keys and foreign keys.
+
+    a key is free before another row takes it        always, or a reader by key would lose the row
+    a parent is there before its child refers to it  strict
+    a child is gone before its parent is             strict
+
+Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either, and
+come in order of table and ROWID. The order is the same at every replay.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from minercdc.capture.flashback.version import Version
+from minercdc.events import Row, Value
+from minercdc.schema.table import TableId
+
+_Values = tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignKey:
+    """Columns of a child that refer to columns of a parent, names in the same order."""
+
+    child: TableId
+    columns: tuple[str, ...]
+    parent: TableId
+    parent_columns: tuple[str, ...]
+
+
+class ForeignKeys:
+    """The foreign keys of the captured tables.
+
+    :ivar cyclic: tables that refer to each other in a circle, in order of name.
+    """
+
+    def __init__(self, keys: Iterable[ForeignKey] = ()) -> None:
+        self.of_child: Mapping[TableId, list[ForeignKey]] = defaultdict(list)
+        self.of_parent: Mapping[TableId, list[ForeignKey]] = defaultdict(list)
+        for key in keys:
+            self.of_child[key.child].append(key)
+            self.of_parent[key.parent].append(key)
+        self._ranks, self.cyclic = self._ranked()
+
+    def rank(self, table: TableId) -> int:
+        """How many tables stand above it at most; parents have lower ranks than their children."""
+        return self._ranks.get(table, 0)
+
+    def _ranked(self) -> tuple[dict[TableId, int], tuple[TableId, ...]]:
+        parents = {
+            table: {key.parent for key in self.of_child.get(table, ())} - {table}
+            for table in {*self.of_child, *self.of_parent}
+        }
+        ranks: dict[TableId, int] = {}
+        cyclic: list[TableId] = []
+        while left := sorted(table for table in parents if table not in ranks):
+            ready = [table for table in left if all(parent in ranks for parent in parents[table])]
+            if not ready:
+                ready = left[:1]
+                cyclic += ready
+            found = {table: 1 + max((ranks.get(parent, -1) for parent in parents[table]), default=-1) for table in ready}
+            ranks.update(found)
+        return ranks, tuple(sorted(cyclic))
+
+
+def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:
+    """The changes of one transaction in their order.
+
+    :param strict: by foreign keys, too.
+    """
+    if len(changes) == 1:
+        return list(changes)
+    if strict:
+        based = sorted(changes, key=lambda change: _strict_place(change, keys))
+    else:
+        based = sorted(changes, key=lambda change: (change.schema.id, change.op != "D", change.row_id))
+    graph = _Graph(based)
+    graph.by_keys()
+    if strict:
+        for key in sorted({key for change in based for key in keys.of_child.get(change.schema.id, ())}, key=repr):
+            graph.by_foreign_key(key)
+    return list(graph.sorted())
+
+
+def _strict_place(change: Version, keys: ForeignKeys) -> tuple[int, int, TableId, str]:
+    rank = keys.rank(change.schema.id)
+    return (1, -rank, change.schema.id, change.row_id) if change.op == "D" else (0, rank, change.schema.id, change.row_id)
+
+
+class _Graph:
+    """Which changes wait for which others. Places are indexes of `changes`, whose order decides where nothing else does."""
+
+    def __init__(self, changes: Sequence[Version]) -> None:
+        self._changes = changes
+        self._after: dict[int, set[int]] = defaultdict(set)
+        self._waits: dict[int, set[int]] = defaultdict(set)
+
+    def by_keys(self) -> None:
+        """A key is free before another row takes it."""
+        takers: dict[tuple[TableId, _Values], list[int]] = defaultdict(list)
+        leavers: list[tuple[tuple[TableId, _Values], int]] = []
+        for place, change in enumerate(self._changes):
+            old, new = _values(change.before, change.schema.key), _values(change.after, change.schema.key)
+            if old == new:
+                continue
+            if new is not None:
+                takers[change.schema.id, new].append(place)
+            if old is not None:
+                leavers.append(((change.schema.id, old), place))
+        for taken, place in leavers:
+            for taker in takers.get(taken, ()):
+                self._put(place, taker)
+
+    def by_foreign_key(self, key: ForeignKey) -> None:
+        """Parents are there before their children, and go after them."""
+        comes: dict[_Values, list[int]] = defaultdict(list)
+        goes: dict[_Values, list[int]] = defaultdict(list)
+        for place, change in enumerate(self._changes):
+            if change.schema.id == key.parent:
+                old, new = (
+                    _named(change, change.before, key.parent_columns),
+                    _named(change, change.after, key.parent_columns),
+                )
+                if new is not None and new != old:
+                    comes[new].append(place)
+                if old is not None and new != old:
+                    goes[old].append(place)
+        for place, change in enumerate(self._changes):
+            if change.schema.id == key.child:
+                old, new = _named(change, change.before, key.columns), _named(change, change.after, key.columns)
+                for parent in comes.get(new, ()) if new is not None else ():
+                    self._put(parent, place)
+                for parent in goes.get(old, ()) if old is not None and new != old else ():
+                    self._put(place, parent)
+
+    def sorted(self) -> Iterator[Version]:
+        """The changes, each after those that it waits for."""
+        left = set(range(len(self._changes)))
+        ready = [place for place in left if not self._waits[place]]
+        heapq.heapify(ready)
+        split: set[int] = set()
+        while left:
+            if not ready:
+                yield from self._break(left, split, ready)
+                continue
+            place = heapq.heappop(ready)
+            if place not in left:
+                continue
+            left.discard(place)
+            change = self._changes[place]
+            yield replace(change, op="I", before=None) if place in split else change
+            if place not in split:
+                self._release(place, ready)
+
+    def _break(self, left: set[int], split: set[int], ready: list[int]) -> Iterator[Version]:
+        """A circle: delete a row that changes its key, and insert it later; where there is none, take the first."""
+        for place in sorted(left - split):
+            change = self._changes[place]
+            if change.op == "U" and _values(change.before, change.schema.key) != _values(change.after, change.schema.key):
+                split.add(place)
+                yield replace(change, op="D", after=None)
+                self._release(place, ready)
+                return
+        first = min(left)
+        self._waits[first].clear()
+        heapq.heappush(ready, first)
+
+    def _release(self, place: int, ready: list[int]) -> None:
+        for later in self._after[place]:
+            self._waits[later].discard(place)
+            if not self._waits[later]:
+                heapq.heappush(ready, later)
+
+    def _put(self, first: int, second: int) -> None:
+        if first != second:
+            self._after[first].add(second)
+            self._waits[second].add(first)
+
+
+def _values(row: Row | None, places: Sequence[int]) -> _Values | None:
+    """The values at these places; None without a row, without places, or where one is NULL."""
+    if row is None or not places:
+        return None
+    found = tuple(row[place] for place in places)
+    return None if None in found else found
+
+
+def _named(change: Version, row: Row | None, columns: Sequence[str]) -> _Values | None:
+    positions = change.schema.positions()
+    if row is None or any(column not in positions for column in columns):
+        return None
+    return _values(row, [positions[column] for column in columns])

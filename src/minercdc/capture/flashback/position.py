@@ -1,0 +1,66 @@
+"""How far the windows have come.
+
+next        first SCN whose commits are not delivered, or not all: the window under way begins there
+end         first SCN after the window under way; 0 between two windows
+done        (commit SCN, XID) of the last transaction of that window that is delivered
+demoted     tables that are not in the window
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from minercdc.offset import JsonValue
+
+Place = tuple[int, str]
+"""Commit SCN and XID: the order of transactions."""
+
+
+@dataclass(frozen=True, slots=True)
+class FlashbackPosition:
+    """Where to go on from; see the module.
+
+    :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
+    """
+
+    next: int
+    end: int = 0
+    done: Place | None = None
+    demoted: Mapping[str, int] = field(default_factory=dict)
+
+    def precedes(self, other: Self) -> bool:
+        """Whether going from `other` to this position would go back."""
+        return (self.next, self.done or (0, "")) < (other.next, other.done or (0, ""))
+
+    @property
+    def delivered_scn(self) -> int:
+        """Highest SCN of what was delivered."""
+        return self.done[0] if self.done else self.next - 1
+
+    def __str__(self) -> str:
+        """For the log."""
+        return f"SCN {self.delivered_scn + 1 if self.done is None else self.delivered_scn}"
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As plain JSON; SCNs as text, since they exceed 2**53."""
+        found: dict[str, JsonValue] = {"flashback_next": str(self.next)}
+        if self.end:
+            found["flashback_end"] = str(self.end)
+        if self.done:
+            found["flashback_done"] = [str(self.done[0]), self.done[1]]
+        if self.demoted:
+            found["flashback_demoted"] = {table: str(scn) for table, scn in sorted(self.demoted.items())}
+        return found
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> FlashbackPosition:
+        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        done = saved.get("flashback_done")
+        return cls(
+            int(saved["flashback_next"]),
+            int(saved.get("flashback_end", 0)),
+            (int(done[0]), str(done[1])) if done else None,
+            {str(table): int(scn) for table, scn in dict(saved.get("flashback_demoted", {})).items()},
+        )

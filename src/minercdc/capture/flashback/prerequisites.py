@@ -1,0 +1,60 @@
+"""What `flashback` needs: SELECT and FLASHBACK on each table, and tables whose versions Oracle shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import oracledb
+
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.present_scn import PresentScn
+from minercdc.schema.table import TableSchema
+
+_NO_VERSIONS = frozenset(["LONG", "LONG RAW"])
+
+
+class FlashbackPrerequisites:
+    """See `oracle.prerequisites.CapturePrerequisites`."""
+
+    def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
+        """A finding when no exact SCN may be read, which blocks nothing."""
+        present = PresentScn()
+        present.read(connection)
+        if not present.is_exact:
+            yield Finding(
+                "the present SCN is known by TIMESTAMP_TO_SCN only: changes come up to three seconds later",
+                f"GRANT EXECUTE ON DBMS_FLASHBACK TO {user}, or SELECT ON V_$DATABASE",
+                blocking=False,
+            )
+
+    def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+        """Tables whose versions the user may not read."""
+        scn = PresentScn().read(connection)
+        for table in tables:
+            name = f'"{table.id.schema}"."{table.id.table}"'
+            sql = f"SELECT 1 FROM {name} VERSIONS BETWEEN SCN {scn} AND {scn} WHERE 1 = 0"
+            try:
+                with oracle_errors(f"reading the versions of {table.id}"), connection.cursor() as cursor:
+                    cursor.execute(sql)
+                    cursor.fetchall()
+            except PrerequisiteError as error:
+                fix = f"GRANT SELECT, FLASHBACK ON {name} TO {connection.username.upper()}"
+                yield Finding(f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True)
+            except SnapshotTooOldError:
+                continue  # DDL was a moment ago
+            except SourceError as error:
+                fix = f"Leave the table out: table.exclude.list={table.id}"
+                yield Finding(f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True)
+
+    def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+        """Tables with columns of types that VERSIONS BETWEEN refuses."""
+        for table in tables:
+            names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _NO_VERSIONS]
+            if names:
+                yield Finding(
+                    f"{table.id}: Oracle shows no versions of tables with columns of these types: {', '.join(names)}",
+                    f"Leave the table out: table.exclude.list={table.id}",
+                    blocking=False,
+                )

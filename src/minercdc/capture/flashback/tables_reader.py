@@ -1,0 +1,122 @@
+"""Reads the tables of a window side by side, each on a connection of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
+from threading import Lock
+from time import monotonic
+from typing import TypeAlias
+
+import oracledb
+
+from minercdc.capture.flashback.reading import Found
+from minercdc.errors import MinerCdcError, TransientSourceError
+from minercdc.oracle.handover import CANCEL_SECONDS
+from minercdc.schema.table import TableId
+
+Read: TypeAlias = Callable[[oracledb.Connection], Found]
+Outcome: TypeAlias = Found | MinerCdcError
+
+
+class TablesReader:
+    """Threads and their connections.
+
+    :param connect: makes a connection to where the tables are.
+    :ivar outcomes: of the last `read`: what was found, or why the table could not be read.
+    :ivar seconds: how long each table took that was read last.
+    """
+
+    def __init__(self, connect: Callable[[], oracledb.Connection], threads: int) -> None:
+        self._connect = connect
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="flashback")
+        self._lock = Lock()
+        self._idle: list[oracledb.Connection] = []
+        self._busy: list[oracledb.Connection] = []
+        self._futures: list[Future[Found]] = []
+        self._closed = False
+        self._lost = False  # a connection was: the others may be gone, too
+        self.outcomes: dict[TableId, Outcome] = {}
+        self.seconds: dict[TableId, float] = {}
+
+    def read(self, reads: Mapping[TableId, Read], tick: float) -> Iterator[None]:
+        """Read tables; yields whenever `tick` seconds passed without a result, and once at the end.
+
+        :raises TransientSourceError: a connection was lost.
+        """
+        running = {self._pool.submit(self._read, table, read): table for table, read in reads.items()}
+        self._futures = list(running)
+        try:
+            while running:
+                done, _ = wait(running, tick, FIRST_COMPLETED)
+                if not done:
+                    yield None
+                for future in done:
+                    self.outcomes[running.pop(future)] = _outcome(future)
+        finally:
+            for future in running:
+                future.cancel()
+        yield None
+
+    def close(self) -> None:
+        """Break what is being read, and close the connections; safe to call twice. What does not break in time closes its connection
+        when it ends."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            busy = [] if self._lost else [connection for connection in self._busy if connection.is_healthy()]
+        for connection in busy:
+            with suppress(oracledb.Error, OSError):
+                connection.cancel()
+        for connection in idle:
+            _close(connection)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        wait([future for future in self._futures if not future.cancelled()], CANCEL_SECONDS)
+
+    def _read(self, table: TableId, read: Read) -> Found:
+        begun = monotonic()
+        connection = self._take()
+        try:
+            found = read(connection)
+        except BaseException as error:
+            self._give(connection, lost=isinstance(error, TransientSourceError))
+            raise
+        self._give(connection)
+        self.seconds[table] = monotonic() - begun
+        return found
+
+    def _take(self) -> oracledb.Connection:
+        with self._lock:
+            if self._idle:
+                self._busy.append(self._idle.pop())
+                return self._busy[-1]
+        connection = self._connect()
+        with self._lock:
+            self._busy.append(connection)
+        return connection
+
+    def _give(self, connection: oracledb.Connection, *, lost: bool = False) -> None:
+        """:param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver."""
+        with self._lock:
+            self._busy.remove(connection)
+            self._lost |= lost
+            if not (lost or self._closed):
+                self._idle.append(connection)
+                return
+        _close(connection)
+
+
+def _close(connection: oracledb.Connection) -> None:
+    with suppress(oracledb.Error, OSError):
+        connection.close()
+
+
+def _outcome(future: Future[Found]) -> Outcome:
+    """Raises TransientSourceError, and a fault of the reader's own code as it is."""
+    error = future.exception()
+    if error is None:
+        return future.result()
+    if isinstance(error, MinerCdcError) and not isinstance(error, TransientSourceError):
+        return error
+    raise error

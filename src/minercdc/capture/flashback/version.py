@@ -1,0 +1,29 @@
+"""What a transaction made of one row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minercdc.events import Row
+from minercdc.schema.table import TableSchema
+
+
+@dataclass(slots=True)
+class Version:
+    """One row version, or the delete of a row.
+
+    :param xid: 16 lower-case hex digits.
+    :param op: VERSIONS_OPERATION: I, U or D.
+    :param before: the row as the transaction before left it; None of an insert.
+    :param after: None of a delete.
+    :param time_us: of the commit, microseconds since the epoch in UTC, exact to three seconds.
+    """
+
+    schema: TableSchema
+    scn: int
+    xid: str
+    op: str
+    row_id: str
+    before: Row | None
+    after: Row | None
+    time_us: int

@@ -1,0 +1,65 @@
+"""The present SCN for users who may not read V$DATABASE: the first of three ways that is granted.
+
+V$DATABASE.CURRENT_SCN                       exact, and moves the SCN forward
+DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER      exact; EXECUTE on the package
+TIMESTAMP_TO_SCN(SYSTIMESTAMP)               needs no grant; up to three seconds old
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import oracledb
+
+from minercdc.errors import PrerequisiteError, SourceError
+from minercdc.events import Scn
+from minercdc.oracle.scn import one_row, written_scn
+
+_WAYS: Final = (
+    "SELECT CURRENT_SCN FROM V$DATABASE",
+    "SELECT DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER FROM DUAL",
+    "SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM DUAL",
+)
+_INVALID_IDENTIFIER = 904  # what a package that is not granted looks like in SQL
+
+
+class PresentScn:
+    """Reads the present SCN, and remembers which way is granted."""
+
+    def __init__(self) -> None:
+        self._way = 0
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every commit so far has an SCN up to what `read` returned last; else that may be three seconds old."""
+        return self._way < len(_WAYS) - 1
+
+    def read(self, connection: oracledb.Connection) -> Scn:
+        """The present SCN. It has been given out, so that it can be read as of.
+
+        :raises SourceError, PrerequisiteError: Oracle refuses even TIMESTAMP_TO_SCN.
+        """
+        while True:
+            try:
+                return Scn(int(one_row(connection, _WAYS[self._way], "reading the current SCN")[0]))
+            except PrerequisiteError:
+                if not self.is_exact:
+                    raise
+            except SourceError as error:
+                if error.ora_code != _INVALID_IDENTIFIER or not self.is_exact:
+                    raise
+            self._way += 1
+
+
+def present_scn(connection: oracledb.Connection) -> Scn:
+    """The present SCN by the first way that is granted. Raises as `PresentScn.read`."""
+    return PresentScn().read(connection)
+
+
+def reached_scn(connection: oracledb.Connection) -> Scn:
+    """An SCN that the stream comes to even when nothing more is written: `written_scn`, or the present where V$THREAD is not
+    granted and no redo is read."""
+    try:
+        return written_scn(connection)
+    except PrerequisiteError:
+        return present_scn(connection)

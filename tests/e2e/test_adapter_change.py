@@ -1,0 +1,85 @@
+"""A connector changes over between families of adapters at an SCN, is killed in between, and loses and repeats nothing."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tests.e2e.lab import Lab
+from tests.e2e.sinks import await_written, sink_config
+from tests.torture.chain import Chain
+
+from minercdc.sink.segment_log import SegmentLog
+
+QUICK = {"minercdc_flashback_interval_ms": 30}
+
+
+def work(lab: Lab, stop: threading.Event) -> None:
+    chance, fresh = random.Random(11), 10_000
+    with lab.connect() as connection, connection.cursor() as cursor:
+        while not stop.is_set():
+            for _ in range(chance.choice((1, 3, 20))):
+                fresh, kind, key = fresh + 1, chance.random(), chance.randrange(9_990, fresh + 1)
+                if kind < 0.5:
+                    cursor.execute("INSERT INTO T VALUES (:1, 'new')", [fresh])
+                elif kind < 0.8:
+                    cursor.execute("UPDATE T SET V = :1 WHERE ID = :2", [f"v{fresh}", key])
+                else:
+                    cursor.execute("DELETE FROM T WHERE ID = :1", [key])
+            connection.commit()
+            time.sleep(0.01 * chance.random())
+
+
+def offset(path: Any) -> dict[str, Any]:
+    """What the connector stored last."""
+    return dict(json.loads(SegmentLog(path).last_offset() or "{}"))
+
+
+@pytest.mark.parametrize("adapters", [("logminer", "flashback", "logminer"), ("flashback", "logminer", "flashback")])
+def test_from_one_adapter_to_another_and_back(adapters: tuple[str, ...], make_lab: Callable[..., Lab]) -> None:
+    lab, chance, stop = make_lab(""), random.Random(7), threading.Event()
+    scn: int | None = None
+    worker = threading.Thread(target=work, args=(lab, stop))
+    worker.start()
+    try:
+        for turn, adapter in enumerate(adapters):
+            config, path = sink_config(
+                lab,
+                "segments",
+                database_connection_adapter=adapter,
+                minercdc_handover_scn=scn,
+                tombstones_on_delete=False,
+                **QUICK,
+            )
+            for kill in range(3):
+                with lab.run(config, log=f"{turn}-{kill}.log") as connector:
+                    connector.await_log("streaming: ")
+                    time.sleep(chance.random() * 0.8)
+                    connector.kill()
+            with lab.run(config, log=f"{turn}-last.log") as connector:
+                connector.await_log("streaming: ")
+                time.sleep(0.5)
+                connector.stop_in_order()
+            stored = offset(path)
+            assert stored["adapter"] == adapter
+            assert "partial" not in stored
+            scn = int(stored["complete_scn"])
+    finally:
+        stop.set()
+        worker.join()
+    lab.execute("INSERT INTO T VALUES (99, 'the end')")
+    with lab.run(config, log="last.log") as connector:
+        found = await_written("segments", path, lambda seen: any(b"the end" in (one.value() or b"") for one in seen))
+        connector.stop_in_order()
+    chain = Chain().take(one for one in found if one.topic() == lab.topic())
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT id, v FROM T")
+        rows = {json.dumps({"ID": key}, separators=(",", ":")): {"ID": key, "V": value} for key, value in cursor}
+    assert chain.breaks == []
+    assert chain.differs_from(rows) == []
+    assert {"c", "u", "d", "r"} <= chain.operations.keys()
