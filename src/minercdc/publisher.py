@@ -357,7 +357,8 @@ class _Publisher:
         if heartbeat is None or progress.position is None or now - self._beaten < heartbeat.seconds:
             return
         self._beaten = now
-        self._write(heartbeat.beat())
+        if (record := heartbeat.beat()) is not None:
+            self._write(record)
 
     def _offset(self) -> Offset:
         """What a save stores now."""

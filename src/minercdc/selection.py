@@ -40,6 +40,13 @@ def value_handling(config: ValueConfig) -> ValueHandling:
     )
 
 
+def encoded_values(config: ConnectorConfig) -> ValueConfig:
+    """How the encoders print values: with schemas, where transformations need them."""
+    if not config.transforms:
+        return config.values
+    return config.values.model_copy(update={"key_converter_schemas_enable": True, "value_converter_schemas_enable": True})
+
+
 def published_columns(config: TableFilterConfig) -> Published:
     """A function that returns whether a column is in the record value: column.include.list or column.exclude.list decides by
     `SCHEMA.TABLE.COLUMN`; without either list every column is.
@@ -86,10 +93,12 @@ def envelope_encoder(
     captured: Callable[[TableId], bool] = lambda _: True,
 ) -> EnvelopeEncoder:
     """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
+    number_keys = bool(config.transforms) or config.converters.key_converter != JSON
+    number_values = bool(config.transforms) or config.converters.value_converter != JSON
     return EnvelopeEncoder(
         topics=topics,
         source=SourceBlock(config.identity.topic_prefix),
-        values=config.values,
+        values=encoded_values(config),
         filters=config.filters,
         handling=value_handling(config.values),
         published=published_columns(config.filters),
@@ -99,7 +108,7 @@ def envelope_encoder(
         dead_letters=dead_letters,
         notifications=notifications,
         captured=captured,
-        by_number=(config.converters.key_converter != JSON, config.converters.value_converter != JSON),
+        by_number=(number_keys, number_values),
     )
 
 

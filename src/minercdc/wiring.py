@@ -16,7 +16,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, RunEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, Record, RecordEncoder, RunEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
@@ -39,7 +39,7 @@ from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import envelope_encoder, key_columns, published_columns, table_filter
+from minercdc.selection import encoded_values, envelope_encoder, key_columns, published_columns, table_filter
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -52,6 +52,8 @@ from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +65,8 @@ class ProcessState:
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
     :param ownership: of the connector's name.
-    :param converter: of records that are not JSON, None where all are.
+    :param converter: of records into the format of keys and values, None where they are printed in it.
+    :param transformer: None where there are no transformations.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -78,9 +81,11 @@ class ProcessState:
         channels: Sequence[SignalChannel],
         ownership: Ownership,
         converter: RecordConverter | None = None,
+        transformer: RecordTransformer | None = None,
     ) -> None:
         self.ownership = ownership
         self.converter = converter
+        self.transformer = transformer
         self.watch = watch
         self.channels = channels
         self.decide = decide
@@ -109,18 +114,15 @@ class _PipelineParts:
         self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
         self._converter = process.converter
+        self._transformer = process.transformer
 
     def open(self) -> Pipeline:
         config = self._config
-        encoder = self._encoder()
-        encode_run: RunEncoder | None = encoder.encode_run if native.rows is not None else None
-        converter = self._converter
-        if converter is not None and encode_run is not None:
-            encode_run = converter.run_encoder(encode_run)
+        encoder, encode_run = self._encoders()
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
-            encoder=encoder if converter is None else converter.encoder(encoder),
+            encoder=encoder,
             encode_run=encode_run,
             history=self._history,
             adopt=self._adopt,
@@ -139,6 +141,21 @@ class _PipelineParts:
             suspensions=self._suspensions,
             suspends=self._suspends,
         )
+
+    def _encoders(self) -> tuple[RecordEncoder, RunEncoder | None]:
+        """What prints records, transforms them, and puts them into the format of keys and values."""
+        printing = self._encoder()
+        encoder: RecordEncoder = printing
+        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None else None
+        for stage in (self._transformer, self._converter):
+            if stage is not None:
+                encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
+        return encoder, encode_run
+
+    def _made(self, record: Record) -> Record | None:
+        """A record that is not of an event, as all others are made."""
+        made = record if self._transformer is None else self._transformer.other(record)
+        return made if made is None or self._converter is None else self._converter.record(made)
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config
@@ -159,10 +176,10 @@ class _PipelineParts:
             topic,
             config.identity.topic_prefix,
             config.heartbeat.heartbeat_interval_ms / 1000,
-            key_schemas=config.values.key_converter_schemas_enable,
-            value_schemas=config.values.value_converter_schemas_enable,
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
             clock_ms=_now_ms,
-            converted=self._converter.record if self._converter else lambda record: record,
+            converted=self._made,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -172,8 +189,8 @@ class _PipelineParts:
         return NotificationEncoder(
             topic,
             config.identity.topic_prefix,
-            key_schemas=config.values.key_converter_schemas_enable,
-            value_schemas=config.values.value_converter_schemas_enable,
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
         )
 
     def _notified(self, notification: Notification) -> None:
@@ -351,6 +368,12 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
+    """Topics that only the connector reads."""
+    topics = topic_names(config)
+    return (topics.offsets, topics.schema_history)
+
+
 def topic_names(config: ConnectorConfig) -> TopicNames:
     """All topics of a connector."""
     return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
@@ -383,14 +406,20 @@ def build(
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; or a certificate cannot be read.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
+        expression of `transforms` cannot be compiled.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
-    converter = record_converter(config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000)
-    process = ProcessState(decided, watch or Watch(counted), channels, Ownership(config.identity.name), converter)
+    transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
+    schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
+    converter = record_converter(
+        config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
+    )
+    ownership = Ownership(config.identity.name)
+    process = ProcessState(decided, watch or Watch(counted), channels, ownership, converter, transformer)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

@@ -34,6 +34,7 @@ ALLOWED: dict[str, set[str]] = {
     "kafka": _ADAPTERS | {"formats", "state_directory"},
     "sink": _ADAPTERS | {"kafka", "state_directory"},
     "formats": _CORE | {"config", "native"},
+    "transforms": _CORE | {"config", "formats", "kafka"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset", "schema"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},

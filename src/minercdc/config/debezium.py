@@ -104,8 +104,6 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {
-    "transforms": "single message transforms are a Kafka Connect feature; transform in Spark",
-    "predicates": "predicates are a Kafka Connect feature",
     "converters": "custom converters are Java classes",
     "key.converter.schema.registry.ssl.truststore.": _PEM,
     "key.converter.schema.registry.ssl.keystore.": _PEM,

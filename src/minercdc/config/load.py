@@ -40,6 +40,7 @@ from minercdc.config.sections import (
     ValueConfig,
 )
 from minercdc.config.sink import SinkConfig, adapt_to_sink, without_brokers
+from minercdc.config.transforms import Transformation, take_transformations
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -71,6 +72,7 @@ class ConnectorConfig:
     history: SchemaHistoryConfig
     run: RunConfig
     lake: LakeConfig
+    transforms: tuple[Transformation, ...]
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
@@ -225,6 +227,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
     lake_spark = {f"spark.{name}": value for name, value in _take_client(rest, debezium.SPARK_PASS_THROUGH)}
     selects = dict(_take_selects(rest))
+    transforms = take_transformations(rest, problems)
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
@@ -245,6 +248,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     if problems:
         raise ConfigError(sorted(problems), where=where)
     rest_of_it: dict[str, Any] = {
+        "transforms": transforms,
         "snapshot_selects": selects,
         "kafka_client": client,
         "signal_client": signal_client,

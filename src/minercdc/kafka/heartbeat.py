@@ -19,7 +19,7 @@ class KafkaHeartbeat:
     :param seconds: time between two of them.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
-    :param converted: the record in the format of the others.
+    :param converted: the record as the others are made; None when it is left out.
     """
 
     def __init__(
@@ -31,7 +31,7 @@ class KafkaHeartbeat:
         key_schemas: bool,
         value_schemas: bool,
         clock_ms: Callable[[], int],
-        converted: Callable[[Record], Record] = lambda record: record,
+        converted: Callable[[Record], Record | None] = lambda record: record,
     ) -> None:
         self.seconds = seconds
         self._topic = topic
@@ -41,7 +41,7 @@ class KafkaHeartbeat:
         self._clock_ms = clock_ms
         self._converted = converted
 
-    def beat(self) -> Record:
+    def beat(self) -> Record | None:
         """A record with the present time."""
         head, tail = self._value
         value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()

@@ -129,6 +129,12 @@ class TableHistories:
                 "the topics of this connector are in Avro, which is not read back yet",
                 hint="The lake and verify read JSON: leave key.converter and value.converter out, or read the topics with from_avro.",
             )
+        if config.transforms:
+            names = ", ".join(one.name for one in config.transforms)
+            raise LakeError(
+                f"the records of this connector are transformed ({names}), and cannot be read back",
+                hint="The lake and verify read Debezium's envelopes: run a connector without transforms for them.",
+            )
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
         self._forget()
