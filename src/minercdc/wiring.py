@@ -22,6 +22,7 @@ from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.context_headers import ContextHeaders
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
@@ -30,10 +31,12 @@ from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.heartbeat_action import HeartbeatAction
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
@@ -52,6 +55,7 @@ from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
+from minercdc.transaction_counts import TransactionCounts
 from minercdc.transforms.catalog import chain_of
 from minercdc.transforms.encoding import RecordTransformer
 
@@ -113,6 +117,7 @@ class _PipelineParts:
         self._topics = topic_names(config)
         self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
+        self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
         self._converter = process.converter
         self._transformer = process.transformer
 
@@ -140,14 +145,17 @@ class _PipelineParts:
             notified=self._notified,
             suspensions=self._suspensions,
             suspends=self._suspends,
+            counts=self._counts,
         )
 
     def _encoders(self) -> tuple[RecordEncoder, RunEncoder | None]:
         """What prints records, transforms them, and puts them into the format of keys and values."""
         printing = self._encoder()
         encoder: RecordEncoder = printing
-        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None else None
-        for stage in (self._transformer, self._converter):
+        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
+        extended = self._config.messages.extended_headers_enabled
+        headers = ContextHeaders(self._config.identity.topic_prefix) if extended else None
+        for stage in (headers, self._transformer, self._converter):
             if stage is not None:
                 encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
         return encoder, encode_run
@@ -166,12 +174,15 @@ class _PipelineParts:
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
             captured=lambda table: self._filter.includes(table.schema, table.table),
+            transactions=self._transaction_encoder(),
+            counts=self._counts,
         )
 
     def _heartbeat(self) -> KafkaHeartbeat | None:
         topic, config = self._topics.heartbeats, self._config
         if topic is None:
             return None
+        action = config.heartbeat.heartbeat_action_query
         return KafkaHeartbeat(
             topic,
             config.identity.topic_prefix,
@@ -180,6 +191,7 @@ class _PipelineParts:
             value_schemas=encoded_values(config).value_converter_schemas_enable,
             clock_ms=_now_ms,
             converted=self._made,
+            action=HeartbeatAction(self._connect_pdb, action) if action else lambda: None,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -189,6 +201,17 @@ class _PipelineParts:
         return NotificationEncoder(
             topic,
             config.identity.topic_prefix,
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
+        )
+
+    def _transaction_encoder(self) -> TransactionEncoder | None:
+        config = self._config
+        if not config.messages.provide_transaction_metadata:
+            return None
+        names = (config.identity.topic_prefix, config.messages.topic_transaction)
+        return TransactionEncoder(
+            config.topics.topic_delimiter.join(names),
             key_schemas=encoded_values(config).key_converter_schemas_enable,
             value_schemas=encoded_values(config).value_converter_schemas_enable,
         )

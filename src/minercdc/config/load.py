@@ -26,6 +26,7 @@ from minercdc.config.converters import AVRO, JSON, ConverterConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
@@ -64,6 +65,7 @@ class ConnectorConfig:
     incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
+    messages: MessageConfig
     converters: ConverterConfig
     topics: TopicConfig
     sink: SinkConfig
@@ -73,6 +75,7 @@ class ConnectorConfig:
     run: RunConfig
     lake: LakeConfig
     transforms: tuple[Transformation, ...]
+    column_rules: tuple[ColumnRule, ...]
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
@@ -91,6 +94,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
+    "messages": MessageConfig,
     "converters": ConverterConfig,
     "topics": TopicConfig,
     "sink": SinkConfig,
@@ -228,6 +232,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     lake_spark = {f"spark.{name}": value for name, value in _take_client(rest, debezium.SPARK_PASS_THROUGH)}
     selects = dict(_take_selects(rest))
     transforms = take_transformations(rest, problems)
+    column_rules = take_column_rules(rest, problems)
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
@@ -249,6 +254,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
         raise ConfigError(sorted(problems), where=where)
     rest_of_it: dict[str, Any] = {
         "transforms": transforms,
+        "column_rules": column_rules,
         "snapshot_selects": selects,
         "kafka_client": client,
         "signal_client": signal_client,

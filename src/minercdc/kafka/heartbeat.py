@@ -19,6 +19,7 @@ class KafkaHeartbeat:
     :param seconds: time between two of them.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
+    :param action: done before each.
     :param converted: the record as the others are made; None when it is left out.
     """
 
@@ -32,7 +33,9 @@ class KafkaHeartbeat:
         value_schemas: bool,
         clock_ms: Callable[[], int],
         converted: Callable[[Record], Record | None] = lambda record: record,
+        action: Callable[[], None] = lambda: None,
     ) -> None:
+        self._action = action
         self.seconds = seconds
         self._topic = topic
         key_head, key_tail = wrapped(key_schemas, _KEY)
@@ -43,6 +46,7 @@ class KafkaHeartbeat:
 
     def beat(self) -> Record | None:
         """A record with the present time."""
+        self._action()
         head, tail = self._value
         value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()
         return self._converted(Record(self._topic, self._key, value, partition=0))

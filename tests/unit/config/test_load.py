@@ -171,8 +171,6 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
         ("errors.deadletterqueue.topic.name", "dead"),
         ("errors.deadletterqueue.context.headers.enable", "true"),
         ("errors.tolerance", "all"),
-        ("extended.headers.enabled", "true"),
-        ("legacy.decimal.handling.strategy", "true"),
         ("statistics.metrics.enabled", "true"),
     ],
 )
@@ -207,7 +205,7 @@ def test_what_asks_for_nothing_is_taken() -> None:
     asked = {
         "topic.naming.strategy": "io.debezium.schema.SchemaTopicNamingStrategy",
         "openlineage.integration.enabled": "False",
-        "extended.headers.enabled": "false",
+        "capture.mode": "primary",
     }
     assert set(parse_properties({**GOOD, **asked}).ignored) == set(asked)
 
