@@ -11,6 +11,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
 from minercdc.kafka.column_changes import ColumnChanges
+from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.source_block import SourceBlock
@@ -101,12 +102,13 @@ def envelope_encoder(
     """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
     number_keys = bool(config.transforms) or config.converters.key_converter != JSON
     number_values = bool(config.transforms) or config.converters.value_converter != JSON
+    handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     return EnvelopeEncoder(
         topics=topics,
         source=SourceBlock(config.identity.topic_prefix, config.messages.untracked),
         values=encoded_values(config),
         filters=config.filters,
-        handling=value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy),
+        handling=handling,
         published=published_columns(config.filters),
         key_columns=key_columns(config.filters),
         include_schema_changes=include_schema_changes,
@@ -123,6 +125,7 @@ def envelope_encoder(
         skip_unchanged=config.messages.skip_messages_without_change,
         transactions=transactions,
         counts=counts,
+        codec_of=column_codecs(config.custom_converters, handling),
     )
 
 

@@ -98,7 +98,6 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {
-    "converters": "custom converters are Java classes",
     "key.converter.schema.registry.ssl.truststore.": _PEM,
     "key.converter.schema.registry.ssl.keystore.": _PEM,
     "value.converter.schema.registry.ssl.truststore.": _PEM,

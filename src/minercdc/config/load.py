@@ -23,6 +23,7 @@ from pydantic import ValidationError
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.converters import AVRO, JSON, ConverterConfig
+from minercdc.config.custom_converters import CustomConverter, take_custom_converters
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
@@ -76,6 +77,7 @@ class ConnectorConfig:
     lake: LakeConfig
     transforms: tuple[Transformation, ...]
     column_rules: tuple[ColumnRule, ...]
+    custom_converters: tuple[CustomConverter, ...]
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
@@ -233,6 +235,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     selects = dict(_take_selects(rest))
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
+    custom_converters = take_custom_converters(rest, problems)
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
@@ -255,6 +258,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     rest_of_it: dict[str, Any] = {
         "transforms": transforms,
         "column_rules": column_rules,
+        "custom_converters": custom_converters,
         "snapshot_selects": selects,
         "kafka_client": client,
         "signal_client": signal_client,

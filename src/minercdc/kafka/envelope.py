@@ -17,14 +17,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import ConfigError, DecodeError, MissingKeyError, SchemaMismatchError
+from minercdc.errors import ConfigError, DecodeError, MissingKeyError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
@@ -69,6 +69,7 @@ _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 _MILLISECOND = 1_000_000
 _BYTES = raw.TYPES | {"BLOB"}
 _NO_CHANGES = ColumnChanges()
+CodecOf: TypeAlias = Callable[[TableId, Column, Codec], Codec]
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
@@ -107,6 +108,7 @@ class EnvelopeEncoder:
     :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
     :param changes: what becomes of the values and schemas of published columns.
     :param transactions: makes records of transactions' begins and ends; None for none.
+    :param codec_of: the codec of a column, from the one of its type; of custom converters.
     :param counts: numbers the events of a transaction; None: envelopes have no transaction.
     :param skip_unchanged: leave out updates that change no published column.
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
@@ -133,7 +135,9 @@ class EnvelopeEncoder:
         skip_unchanged: bool = False,
         transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
+        codec_of: CodecOf = lambda _table, _column, codec: codec,
     ) -> None:
+        self._codec_of = codec_of
         self._transactions = transactions
         self._counts = counts
         self._changes = changes
@@ -324,20 +328,26 @@ class EnvelopeEncoder:
                 schema.id,
             )
         names = self._field_names(schema)
-        codecs = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
+        plain = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
+        codecs = {i: self._codec_of(schema.id, schema.columns[i], codec) for i, codec in plain.items()}
+        # The DEFAULT of a column is of the type that it has without a converter.
+        columns = (
+            replace(c, default=None) if codecs.get(i) is not plain.get(i) else c for i, c in enumerate(schema.columns)
+        )
+        described = replace(schema, columns=tuple(columns))
         published = {i: codec for i, codec in codecs.items() if self._published(schema.id, schema.columns[i])}
         shown = [self._printed(schema, i, names[i], codec) for i, codec in published.items()]
         key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
         value_frame = self._value_frame(
             connect_schema.envelope(
-                self._schema_name(topic), [self._field(schema, c.position, c.name, c.codec) for c in shown]
+                self._schema_name(topic), [self._field(described, c.position, c.name, c.codec) for c in shown]
             ),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
         key_frame = self._key_frame(
             connect_schema.key(
                 self._schema_name(topic),
-                [_field(names[i], schema.columns[i], codecs[i]) for i in key] if key else [rowid_field],
+                [_field(names[i], described.columns[i], codecs[i]) for i in key] if key else [rowid_field],
             ),
         )
         compiled = self._formats[schema.id, schema.version] = _TableFormat(
@@ -353,7 +363,7 @@ class EnvelopeEncoder:
             tuple(shown),
             key_frame,
             tuple(key_shown),
-            any(column.codec is not published[column.position] for column in shown),
+            any(column.codec is not plain[column.position] for column in (*shown, *key_shown)),
         )
         return compiled
 
@@ -403,10 +413,13 @@ class EnvelopeEncoder:
     def _unavailable(self, column: Column, codec: Codec) -> str:
         """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
         they are printed as text. That of bytes is encoded as they are."""
-        if column.type_name in TEXTS:
+        if codec.field.type == "string" and column.type_name in TEXTS:
             return encode_basestring(self._handling.unavailable)
-        if column.type_name in _BYTES:
-            return codec.to_json(self._handling.unavailable.encode().hex())
+        if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):
+            try:
+                return codec.to_json(self._handling.unavailable.encode().hex())
+            except ValueDecodeError:  # of a custom converter
+                pass
         return "null"
 
     def _schema_change(self, change: SchemaChange) -> Record:

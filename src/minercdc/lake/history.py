@@ -140,6 +140,11 @@ class TableHistories:
                 "the numbers of this connector are those of legacy.decimal.handling.strategy, which are not read back",
                 hint="Leave legacy.decimal.handling.strategy out for the lake and verify.",
             )
+        if config.custom_converters:
+            raise LakeError(
+                "the columns of this connector are converted (converters), and are not read back",
+                hint="Leave converters out for the lake and verify.",
+            )
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
         self._forget()

@@ -46,7 +46,9 @@ class RecordTransformer:
         key, value = self._typed(record.key), self._typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):
             return record
-        headers: Headers = tuple((name, self._typed(text) or text) for name, text in record.headers)
+        headers: Headers = ()
+        if record.headers:
+            headers = tuple((name, self._typed(text) or text) for name, text in record.headers)
         done = self._chain(ConnectRecord(record.topic, key, value, headers, record.partition))
         if done is None:
             return None
@@ -58,7 +60,7 @@ class RecordTransformer:
             done.topic,
             record.key if done.key is key else self._document(done.key),
             record.value if done.value is value else self._document(done.value),
-            tuple((name, _header(content)) for name, content in done.headers),
+            tuple((name, _header(content)) for name, content in done.headers) if done.headers else (),
             partition,
         )
 

@@ -10,7 +10,6 @@ Expressions are written in CEL (cel.dev), which neither loops without end nor re
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import regex
@@ -74,7 +73,7 @@ def route_by_expression(options: RouteByExpression) -> Transform:
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         topic = evaluate(record)
-        return replace(record, topic=topic) if topic else record
+        return record.with_topic(topic) if topic else record
 
     return _guarded(options, transform)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
@@ -39,10 +38,10 @@ def on(side: options_of.Side, change: Change) -> Transform:
     """A transformation that changes the key, or the value, where there is one."""
 
     def of_value(record: ConnectRecord) -> ConnectRecord:
-        return record if record.value is None else replace(record, value=change(record.value, record))
+        return record if record.value is None else record.with_value(change(record.value, record))
 
     def of_key(record: ConnectRecord) -> ConnectRecord:
-        return record if record.key is None else replace(record, key=change(record.key, record))
+        return record if record.key is None else record.with_key(change(record.key, record))
 
     return of_key if side == "key" else of_value
 
@@ -253,6 +252,6 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
             )
         schema = by_schema(record.value.schema)
         values = members(record.value, options.replace_null_with_default)
-        return replace(record, key=typed(schema, {name: values[name] for name in options.fields_}))
+        return record.with_key(typed(schema, {name: values[name] for name in options.fields_}))
 
     return transform

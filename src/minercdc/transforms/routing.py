@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -55,7 +54,7 @@ def regex_router(options: Router) -> Transform:
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         topic = replaced(record.topic)
-        return record if topic is None else replace(record, topic=topic)
+        return record if topic is None else record.with_topic(topic)
 
     return transform
 
@@ -96,7 +95,7 @@ def logical_table(options: LogicalTable, adjust: Callable[[str], str]) -> Transf
             key = new_key(key, of_key(key.schema), record.topic)
         if value is not None and record.is_envelope:
             value = Typed(of_value(value.schema), value.text)
-        return replace(record, topic=topic, key=key, value=value)
+        return ConnectRecord(topic, key, value, record.headers, record.partition)
 
     return transform
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
@@ -93,7 +92,7 @@ def time_zone_converter(options: TimezoneConverter) -> Transform:
             for part, converts in known[place].items()
             if converts and envelope[part] is not None
         }
-        return replace(record, value=typed(schema, {**envelope, **changed})) if changed else record
+        return record.with_value(typed(schema, {**envelope, **changed})) if changed else record
 
     return transform
 

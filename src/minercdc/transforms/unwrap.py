@@ -139,11 +139,13 @@ class _Unwrap:
         if before is None and after is None:
             return None  # TRUNCATE
         envelope = json.loads(rest) if compiled.added or compiled.headers else {}
-        headers = record.headers + tuple(
-            (reference.name, typed(schema, value))
-            for reference, schema in compiled.headers
-            if (value := reference.value_in(envelope)) is not None
-        )
+        headers = record.headers
+        if compiled.headers:
+            headers += tuple(
+                (reference.name, typed(schema, value))
+                for reference, schema in compiled.headers
+                if (value := reference.value_in(envelope)) is not None
+            )
         row = before if after is None else after
         assert row is not None
         content: Typed | None
@@ -151,9 +153,9 @@ class _Unwrap:
             return None
         topic = self._topic(record.topic, compiled.row, row)
         if after is None and self._deletes == "null":
-            return replace(record, topic=topic, value=None, headers=headers)
+            return ConnectRecord(topic, record.key, None, headers, record.partition)
         content = self._content(compiled, row, envelope, deleted=after is None)
-        made = replace(record, topic=topic, value=content, headers=headers)
+        made = ConnectRecord(topic, record.key, content, headers, record.partition)
         return self._without_fields(made) if self._options.drop_fields_header_name else made
 
     def _tombstone(self, record: ConnectRecord) -> ConnectRecord | None:
