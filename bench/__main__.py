@@ -20,11 +20,12 @@ from bench.signal_stages import SIGNAL_STAGES
 from bench.stages import Bench
 from bench.tables import SEED
 from bench.text_stages import TEXT_STAGES
+from bench.transform_stages import TRANSFORM_STAGES
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES}
-SANDBOX_STAGES = {**TEXT_STAGES, **SERVER_STAGES}
+SANDBOX_STAGES = {**TEXT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
 ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "catch_up")
 

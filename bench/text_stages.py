@@ -41,7 +41,7 @@ _ROWS, _BLOCK, _PASSES = 60_000, 256, 20
 _NO_BOUND = 1 << 40
 _CODES = {Op.CREATE: OpCode.INSERT, Op.UPDATE: OpCode.UPDATE, Op.DELETE: OpCode.DELETE}
 _NOON = datetime(2026, 3, 1, 12)
-_Prepare: TypeAlias = Callable[[list[Statement]], Callable[[], None]]
+Prepare: TypeAlias = Callable[[list[Statement]], Callable[[], None]]
 """Rows to the work that is measured."""
 
 
@@ -55,7 +55,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     mixed = list(statements(_ROWS))
     gc.collect()
     gc.freeze()  # the workload is no memory of the connector's
-    kinds: list[tuple[str, Callable[[], _Prepare]]] = [
+    kinds: list[tuple[str, Callable[[], Prepare]]] = [
         ("text to key and value bytes, Python", _python),
         ("split alone, Python", _split_alone),
         ("split and decode, Python", _split_and_decode),
@@ -65,7 +65,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
         kinds.append(("text to key and value bytes, native, Avro", _native_avro))
         kinds.append(("scan alone, native", _scan_alone))
     stages = [
-        _TextStage(f"{name}, {columns}", begin, [row for row in mixed if row.schema in schemas])
+        TextStage(f"{name}, {columns}", begin, [row for row in mixed if row.schema in schemas])
         for columns, schemas in (
             ("6 and 25 columns", (PEOPLE.schema, ORDERS.schema)),
             ("6 columns", (PEOPLE.schema,)),
@@ -80,10 +80,10 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
         yield stage.measure()
 
 
-class _TextStage:
+class TextStage:
     """One stage over some rows, measured block by block."""
 
-    def __init__(self, name: str, begin: Callable[[], _Prepare], rows: list[Statement]) -> None:
+    def __init__(self, name: str, begin: Callable[[], Prepare], rows: list[Statement]) -> None:
         self._name, self._begin, self._rows = name, begin, rows
         self._wall = [float("inf")] * -(-len(rows) // _BLOCK)
         self._cpu = self._wall.copy()
@@ -107,7 +107,7 @@ def _decoders() -> dict[TableId, RedoDecoder]:
     return {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
 
 
-def _python() -> _Prepare:
+def _python() -> Prepare:
     decoders, encoder = _decoders(), json_encoder("bench")
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
@@ -130,7 +130,7 @@ def _python() -> _Prepare:
     return prepare
 
 
-def _split_alone() -> _Prepare:
+def _split_alone() -> Prepare:
     def prepare(rows: list[Statement]) -> Callable[[], None]:
         def work() -> None:
             for row in rows:
@@ -141,7 +141,7 @@ def _split_alone() -> _Prepare:
     return prepare
 
 
-def _split_and_decode() -> _Prepare:
+def _split_and_decode() -> Prepare:
     decoders = _decoders()
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
@@ -156,8 +156,8 @@ def _split_and_decode() -> _Prepare:
     return prepare
 
 
-def _native() -> _Prepare:
-    return _scanning(json_encoder("bench").encode_run)
+def _native() -> Prepare:
+    return scanning(json_encoder("bench").encode_run)
 
 
 class _NoRegistry(SchemaRegistry):
@@ -171,20 +171,20 @@ class _NoRegistry(SchemaRegistry):
         return 1
 
 
-def _native_avro() -> _Prepare:
+def _native_avro() -> Prepare:
     registry = _NoRegistry()
     key, value = (
         Side(AvroFormat(registry, subject_names(TOPIC, side), auto_register=True, use_latest=False, normalize=False))
         for side in SIDES
     )
-    return _scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", numbered=True).encode_run))
+    return scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", numbered=True).encode_run))
 
 
-def _scan_alone() -> _Prepare:
-    return _scanning(None)
+def _scan_alone() -> Prepare:
+    return scanning(None)
 
 
-def _scanning(encode_run: RunEncoder | None) -> _Prepare:
+def scanning(encode_run: RunEncoder | None) -> Prepare:
     """Rows of the transactions as they are fetched, in runs."""
     scanner, decoders = RowScanner(HostClock()), _decoders()
 

@@ -178,8 +178,8 @@ class Heartbeat(Protocol):
     def seconds(self) -> float:
         """Seconds between two records."""
 
-    def beat(self) -> Record:
-        """A record with the present time."""
+    def beat(self) -> Record | None:
+        """A record with the present time; None when transformations leave it out."""
 
 
 class SchemaHistory(Protocol):

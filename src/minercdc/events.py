@@ -276,6 +276,27 @@ class Notification:
     additional_data: Mapping[str, str] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class TransactionMark:
+    """Begin or end of a source transaction that has records; made by the publisher.
+
+    :param time_us: of its first change, or of its COMMIT; microseconds since the epoch in UTC.
+    :param events: at its end, how many events it has, by table, as `DATABASE.SCHEMA.TABLE`; None at its begin.
+    """
+
+    tx: TransactionInfo
+    time_us: int
+    events: Mapping[str, int] | None = None
+
+
 Event: TypeAlias = (
-    ChangeEvent | ChangeRun | UndecodableRow | VanishedRow | SuspensionChange | SchemaChange | Progress | Notification
+    ChangeEvent
+    | ChangeRun
+    | UndecodableRow
+    | VanishedRow
+    | SuspensionChange
+    | SchemaChange
+    | Progress
+    | Notification
+    | TransactionMark
 )

@@ -25,11 +25,15 @@ class Position(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
-    """A source transaction that was too large for one Kafka transaction: its events up to `seq` are delivered."""
+    """A source transaction that was too large for one Kafka transaction: its events up to `seq` are delivered.
+
+    :param events: how many have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.
+    """
 
     tx_id: str
     commit_scn: int
     seq: int
+    events: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

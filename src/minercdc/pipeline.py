@@ -21,6 +21,7 @@ from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.schema.table import TableId
 from minercdc.suspension import Suspensions
+from minercdc.transaction_counts import TransactionCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Pipeline:
     :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
         is left out (True) or the connector stops.
     :param encode_run: None when the changes of a run are encoded one by one.
+    :param counts: of the transactions' events, shared with the encoder; None without transaction metadata. It goes without `encode_run`.
     """
 
     adapter: str
@@ -68,6 +70,7 @@ class Pipeline:
     suspensions: Suspensions = field(default_factory=Suspensions)
     suspends: Callable[[TableId], bool] = lambda _: False
     encode_run: RunEncoder | None = None
+    counts: TransactionCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from minercdc.events import (
     SchemaChange,
     SuspensionChange,
     TransactionInfo,
+    TransactionMark,
     UndecodableRow,
     VanishedRow,
 )
@@ -31,6 +32,7 @@ from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema.table import TableId
+from minercdc.transaction_counts import TransactionCounts
 
 _log = logging.getLogger(__name__)
 
@@ -98,6 +100,9 @@ class _Publisher:
         self._unreported: list[Notification] = []  # not durable yet
         self._suspensions = pipeline.suspensions
         self._suspensions.load(self._stored.suspended, self._state.resuming, split=self._partial is not None)
+        self._counts = pipeline.counts
+        if self._counts is not None:
+            self._counts.load(self._partial)
         self._show_suspended()
 
     def publish(self, events: Iterator[Event]) -> None:
@@ -121,7 +126,7 @@ class _Publisher:
             self._suspension_change(event)
         elif isinstance(event, Notification):
             self._notification(event)
-        else:
+        elif isinstance(event, SchemaChange):
             self._schema_change(event)
 
     def _change(self, event: ChangeEvent) -> None:
@@ -133,6 +138,8 @@ class _Publisher:
         try:
             records = self._pipeline.encoder.encode(event)
         except DecodeError as error:
+            if self._counts is not None:
+                self._counts.take_back()
             row = undecodable(event, error)
             if self._pipeline.suspends(event.schema.id):
                 self._suspend(event.schema.id, row)
@@ -140,6 +147,8 @@ class _Publisher:
                 raise
             self._left_out(row)
             return
+        if self._counts is not None and event.tx is not None:
+            self._counted(self._counts, event.tx, event.time_us)
         write, batch = self._pipeline.sink.write, self._batch
         for record in records:
             write(record)
@@ -154,6 +163,16 @@ class _Publisher:
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
+
+    def _counted(self, counts: TransactionCounts, tx: TransactionInfo, time_us: int) -> None:
+        """Keep the numbers of a change's events; the first ones begin their transaction."""
+        kept = counts.keep()
+        if kept and kept == counts.total:
+            self._mark(TransactionMark(tx, time_us))
+
+    def _mark(self, mark: TransactionMark) -> None:
+        for record in self._pipeline.encoder.encode(mark):
+            self._write(record)
 
     def _run(self, run: ChangeRun) -> None:
         """What `_change` and `_progress` do, for all that a run stands for; as many changes as can be are encoded together."""
@@ -213,7 +232,8 @@ class _Publisher:
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
         if tx is not None and (self._batch.full() or (self._batch.records and self._batch.age() > _LONGEST_TRANSACTION_S)):
-            self._partial = PartialTransaction(tx.id, tx.commit_scn, seq)
+            events = self._counts.of(tx) if self._counts is not None else {}
+            self._partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
             self._suspensions.split = True
             self._save()
 
@@ -325,10 +345,18 @@ class _Publisher:
         counters.complete_scn = progress.complete_scn
         counters.progress_us = max(counters.progress_us, progress.time_us)
         if progress.committed is not None:
+            if self._counts is not None:
+                self._end(self._counts, progress.committed)
             counters.transactions += 1
             self._delivered_scn = progress.committed.commit_scn
             self._partial = None
             self._suspensions.split = False
+
+    def _end(self, counts: TransactionCounts, tx: TransactionInfo) -> None:
+        """A transaction has ended; one without events has no record of that."""
+        if events := counts.of(tx):
+            self._mark(TransactionMark(tx, tx.commit_us, events))
+        counts.end()
 
     def _progress(self, progress: Progress) -> None:
         self._note(progress)
@@ -357,7 +385,8 @@ class _Publisher:
         if heartbeat is None or progress.position is None or now - self._beaten < heartbeat.seconds:
             return
         self._beaten = now
-        self._write(heartbeat.beat())
+        if (record := heartbeat.beat()) is not None:
+            self._write(record)
 
     def _offset(self) -> Offset:
         """What a save stores now."""

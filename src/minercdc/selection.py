@@ -10,13 +10,17 @@ from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
+from minercdc.kafka.column_changes import ColumnChanges
+from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.transaction_counts import TransactionCounts
 from minercdc.values.codec import ValueHandling
 
 
@@ -29,7 +33,7 @@ def table_filter(config: ConnectorConfig) -> TableFilter:
     )
 
 
-def value_handling(config: ValueConfig) -> ValueHandling:
+def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
     """How codecs represent decimals, times, intervals, RAW and unavailable values."""
     return ValueHandling(
         decimal=config.decimal_handling_mode,
@@ -37,7 +41,15 @@ def value_handling(config: ValueConfig) -> ValueHandling:
         interval=config.interval_handling_mode,
         binary=config.binary_handling_mode,
         unavailable=config.unavailable_value_placeholder,
+        legacy_decimal=legacy_decimal,
     )
+
+
+def encoded_values(config: ConnectorConfig) -> ValueConfig:
+    """How the encoders print values: with schemas, where transformations need them."""
+    if not config.transforms:
+        return config.values
+    return config.values.model_copy(update={"key_converter_schemas_enable": True, "value_converter_schemas_enable": True})
 
 
 def published_columns(config: TableFilterConfig) -> Published:
@@ -84,14 +96,19 @@ def envelope_encoder(
     dead_letters: str | None = None,
     notifications: NotificationEncoder | None = None,
     captured: Callable[[TableId], bool] = lambda _: True,
+    transactions: TransactionEncoder | None = None,
+    counts: TransactionCounts | None = None,
 ) -> EnvelopeEncoder:
     """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
+    number_keys = bool(config.transforms) or config.converters.key_converter != JSON
+    number_values = bool(config.transforms) or config.converters.value_converter != JSON
+    handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     return EnvelopeEncoder(
         topics=topics,
-        source=SourceBlock(config.identity.topic_prefix),
-        values=config.values,
+        source=SourceBlock(config.identity.topic_prefix, config.messages.untracked),
+        values=encoded_values(config),
         filters=config.filters,
-        handling=value_handling(config.values),
+        handling=handling,
         published=published_columns(config.filters),
         key_columns=key_columns(config.filters),
         include_schema_changes=include_schema_changes,
@@ -99,7 +116,16 @@ def envelope_encoder(
         dead_letters=dead_letters,
         notifications=notifications,
         captured=captured,
-        by_number=(config.converters.key_converter != JSON, config.converters.value_converter != JSON),
+        by_number=(number_keys, number_values),
+        changes=ColumnChanges(
+            config.column_rules,
+            config.messages.column_propagate_source_type,
+            config.messages.datatype_propagate_source_type,
+        ),
+        skip_unchanged=config.messages.skip_messages_without_change,
+        transactions=transactions,
+        counts=counts,
+        codec_of=column_codecs(config.custom_converters, handling),
     )
 
 

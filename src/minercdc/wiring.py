@@ -16,12 +16,13 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, RunEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, Record, RecordEncoder, RunEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.context_headers import ContextHeaders
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
@@ -30,16 +31,18 @@ from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.heartbeat_action import HeartbeatAction
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import envelope_encoder, key_columns, published_columns, table_filter
+from minercdc.selection import encoded_values, envelope_encoder, key_columns, published_columns, table_filter
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -52,6 +55,9 @@ from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
+from minercdc.transaction_counts import TransactionCounts
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
 
 log = logging.getLogger(__name__)
 
@@ -63,7 +69,8 @@ class ProcessState:
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
     :param ownership: of the connector's name.
-    :param converter: of records that are not JSON, None where all are.
+    :param converter: of records into the format of keys and values, None where they are printed in it.
+    :param transformer: None where there are no transformations.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -78,9 +85,11 @@ class ProcessState:
         channels: Sequence[SignalChannel],
         ownership: Ownership,
         converter: RecordConverter | None = None,
+        transformer: RecordTransformer | None = None,
     ) -> None:
         self.ownership = ownership
         self.converter = converter
+        self.transformer = transformer
         self.watch = watch
         self.channels = channels
         self.decide = decide
@@ -108,19 +117,17 @@ class _PipelineParts:
         self._topics = topic_names(config)
         self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
+        self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
         self._converter = process.converter
+        self._transformer = process.transformer
 
     def open(self) -> Pipeline:
         config = self._config
-        encoder = self._encoder()
-        encode_run: RunEncoder | None = encoder.encode_run if native.rows is not None else None
-        converter = self._converter
-        if converter is not None and encode_run is not None:
-            encode_run = converter.run_encoder(encode_run)
+        encoder, encode_run = self._encoders()
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
-            encoder=encoder if converter is None else converter.encoder(encoder),
+            encoder=encoder,
             encode_run=encode_run,
             history=self._history,
             adopt=self._adopt,
@@ -138,7 +145,25 @@ class _PipelineParts:
             notified=self._notified,
             suspensions=self._suspensions,
             suspends=self._suspends,
+            counts=self._counts,
         )
+
+    def _encoders(self) -> tuple[RecordEncoder, RunEncoder | None]:
+        """What prints records, transforms them, and puts them into the format of keys and values."""
+        printing = self._encoder()
+        encoder: RecordEncoder = printing
+        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
+        extended = self._config.messages.extended_headers_enabled
+        headers = ContextHeaders(self._config.identity.topic_prefix) if extended else None
+        for stage in (headers, self._transformer, self._converter):
+            if stage is not None:
+                encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
+        return encoder, encode_run
+
+    def _made(self, record: Record) -> Record | None:
+        """A record that is not of an event, as all others are made."""
+        made = record if self._transformer is None else self._transformer.other(record)
+        return made if made is None or self._converter is None else self._converter.record(made)
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config
@@ -149,20 +174,24 @@ class _PipelineParts:
             dead_letters=config.run.minercdc_dead_letter_topic,
             notifications=self._notification_encoder(),
             captured=lambda table: self._filter.includes(table.schema, table.table),
+            transactions=self._transaction_encoder(),
+            counts=self._counts,
         )
 
     def _heartbeat(self) -> KafkaHeartbeat | None:
         topic, config = self._topics.heartbeats, self._config
         if topic is None:
             return None
+        action = config.heartbeat.heartbeat_action_query
         return KafkaHeartbeat(
             topic,
             config.identity.topic_prefix,
             config.heartbeat.heartbeat_interval_ms / 1000,
-            key_schemas=config.values.key_converter_schemas_enable,
-            value_schemas=config.values.value_converter_schemas_enable,
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
             clock_ms=_now_ms,
-            converted=self._converter.record if self._converter else lambda record: record,
+            converted=self._made,
+            action=HeartbeatAction(self._connect_pdb, action) if action else lambda: None,
         )
 
     def _notification_encoder(self) -> NotificationEncoder | None:
@@ -172,8 +201,19 @@ class _PipelineParts:
         return NotificationEncoder(
             topic,
             config.identity.topic_prefix,
-            key_schemas=config.values.key_converter_schemas_enable,
-            value_schemas=config.values.value_converter_schemas_enable,
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
+        )
+
+    def _transaction_encoder(self) -> TransactionEncoder | None:
+        config = self._config
+        if not config.messages.provide_transaction_metadata:
+            return None
+        names = (config.identity.topic_prefix, config.messages.topic_transaction)
+        return TransactionEncoder(
+            config.topics.topic_delimiter.join(names),
+            key_schemas=encoded_values(config).key_converter_schemas_enable,
+            value_schemas=encoded_values(config).value_converter_schemas_enable,
         )
 
     def _notified(self, notification: Notification) -> None:
@@ -356,6 +396,12 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
+    """Topics that only the connector reads."""
+    topics = topic_names(config)
+    return (topics.offsets, topics.schema_history)
+
+
 def topic_names(config: ConnectorConfig) -> TopicNames:
     """All topics of a connector."""
     return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
@@ -388,14 +434,20 @@ def build(
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; or a certificate cannot be read.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
+        expression of `transforms` cannot be compiled.
     """
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
-    converter = record_converter(config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000)
-    process = ProcessState(decided, watch or Watch(counted), channels, Ownership(config.identity.name), converter)
+    transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
+    schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
+    converter = record_converter(
+        config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
+    )
+    ownership = Ownership(config.identity.name)
+    process = ProcessState(decided, watch or Watch(counted), channels, ownership, converter, transformer)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

@@ -31,20 +31,22 @@ ALLOWED: dict[str, set[str]] = {
     "oracle": _CORE | {"config"},
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
-    "kafka": _ADAPTERS | {"formats", "state_directory"},
+    "kafka": _ADAPTERS | {"formats", "state_directory", "transaction_counts"},
     "sink": _ADAPTERS | {"kafka", "state_directory"},
     "formats": _CORE | {"config", "native"},
+    "transforms": _CORE | {"config", "formats", "kafka"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "suspension": {"events", "offset", "schema"},
-    "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension"},
+    "transaction_counts": {"events", "offset"},
+    "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension", "transaction_counts"},
     "batch": {"pipeline"},
     "left_out": {"events", "errors"},
-    "publisher": (_CORE - {"values"}) | {"batch", "left_out", "metrics", "pipeline", "suspension"},
+    "publisher": (_CORE - {"values"}) | {"batch", "left_out", "metrics", "pipeline", "suspension", "transaction_counts"},
     "engine": {"contracts", "events", "offset", "errors", "metrics", "pipeline", "publisher"},
     "local": {"errors"},
     "demo": {"errors", "local"},
 }
-ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka"}
+ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka", "transaction_counts"}
 ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory", "formats"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}

@@ -49,8 +49,7 @@ IGNORED: Mapping[str, str] = {
     "log.mining.scn.gap.detection.time.interval.max.ms": "redo is read by address, not by SCN steps",
     "log.mining.buffer.type": "rows wait in memory and spill to disk",
     "log.mining.buffer.drop.on.stop": "the buffer is rebuilt at each start",
-    "log.mining.buffer.track.rs_id": "always tracked",
-    "log.mining.buffer.track.username": "always tracked",
+    "log.mining.buffer.track.client_id": "no message shows it, and filters need it",
     "log.mining.query.filter.mode": "the query is filtered where that is safe",
     "log.mining.restart.connection": "a renewed session is a new connection",
     "signal.kafka.groupId": "how far the topic is read is stored with the offset",
@@ -69,9 +68,7 @@ IGNORED_PREFIXES: Mapping[str, str] = {
 
 # property -> the values (in any case) that need nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
-    "provide.transaction.metadata": ("false",),
     "include.schema.comments": ("false",),
-    "skip.messages.without.change": ("false",),
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
@@ -79,8 +76,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
-    "extended.headers.enabled": ("false",),
-    "legacy.decimal.handling.strategy": ("false",),
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
     "topic.naming.strategy": (
@@ -95,7 +90,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 UNSUPPORTED: Mapping[str, str] = {
-    "heartbeat.action.query": "nothing is written to the source; the offset moves on when it is idle",
     "rac.nodes": "no node is written to, all threads are read from one instance",
     "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",
@@ -104,9 +98,6 @@ UNSUPPORTED: Mapping[str, str] = {
 }
 
 UNSUPPORTED_PREFIXES: Mapping[str, str] = {
-    "transforms": "single message transforms are a Kafka Connect feature; transform in Spark",
-    "predicates": "predicates are a Kafka Connect feature",
-    "converters": "custom converters are Java classes",
     "key.converter.schema.registry.ssl.truststore.": _PEM,
     "key.converter.schema.registry.ssl.keystore.": _PEM,
     "value.converter.schema.registry.ssl.truststore.": _PEM,
@@ -114,10 +105,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "xstream.": "XStream needs Oracle's OCI client",
     "openlogreplicator.": "the OpenLogReplicator adapter is not there yet",
     "secondary.": "reading a standby is not there yet",
-    "column.mask.": "column masks are not there yet",
-    "column.truncate.": "column truncation is not there yet",
-    "column.propagate.": "source type parameters are not there yet",
-    "datatype.propagate.": "source type parameters are not there yet",
     "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",
     "driver.": "JDBC driver properties mean nothing to python-oracledb",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from minercdc.config.section import Section
 from minercdc.config.sections import TRANSPORTABLE
@@ -18,6 +20,10 @@ class HeartbeatConfig(Section):
         ge=0,
         description="Time between two records of the heartbeat topic, 0 for none. The offset is stored with each; it moves on an idle source without them, too.",
     )
+    heartbeat_action_query: str = Field(
+        "",
+        description="Statement that is run, and committed, in the pluggable database at each heartbeat; its user needs the grants.",
+    )
     topic_heartbeat_prefix: str = Field(
         "__debezium-heartbeat", pattern=_TOPIC, description="The heartbeat topic is `<this>.<topic.prefix>`."
     )
@@ -25,6 +31,12 @@ class HeartbeatConfig(Section):
         None, pattern=_TOPIC, description="Older name of `topic.heartbeat.prefix`; wins over its default."
     )
     topic_heartbeat_name: str | None = Field(None, pattern=_TOPIC, description="Whole name of the heartbeat topic instead.")
+
+    @model_validator(mode="after")
+    def _beats(self) -> Self:
+        if self.heartbeat_action_query and not self.heartbeat_interval_ms:
+            raise ValueError("heartbeat.interval.ms: needed with heartbeat.action.query")
+        return self
 
     def topic(self, delimiter: str, prefix: str) -> str:
         """Name of the heartbeat topic, made of `topic.delimiter` and `topic.prefix` unless it is given whole."""

@@ -24,10 +24,12 @@ from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.adapters import of_other_adapters
 from minercdc.config.converters import AVRO, JSON, ConverterConfig
+from minercdc.config.custom_converters import CustomConverter, take_custom_converters
 from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
+from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
@@ -42,6 +44,7 @@ from minercdc.config.sections import (
     ValueConfig,
 )
 from minercdc.config.sink import SinkConfig, adapt_to_sink, without_brokers
+from minercdc.config.transforms import Transformation, take_transformations
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,7 @@ class ConnectorConfig:
     incremental: IncrementalConfig
     notifications: NotificationConfig
     values: ValueConfig
+    messages: MessageConfig
     converters: ConverterConfig
     topics: TopicConfig
     sink: SinkConfig
@@ -74,6 +78,9 @@ class ConnectorConfig:
     history: SchemaHistoryConfig
     run: RunConfig
     lake: LakeConfig
+    transforms: tuple[Transformation, ...]
+    column_rules: tuple[ColumnRule, ...]
+    custom_converters: tuple[CustomConverter, ...]
     snapshot_selects: Mapping[str, str]
     kafka_client: Mapping[str, str]
     signal_client: Mapping[str, str]
@@ -93,6 +100,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "incremental": IncrementalConfig,
     "notifications": NotificationConfig,
     "values": ValueConfig,
+    "messages": MessageConfig,
     "converters": ConverterConfig,
     "topics": TopicConfig,
     "sink": SinkConfig,
@@ -229,6 +237,9 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
     lake_spark = {f"spark.{name}": value for name, value in _take_client(rest, debezium.SPARK_PASS_THROUGH)}
     selects = dict(_take_selects(rest))
+    transforms = take_transformations(rest, problems)
+    column_rules = take_column_rules(rest, problems)
+    custom_converters = take_custom_converters(rest, problems)
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
@@ -249,6 +260,9 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     if problems:
         raise ConfigError(sorted(problems), where=where)
     rest_of_it: dict[str, Any] = {
+        "transforms": transforms,
+        "column_rules": column_rules,
+        "custom_converters": custom_converters,
         "snapshot_selects": selects,
         "kafka_client": client,
         "signal_client": signal_client,

@@ -42,13 +42,13 @@ WordList = Annotated[CommaList, AfterValidator(_lower)]
 """Words of an enumeration, whose case does not matter."""
 
 
-def _choices(annotation: Any) -> Iterator[str]:
+def choices(annotation: Any) -> Iterator[str]:
     """The texts that an annotation allows, as far as it is an enumeration."""
     for part in get_args(annotation):
         if get_origin(annotation) is Literal:
             yield part
         else:
-            yield from _choices(part)
+            yield from choices(part)
 
 
 class EnvironmentSource(PydanticBaseSettingsSource):
@@ -89,8 +89,8 @@ class Section(BaseSettings):
         """A word of an enumeration in the case it is declared in; other values as they are."""
         if not isinstance(value, str) or info.field_name is None:
             return value
-        choices = _choices(cls.model_fields[info.field_name].annotation)
-        return next((choice for choice in choices if choice.lower() == value.strip().lower()), value)
+        words = choices(cls.model_fields[info.field_name].annotation)
+        return next((choice for choice in words if choice.lower() == value.strip().lower()), value)
 
     @classmethod
     def settings_customise_sources(

@@ -6,23 +6,27 @@ from minercdc.config.converters import AVRO, ConverterConfig, RegistryProperties
 from minercdc.config.converters import Side as SideName
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.converting import RecordConverter, Side
+from minercdc.formats.json_format import JsonFormat
 from minercdc.formats.registry import RegistryAccess, SchemaRegistry
 from minercdc.formats.subjects import subject_names
 
 
-def record_converter(config: ConverterConfig, timeout: float) -> RecordConverter | None:
-    """None where keys and values are JSON.
+def record_converter(
+    config: ConverterConfig, timeout: float, json_schemas: tuple[bool, bool] | None = None
+) -> RecordConverter | None:
+    """None where keys and values are JSON as the encoders print it.
 
     :param timeout: seconds to try to reach a registry for.
+    :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
     :raises ConfigError: a certificate cannot be read.
     """
-    if not config.uses_registry():
+    if not config.uses_registry() and json_schemas is None:
         return None
     registries: dict[RegistryAccess, SchemaRegistry] = {}
 
     def side(name: SideName) -> Side | None:
         if (config.key_converter if name == "key" else config.value_converter) != AVRO:
-            return None
+            return Side(JsonFormat(schemas=json_schemas[name == "value"])) if json_schemas else None
         properties = config.registry(name)
         access = registry_access(properties, timeout)
         registry = registries.get(access) or registries.setdefault(access, SchemaRegistry(access))

@@ -17,14 +17,14 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import ConfigError, MissingKeyError, SchemaMismatchError
+from minercdc.errors import ConfigError, DecodeError, MissingKeyError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
@@ -36,22 +36,26 @@ from minercdc.events import (
     SchemaChange,
     Scn,
     SnapshotMark,
+    TransactionMark,
     UndecodableRow,
     VanishedRow,
 )
 from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema, table_changes
+from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, unavailable
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.name_adjustment import field_name, schema_name
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import NO_TEXT, Frame, PrintedColumn, PrintRecord, compile_record
+from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.run_print import table_print
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.kafka.vanished import members, print_vanished
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.values import document, lob, raw, text
+from minercdc.transaction_counts import TransactionCounts
+from minercdc.values import raw
 from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
 
 log = logging.getLogger(__name__)
@@ -63,8 +67,9 @@ Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 # Reading a clock costs little, printing it three times as much as a column: rows within this time, in ns, share it.
 _MILLISECOND = 1_000_000
-_TEXTS = text.TYPES | document.TYPES | (lob.TYPES - {"BLOB"})
 _BYTES = raw.TYPES | {"BLOB"}
+_NO_CHANGES = ColumnChanges()
+CodecOf: TypeAlias = Callable[[TableId, Column, Codec], Codec]
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
 
@@ -77,6 +82,7 @@ class _TableFormat:
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
     :param frame, columns: of values; the published columns.
     :param key_frame, key_columns: of keys.
+    :param is_changed: values of some column are masked, hashed or cut.
     """
 
     topic: str
@@ -88,6 +94,7 @@ class _TableFormat:
     columns: tuple[PrintedColumn, ...]
     key_frame: Frame
     key_columns: tuple[PrintedColumn, ...]
+    is_changed: bool
 
 
 class EnvelopeEncoder:
@@ -99,6 +106,11 @@ class EnvelopeEncoder:
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
     :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
+    :param changes: what becomes of the values and schemas of published columns.
+    :param transactions: makes records of transactions' begins and ends; None for none.
+    :param codec_of: the codec of a column, from the one of its type; of custom converters.
+    :param counts: numbers the events of a transaction; None: envelopes have no transaction.
+    :param skip_unchanged: leave out updates that change no published column.
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
@@ -119,7 +131,17 @@ class EnvelopeEncoder:
         notifications: NotificationEncoder | None = None,
         captured: Callable[[TableId], bool] = lambda _: True,
         by_number: tuple[bool, bool] = (False, False),
+        changes: ColumnChanges = _NO_CHANGES,
+        skip_unchanged: bool = False,
+        transactions: TransactionEncoder | None = None,
+        counts: TransactionCounts | None = None,
+        codec_of: CodecOf = lambda _table, _column, codec: codec,
     ) -> None:
+        self._codec_of = codec_of
+        self._transactions = transactions
+        self._counts = counts
+        self._changes = changes
+        self._skip_unchanged = skip_unchanged
         self._by_number = by_number
         self._topics = topics
         self._source = source
@@ -165,6 +187,8 @@ class EnvelopeEncoder:
             for i in compiled.key:
                 if before[i] != after[i] and before[i] is not UNAVAILABLE:
                     return self._key_change(compiled, event)
+            if self._skip_unchanged and _is_unchanged(compiled.columns, before, after):
+                return ()
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
         headers = () if event.reselected_scn is None else _reselected(event.reselected_scn)
@@ -181,7 +205,15 @@ class EnvelopeEncoder:
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end))
 
     def _table_print(self, schema: TableSchema) -> object:
-        compiled = self._format_of(schema)
+        """How the native printer prints a table version; None where Python does."""
+        if self._skip_unchanged or self._counts is not None or self._source.untracked:
+            return None
+        try:
+            compiled = self._format_of(schema)
+        except DecodeError:
+            return None  # raised again for the row itself
+        if compiled.is_changed:
+            return None
         return table_print(
             schema,
             compiled.topic,
@@ -205,6 +237,8 @@ class EnvelopeEncoder:
             return (self._notifications.encode(event),) if self._notifications else ()
         if isinstance(event, VanishedRow):
             return self._vanished(event)
+        if isinstance(event, TransactionMark):
+            return (self._transactions.encode(event),) if self._transactions else ()
         return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
 
     def _print(
@@ -212,13 +246,25 @@ class EnvelopeEncoder:
     ) -> tuple[bytes | None, bytes]:
         self._look_at_clock()
         try:
-            key, value = compiled.print_record(before, after, self._source.of_change(event, compiled.source), op, self._end)
+            source = self._source.of_change(event, compiled.source)
+            if self._counts is not None:
+                source += self._transaction(self._counts, event)
+            key, value = compiled.print_record(before, after, source, op, self._end)
         except NO_TEXT:
             row = before if after is None else after
             if row and any(row[i] is UNAVAILABLE for i in compiled.key):
                 raise _key_missing(event) from None
             raise
         return _rowid_key(compiled.rowid_frame, event) if compiled.rowid_frame else key, value
+
+    @staticmethod
+    def _transaction(counts: TransactionCounts, event: ChangeEvent) -> str:
+        """The member of the envelope that numbers the event within its transaction; snapshots have none."""
+        tx, table = event.tx, event.schema.id
+        if tx is None:
+            return NO_TRANSACTION
+        total, of_table = counts.next(tx, f"{table.database}.{table}")
+        return f',"transaction":{{"id":"{tx.id}","total_order":{total},"data_collection_order":{of_table}}}'
 
     def _schema_changed(self, event: SchemaChange) -> Sequence[Record]:
         # As Debezium: a TRUNCATE changes no structure; by option it is a record in the table's topic.
@@ -244,6 +290,8 @@ class EnvelopeEncoder:
         assert table is not None
         compiled = self._format_of(table)
         source = self._source.of_schema_change(change)
+        if self._counts is not None:
+            source += NO_TRANSACTION
         _, value = compiled.print_record(None, None, source, Op.TRUNCATE, _end(self._clock_ns()))
         return Record(compiled.topic, None, value, partition=0)
 
@@ -280,37 +328,62 @@ class EnvelopeEncoder:
                 schema.id,
             )
         names = self._field_names(schema)
-        codecs = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
-        shown = [
-            PrintedColumn(names[i], i, codec, self._unavailable(schema.columns[i], codec))
-            for i, codec in codecs.items()
-            if self._published(schema.id, schema.columns[i])
-        ]
+        plain = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
+        codecs = {i: self._codec_of(schema.id, schema.columns[i], codec) for i, codec in plain.items()}
+        # The DEFAULT of a column is of the type that it has without a converter.
+        columns = (
+            replace(c, default=None) if codecs.get(i) is not plain.get(i) else c for i, c in enumerate(schema.columns)
+        )
+        described = replace(schema, columns=tuple(columns))
+        published = {i: codec for i, codec in codecs.items() if self._published(schema.id, schema.columns[i])}
+        shown = [self._printed(schema, i, names[i], codec) for i, codec in published.items()]
         key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
         value_frame = self._value_frame(
             connect_schema.envelope(
-                self._schema_name(topic), [_field(c.name, schema.columns[c.position], c.codec) for c in shown]
+                self._schema_name(topic), [self._field(described, c.position, c.name, c.codec) for c in shown]
             ),
         )
         rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
         key_frame = self._key_frame(
             connect_schema.key(
                 self._schema_name(topic),
-                [_field(names[i], schema.columns[i], codecs[i]) for i in key] if key else [rowid_field],
+                [_field(names[i], described.columns[i], codecs[i]) for i in key] if key else [rowid_field],
             ),
         )
         compiled = self._formats[schema.id, schema.version] = _TableFormat(
             topic,
             key,
-            compile_record(shown, key_shown, len(schema.columns), key_frame, value_frame),
+            compile_record(
+                *(shown, key_shown, len(schema.columns), key_frame, value_frame),
+                transaction=NO_TRANSACTION if self._counts is None else "",
+            ),
             key_frame if rowid_key else None,
             self._source.of_table(schema.id),
             value_frame,
             tuple(shown),
             key_frame,
             tuple(key_shown),
+            any(column.codec is not plain[column.position] for column in (*shown, *key_shown)),
         )
         return compiled
+
+    def _printed(self, schema: TableSchema, i: int, name: str, codec: Codec) -> PrintedColumn:
+        """How a published column is printed, which may be masked, hashed or cut."""
+        column = schema.columns[i]
+        rule = self._changes.rule_of(schema.id, column)
+        if rule is None:
+            return PrintedColumn(name, i, codec, self._unavailable(column, codec))
+        made = changed(codec, column, rule)
+        return PrintedColumn(name, i, made, unavailable(rule, made, self._handling.unavailable))
+
+    def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
+        """The schema of a published column."""
+        column = schema.columns[i]
+        made = _field(name, column, codec)
+        if parameters := self._changes.parameters(schema.id, column):
+            known = made.get("parameters")
+            made["parameters"] = {**(known if isinstance(known, dict) else {}), **parameters}
+        return made
 
     def _key_frame(self, schema: connect_schema.Schema) -> Frame:
         by_number, _ = self._by_number
@@ -340,10 +413,13 @@ class EnvelopeEncoder:
     def _unavailable(self, column: Column, codec: Codec) -> str:
         """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
         they are printed as text. That of bytes is encoded as they are."""
-        if column.type_name in _TEXTS:
+        if codec.field.type == "string" and column.type_name in TEXTS:
             return encode_basestring(self._handling.unavailable)
-        if column.type_name in _BYTES:
-            return codec.to_json(self._handling.unavailable.encode().hex())
+        if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):
+            try:
+                return codec.to_json(self._handling.unavailable.encode().hex())
+            except ValueDecodeError:  # of a custom converter
+                pass
         return "null"
 
     def _schema_change(self, change: SchemaChange) -> Record:
@@ -359,6 +435,16 @@ class EnvelopeEncoder:
         )
         key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
+
+
+def _is_unchanged(columns: Sequence[PrintedColumn], before: Row, after: Row) -> bool:
+    """Whether both rows are printed alike."""
+    return all(
+        before[c.position] is after[c.position]
+        or before[c.position] == after[c.position]
+        or c.print(before[c.position]) == c.print(after[c.position])
+        for c in columns
+    )
 
 
 def _reselected(scn: Scn) -> Headers:

@@ -19,7 +19,8 @@ class KafkaHeartbeat:
     :param seconds: time between two of them.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
-    :param converted: the record in the format of the others.
+    :param action: done before each.
+    :param converted: the record as the others are made; None when it is left out.
     """
 
     def __init__(
@@ -31,8 +32,10 @@ class KafkaHeartbeat:
         key_schemas: bool,
         value_schemas: bool,
         clock_ms: Callable[[], int],
-        converted: Callable[[Record], Record] = lambda record: record,
+        converted: Callable[[Record], Record | None] = lambda record: record,
+        action: Callable[[], None] = lambda: None,
     ) -> None:
+        self._action = action
         self.seconds = seconds
         self._topic = topic
         key_head, key_tail = wrapped(key_schemas, _KEY)
@@ -41,8 +44,9 @@ class KafkaHeartbeat:
         self._clock_ms = clock_ms
         self._converted = converted
 
-    def beat(self) -> Record:
+    def beat(self) -> Record | None:
         """A record with the present time."""
+        self._action()
         head, tail = self._value
         value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()
         return self._converted(Record(self._topic, self._key, value, partition=0))

@@ -14,7 +14,7 @@ from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
 
 from minercdc.errors import ValueDecodeError
-from minercdc.events import UNAVAILABLE, Op, Row
+from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.values.codec import Codec
 
 # What a codec, or the join of what codecs gave, raises for UNAVAILABLE, and unpacking for a row that is not there. To look
@@ -27,6 +27,8 @@ PrintRecord: TypeAlias = Callable[[Row | None, Row | None, str, Op, str], tuple[
 The key is that of the row after, or of a deleted row; None for a table without one, and when there is no row. Raises one of
 `NO_TEXT` when redo does not hold a value of the key, and ValueDecodeError when a value does not fit its type.
 """
+
+NO_TRANSACTION: Final = ',"transaction":null'
 
 Frame: TypeAlias = tuple[str, str]
 """Text before and after a key or an envelope."""
@@ -45,6 +47,10 @@ class PrintedColumn:
     codec: Codec
     unavailable: str = "null"
 
+    def print(self, value: Value) -> str:
+        """JSON of a value. Raises ValueDecodeError for one that does not fit the column's type."""
+        return "null" if value is None else self.unavailable if value is UNAVAILABLE else self.codec.to_json(value)
+
 
 @dataclass(frozen=True, slots=True)
 class _Expression:
@@ -57,13 +63,20 @@ _Document: TypeAlias = list[str | _Expression]
 
 
 def compile_record(
-    columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn], width: int, key_frame: Frame, frame: Frame
+    columns: Sequence[PrintedColumn],
+    key: Sequence[PrintedColumn],
+    width: int,
+    key_frame: Frame,
+    frame: Frame,
+    *,
+    transaction: str = NO_TRANSACTION,
 ) -> PrintRecord:
     """A function that prints the key and the envelope of a row change.
 
     :param columns: of the envelope's rows.
     :param key: columns of the key, empty for a table without one.
     :param width: number of columns of a row, printed or not.
+    :param transaction: member of the envelope after `source`; '' when the text of `source` has it.
     """
 
     def partial(before: Row | None, after: Row | None, source: str, op: Op, end: str) -> tuple[bytes | None, bytes]:
@@ -77,9 +90,9 @@ def compile_record(
     key_of_row = _key(key, key_frame, [_printed(column, f"row[{column.position}]") for column in key])
     lines = ["def print_key(row):", f"    return {key_of_row}"]
     lines += ["def print_texts(before, after, source, op, end):"]
-    lines += [f"    return {_envelope(frame, [_Expression('before')], [_Expression('after')])}"]
+    lines += [f"    return {_envelope(frame, [_Expression('before')], [_Expression('after')], transaction)}"]
     lines += ["def print_record(before, after, source, op, end):", "    try:"]
-    lines += (f"        {line}" for line in _record_lines(columns, key, width, key_frame, frame))
+    lines += (f"        {line}" for line in _record_lines(columns, key, width, key_frame, frame, transaction))
     lines += ["    except no_text:", "        return partial(before, after, source, op, end)"]
     codecs = {f"json{column.position}": column.codec.to_json for column in (*columns, *key)}
     scope: dict[str, Any] = {**codecs, "no_text": NO_TEXT, "partial": partial}
@@ -89,7 +102,12 @@ def compile_record(
 
 
 def _record_lines(
-    columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn], width: int, key_frame: Frame, frame: Frame
+    columns: Sequence[PrintedColumn],
+    key: Sequence[PrintedColumn],
+    width: int,
+    key_frame: Frame,
+    frame: Frame,
+    transaction: str,
 ) -> list[str]:
     """Source lines for a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
     printed = {column.position: column for column in (*columns, *key)}
@@ -103,14 +121,14 @@ def _record_lines(
         "if before is None:",
         f"    {unpack_after}",
         *(f"    after{i} = {_printed(c, f'a{i}')}" for i, c in printed.items()),
-        f"    return {new_key}, {_envelope(frame, ['null'], after)}",
+        f"    return {new_key}, {_envelope(frame, ['null'], after, transaction)}",
         unpack_before,
         *(f"before{i} = {_printed(c, f'b{i}')}" for i, c in printed.items()),
         "if after is None:",
-        f"    return {old_key}, {_envelope(frame, before, ['null'])}",
+        f"    return {old_key}, {_envelope(frame, before, ['null'], transaction)}",
         unpack_after,
         *(f"after{i} = before{i} if a{i} is b{i} else {_printed(c, f'a{i}')}" for i, c in printed.items()),
-        f"return {new_key}, {_envelope(frame, before, after)}",
+        f"return {new_key}, {_envelope(frame, before, after, transaction)}",
     ]
 
 
@@ -120,18 +138,16 @@ def _key(key: Sequence[PrintedColumn], frame: Frame, values: Sequence[str]) -> s
     return _bytes([head, *_object(key, values), tail]) if key else "None"
 
 
-def _envelope(frame: Frame, before: _Document, after: _Document) -> str:
+def _envelope(frame: Frame, before: _Document, after: _Document, transaction: str) -> str:
     head, tail = frame
     document: _Document = [head, '{"before":', *before, ',"after":', *after, ',"source":', _Expression("source")]
-    return _bytes([*document, ',"transaction":null,"op":"', _Expression("op"), _Expression("end"), tail])
+    return _bytes([*document, f'{transaction},"op":"', _Expression("op"), _Expression("end"), tail])
 
 
 def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
     members = []
     for column in columns:
-        value = row[column.position]
-        text = "null" if value is None else column.unavailable if value is UNAVAILABLE else column.codec.to_json(value)
-        members.append(f"{encode_basestring(column.name)}:{text}")
+        members.append(f"{encode_basestring(column.name)}:{column.print(row[column.position])}")
     return "{" + ",".join(members) + "}"
 
 

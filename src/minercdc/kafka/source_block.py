@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
@@ -26,9 +27,12 @@ class SourceBlock:
     """Prints source blocks of one connector. Pieces that are the same as in the block before are reused.
 
     :param name: topic.prefix.
+    :param untracked: of `rs_id`, `user_name`, `start_ts_ms` and `commit_ts_ms`, those that are null.
     """
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, untracked: Collection[str] = ()) -> None:
+        self.untracked = untracked
+        self._has_rs_id = "rs_id" not in untracked
         self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
         self._tx: TransactionInfo | None = None
         self._tx_pieces = _NO_TRANSACTION
@@ -45,11 +49,11 @@ class SourceBlock:
         tx, time_us, mark = event.tx, event.time_us, event.snapshot
         if time_us != self._time_us or tx is not self._tx or mark is not self._mark:
             self._tx, self._time_us, self._mark = tx, time_us, mark
-            self._tx_pieces = _transaction_pieces(tx)
+            self._tx_pieces = _transaction_pieces(tx, self.untracked)
             self._heads.clear()
         head = self._heads.get(table) or self._head_of(table, time_us, mark)
         _, before_rs_id, before_redo_sql, end = self._tx_pieces
-        rs_id = f'"{event.rs_id}"' if event.rs_id else "null"
+        rs_id = f'"{event.rs_id}"' if event.rs_id and self._has_rs_id else "null"
         row_id = f'"{event.row_id}"' if event.row_id else "null"
         redo_sql = "null" if event.redo_sql is None else encode_basestring(event.redo_sql)
         seq = event.seq if tx else ""
@@ -102,17 +106,23 @@ class SourceBlock:
         )
 
 
-def _transaction_pieces(tx: TransactionInfo | None) -> tuple[str, str, str, str]:
+def _transaction_pieces(tx: TransactionInfo | None, untracked: Collection[str]) -> tuple[str, str, str, str]:
     if tx is None:
         return _NO_TRANSACTION
+    started, committed, user = (
+        "null" if name in untracked else text
+        for name, text in (
+            ("start_ts_ms", str(tx.start_us // 1000)),
+            ("commit_ts_ms", str(tx.commit_us // 1000)),
+            ("user_name", _text(tx.user)),
+        )
+    )
     start = (
-        f'"start_scn":"{tx.start_scn}","start_ts_ms":{tx.start_us // 1000}'
-        if tx.start_scn
-        else '"start_scn":null,"start_ts_ms":null'
+        f'"start_scn":"{tx.start_scn}","start_ts_ms":{started}' if tx.start_scn else '"start_scn":null,"start_ts_ms":null'
     )
     return (
         f'"txId":"{tx.id}","scn":"',
         f'","commit_scn":"{tx.commit_scn}","lcr_position":null,"rs_id":',
-        f',"redo_thread":{tx.redo_thread or "null"},"user_name":{_text(tx.user)},"redo_sql":',
-        f',"commit_ts_ms":{tx.commit_us // 1000},{start},"txSeq":',
+        f',"redo_thread":{tx.redo_thread or "null"},"user_name":{user},"redo_sql":',
+        f',"commit_ts_ms":{committed},{start},"txSeq":',
     )

@@ -42,6 +42,8 @@ def not_read_back(config: ConnectorConfig) -> str:
     """Why records cannot be read back, '' where they can."""
     if config.converters.uses_registry():
         return "records in Avro cannot be read back yet"
+    if config.transforms:
+        return "records that transforms have changed cannot be read back"
     kind = config.sink.debezium_sink_type
     return f"debezium.sink.type={kind} cannot be read back" if kind == "json" else ""
 

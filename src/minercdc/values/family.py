@@ -40,6 +40,7 @@ class ValueHandling:
     :param interval: `interval.handling.mode`.
     :param binary: `binary.handling.mode`.
     :param unavailable: `unavailable.value.placeholder`.
+    :param legacy_decimal: `legacy.decimal.handling.strategy`.
     """
 
     decimal: Literal["precise", "string", "double"] = "precise"
@@ -49,6 +50,7 @@ class ValueHandling:
     interval: Literal["numeric", "string"] = "numeric"
     binary: Literal["bytes", "base64", "base64-url-safe", "hex"] = "bytes"
     unavailable: str = "__debezium_unavailable_value"
+    legacy_decimal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

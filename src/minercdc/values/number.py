@@ -113,7 +113,7 @@ def writing(column: Column, handling: ValueHandling) -> Writing:
     width = precision if precision is not None else 38
     places = scale or 0
     # Only scale 0 leaves the integer path in the modes `string` and `double`; a negative scale does not.
-    if places < 0 or (places == 0 and handling.decimal == "precise"):
+    if places < 0 or (places == 0 and (handling.decimal == "precise" or handling.legacy_decimal)):
         for limit, name in _INTEGER_WIDTHS:
             if width - places < limit:
                 return Writing(FieldType(name), _integer_json)

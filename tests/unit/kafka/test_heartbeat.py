@@ -16,6 +16,7 @@ def beat(*, schemas: bool) -> tuple[Any, Any]:
         "beats", "shop", 1.0, key_schemas=schemas, value_schemas=schemas, clock_ms=lambda: 1_789_990_222_017
     )
     record = made.beat()
+    assert record is not None
     assert (record.topic, record.partition) == ("beats", 0)
     return json.loads(record.key or b""), json.loads(record.value or b"")
 

@@ -1,0 +1,427 @@
+"""Options of the transformations and predicates, by the names of the Java classes that they have in Kafka Connect and Debezium."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import regex
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+
+from minercdc.config.section import CommaList, choices, property_of
+
+Side = Literal["key", "value"]
+_OFFSET = re.compile(r"[+-]\d\d:\d\d(:\d\d)?")
+
+
+def _compiles(pattern: str) -> str:
+    try:
+        regex.compile(pattern)
+    except regex.error as error:
+        raise ValueError(f"is not a regular expression: {error}") from None
+    return pattern
+
+
+def _pairs(value: object) -> object:
+    """`a:b,c:d` as pairs; what has no colon stays alone."""
+    if isinstance(value, str):
+        return tuple(tuple(part.strip() for part in item.split(":")) for item in value.split(",") if item.strip())
+    return value
+
+
+Regex = Annotated[str, AfterValidator(_compiles)]
+Pairs = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_pairs)]
+
+
+class Options(BaseModel):
+    """Options of one transformation or predicate; the field `topic_regex` is the option `topic.regex`."""
+
+    model_config = ConfigDict(
+        alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _fold(cls, value: object, info: ValidationInfo) -> object:
+        """A word of an enumeration in the case it is declared in; other values as they are."""
+        if not isinstance(value, str) or info.field_name is None:
+            return value
+        words = choices(cls.model_fields[info.field_name].annotation)
+        return next((word for word in words if isinstance(word, str) and word.lower() == value.strip().lower()), value)
+
+
+class Unwrap(Options):
+    """ExtractNewRecordState."""
+
+    delete_tombstone_handling_mode: (
+        Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone"] | None
+    ) = None
+    drop_tombstones: bool | None = None
+    delete_handling_mode: Literal["drop", "none", "rewrite"] | None = None
+    add_fields: CommaList = ()
+    add_fields_prefix: str = "__"
+    add_headers: CommaList = ()
+    add_headers_prefix: str = "__"
+    route_by_field: str = ""
+    drop_fields_header_name: str = ""
+    drop_fields_from_key: bool = False
+    drop_fields_keep_schema_compatible: bool = True
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if self.is_legacy and self.delete_tombstone_handling_mode is not None:
+            raise ValueError("delete.tombstone.handling.mode does not go with drop.tombstones and delete.handling.mode")
+        for field in (*self.add_fields, *self.add_headers):
+            if not re.fullmatch(r"[^.:]+(\.[^.:]+)?(:[^:]+)?", field):
+                raise ValueError(f"add.fields, add.headers: {field} is not of the form [STRUCT.]FIELD[:NAME]")
+        return self
+
+    @property
+    def is_legacy(self) -> bool:
+        """Whether the options of before `delete.tombstone.handling.mode` are given."""
+        return self.drop_tombstones is not None or self.delete_handling_mode is not None
+
+
+class ChangedFields(Options):
+    """ExtractChangedRecordState."""
+
+    header_changed_name: str = ""
+    header_unchanged_name: str = ""
+
+
+class LogicalTable(Options):
+    """ByLogicalTableRouter."""
+
+    topic_regex: Regex
+    topic_replacement: str = Field(min_length=1)
+    key_enforce_uniqueness: bool = True
+    key_field_name: str = "__dbz__physicalTableIdentifier"
+    key_field_regex: Regex = ""
+    key_field_replacement: str = ""
+    schema_name_adjustment_mode: Literal["none", "avro", "avro_unicode"] = "none"
+    logical_table_cache_size: int = 16
+
+    @model_validator(mode="after")
+    def _replacement(self) -> Self:
+        if self.key_field_regex and not self.key_field_replacement:
+            raise ValueError("key.field.replacement: needed with key.field.regex")
+        return self
+
+
+class Router(Options):
+    """RegexRouter."""
+
+    regex: Regex
+    replacement: str
+
+
+class Expression(Options):
+    """What Filter and ContentBasedRouter have in common."""
+
+    language: str
+    topic_regex: Regex = ""
+    null_handling_mode: Literal["keep", "drop", "evaluate"] = "keep"
+
+    @field_validator("language")
+    @classmethod
+    def _known(cls, language: str) -> str:
+        if language.strip().lower() != "cel":
+            raise ValueError(f"{language} cannot run here (there is no Java); write the expression in CEL, and language=cel")
+        return "cel"
+
+
+class FilterByExpression(Expression):
+    """Debezium's Filter."""
+
+    condition: str
+
+
+class RouteByExpression(Expression):
+    """ContentBasedRouter."""
+
+    topic_expression: str
+
+
+class DropAll(Options):
+    """Kafka's Filter, which leaves all records out that its predicate is true of."""
+
+
+class Outbox(Options):
+    """EventRouter."""
+
+    table_field_event_id: str = "id"
+    table_field_event_key: str = ""
+    table_field_event_timestamp: str = ""
+    table_field_event_payload: str = "payload"
+    table_field_event_schema_version: str = ""
+    table_fields_additional_placement: Pairs = ()
+    table_fields_additional_error_on_missing: bool = True
+    table_expand_json_payload: bool = False
+    table_json_payload_null_behavior: Literal["ignore", "optional_bytes"] = "ignore"
+    table_op_invalid_behavior: Literal["warn", "error", "fatal"] = "warn"
+    route_by_field: str = "aggregatetype"
+    route_topic_regex: Regex = "(?<routedByValue>.*)"
+    route_topic_replacement: str = "outbox.event.${routedByValue}"
+    route_tombstone_on_empty_payload: bool = False
+
+    @model_validator(mode="after")
+    def _placements(self) -> Self:
+        for placed in self.table_fields_additional_placement:
+            if len(placed) not in (2, 3) or placed[1].lower() not in ("header", "envelope", "partition"):
+                raise ValueError(
+                    f"table.fields.additional.placement: {':'.join(placed)} is not FIELD:header|envelope[:NAME]"
+                )
+            if placed[1].lower() == "partition":
+                raise ValueError("table.fields.additional.placement: the partition cannot come from a column here")
+        if self.table_field_event_timestamp:
+            raise ValueError("table.field.event.timestamp: not supported; records have the producer's time")
+        if self.table_json_payload_null_behavior != "ignore":
+            raise ValueError("table.json.payload.null.behavior: only ignore is supported")
+        return self
+
+
+class OfSide(Options):
+    """A transformation that has a form for keys and one for values."""
+
+
+class ReplaceField(OfSide):
+    """Leaves fields out, or gives them other names."""
+
+    exclude: CommaList = ()
+    blacklist: CommaList = ()
+    include: CommaList = ()
+    whitelist: CommaList = ()
+    renames: Pairs = ()
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _renamed(self) -> Self:
+        if wrong := [pair for pair in self.renames if len(pair) != 2]:
+            raise ValueError(f"renames: {':'.join(wrong[0])} is not OLD:NEW")
+        return self
+
+
+class MaskField(OfSide):
+    """Puts a null of the field's type, or a text, in place of values."""
+
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    replacement: str | None = None
+    replace_null_with_default: bool = False
+
+
+class InsertField(OfSide):
+    """Adds fields with a constant or the topic."""
+
+    static_field: str = ""
+    static_value: str | None = None
+    topic_field: str = ""
+    replace_null_with_default: bool = False
+    timestamp_field: str = ""
+    partition_field: str = ""
+    offset_field: str = ""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for name in ("timestamp_field", "partition_field", "offset_field"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{property_of(name)}: not known before the record is in Kafka; add.fields of unwrap has source.ts_ms"
+                )
+        if self.static_field and self.static_value is None:
+            raise ValueError("static.value: needed with static.field")
+        if not self.static_field and not self.topic_field:
+            raise ValueError("static.field or topic.field: needed, else nothing is inserted")
+        return self
+
+
+class ExtractField(OfSide):
+    """Puts one field in place of the whole."""
+
+    field: str
+    field_syntax_version: Literal["V1", "V2"] = "V1"
+    replace_null_with_default: bool = False
+
+
+class HoistField(OfSide):
+    """Puts the whole into a struct with one field."""
+
+    field: str
+
+
+class Flatten(OfSide):
+    """Puts fields of structs beside each other."""
+
+    delimiter: str = "."
+
+
+class Cast(OfSide):
+    """Gives fields, or the whole, another type."""
+
+    spec: Pairs
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _types(self) -> Self:
+        for part in self.spec:
+            if len(part) > 2 or part[-1].lower() not in CAST_TYPES:
+                raise ValueError(f"spec: {':'.join(part)} is not FIELD:TYPE, with one of the types {', '.join(CAST_TYPES)}")
+        return self
+
+
+CAST_TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
+
+
+class TimestampConverter(OfSide):
+    """Converts times between Connect's types, texts and numbers."""
+
+    field: str = ""
+    target_type: Literal["string", "unix", "Date", "Time", "Timestamp"]
+    format: str = ""
+    unix_precision: Literal["seconds", "milliseconds", "microseconds", "nanoseconds"] = "milliseconds"
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _formatted(self) -> Self:
+        if self.target_type == "string" and not self.format:
+            raise ValueError("format: needed with target.type=string")
+        return self
+
+
+class SetSchemaMetadata(OfSide):
+    """Gives a schema another name or version."""
+
+    schema_name: str = ""
+    schema_version: int | None = None
+
+
+class ValueToKey(Options):
+    """Makes the key from fields of the value."""
+
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    replace_null_with_default: bool = False
+
+
+class HeaderToValue(Options):
+    """Puts headers into the value."""
+
+    headers: CommaList = Field(min_length=1)
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    operation: Literal["move", "copy"]
+
+    @model_validator(mode="after")
+    def _paired(self) -> Self:
+        if len(self.headers) != len(self.fields_):
+            raise ValueError("headers and fields: as many of the one as of the other are needed")
+        return self
+
+
+class InsertHeader(Options):
+    """Adds a header with a constant."""
+
+    header: str
+    value_literal: str
+
+
+class DropHeaders(Options):
+    """Takes headers out."""
+
+    headers: CommaList = Field(min_length=1)
+
+
+def _zone(name: str) -> str:
+    if not _OFFSET.fullmatch(name):
+        try:
+            ZoneInfo(name)
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            raise ValueError(f"{name} is neither a time zone, as America/Los_Angeles, nor an offset, as +08:00") from None
+    return name
+
+
+class TimezoneConverter(Options):
+    """Converts times to a time zone."""
+
+    converted_timezone: Annotated[str, AfterValidator(_zone)]
+    include_list: CommaList = ()
+    exclude_list: CommaList = ()
+
+    @model_validator(mode="after")
+    def _one_list(self) -> Self:
+        if self.include_list and self.exclude_list:
+            raise ValueError("include.list and exclude.list: only one of them may be given")
+        rules = (*self.include_list, *self.exclude_list)
+        for rule in rules:
+            if rule.count(":") > 2 or ":" not in rules[0]:
+                raise ValueError(f"{rule} is not of the form source:TABLE[:FIELD], topic:TOPIC[:FIELD] or NAME:FIELD")
+        return self
+
+
+class TopicNameMatches(Options):
+    """Of records whose topic matches a pattern."""
+
+    pattern: Regex
+
+
+class HasHeaderKey(Options):
+    """Of records that have a header."""
+
+    name: str
+
+
+class RecordIsTombstone(Options):
+    """Of records without value."""
+
+
+_KAFKA = "org.apache.kafka.connect.transforms."
+_DEBEZIUM = "io.debezium.transforms."
+_PREDICATES = f"{_KAFKA}predicates."
+
+SIDED: Mapping[str, type[OfSide]] = {
+    f"{_KAFKA}{kind.__name__}": kind
+    for kind in (
+        ReplaceField,
+        MaskField,
+        InsertField,
+        ExtractField,
+        HoistField,
+        Flatten,
+        Cast,
+        TimestampConverter,
+        SetSchemaMetadata,
+    )
+}
+"""Transformations whose type ends in `$Key` or `$Value`."""
+
+TRANSFORMATIONS: Mapping[str, type[Options]] = {
+    f"{_DEBEZIUM}ExtractNewRecordState": Unwrap,
+    f"{_DEBEZIUM}ExtractChangedRecordState": ChangedFields,
+    f"{_DEBEZIUM}ByLogicalTableRouter": LogicalTable,
+    f"{_DEBEZIUM}ContentBasedRouter": RouteByExpression,
+    f"{_DEBEZIUM}Filter": FilterByExpression,
+    f"{_DEBEZIUM}outbox.EventRouter": Outbox,
+    f"{_DEBEZIUM}HeaderToValue": HeaderToValue,
+    f"{_DEBEZIUM}TimezoneConverter": TimezoneConverter,
+    f"{_KAFKA}RegexRouter": Router,
+    f"{_KAFKA}ValueToKey": ValueToKey,
+    f"{_KAFKA}InsertHeader": InsertHeader,
+    f"{_KAFKA}DropHeaders": DropHeaders,
+    f"{_KAFKA}Filter": DropAll,
+    **{f"{name}${side}": kind for name, kind in SIDED.items() for side in ("Key", "Value")},
+}
+
+PREDICATES: Mapping[str, type[Options]] = {
+    f"{_PREDICATES}TopicNameMatches": TopicNameMatches,
+    f"{_PREDICATES}HasHeaderKey": HasHeaderKey,
+    f"{_PREDICATES}RecordIsTombstone": RecordIsTombstone,
+}

@@ -1,0 +1,50 @@
+"""Headers of each change that name the connector (`extended.headers.enabled`)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.events import ChangeEvent, ChangeRun, Event, VanishedRow
+
+_PREFIX = "__debezium.context."
+
+
+class ContextHeaders:
+    """Adds the headers.
+
+    :param name: topic.prefix.
+    """
+
+    def __init__(self, name: str) -> None:
+        facts = {"connectorLogicalName": name, "taskId": "0", "connectorName": "oracle"}
+        self._headers = tuple((_PREFIX + fact, value.encode()) for fact, value in facts.items())
+
+    def added(self, records: Sequence[Record]) -> list[Record]:
+        """The records with the headers, after those that they have."""
+        added = self._headers
+        return [Record(r.topic, r.key, r.value, (*r.headers, *added) if r.headers else added, r.partition) for r in records]
+
+    def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
+        """An encoder whose changes have the headers."""
+        return _Adding(encoder, self)
+
+    def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
+        """An encoder of runs whose records have the headers."""
+
+        def adding(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+            encoded = encode_run(run, begin, most_records, most_bytes)
+            return encoded._replace(records=self.added(encoded.records))
+
+        return adding
+
+
+class _Adding:
+    def __init__(self, encoder: RecordEncoder, headers: ContextHeaders) -> None:
+        self._encoder = encoder
+        self._headers = headers
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """See `contracts.RecordEncoder`."""
+        records = self._encoder.encode(event)
+        return self._headers.added(records) if isinstance(event, ChangeEvent | VanishedRow) else records

@@ -1,0 +1,66 @@
+"""Numbers of a source transaction's events, by which readers put the transaction together again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from minercdc.events import TransactionInfo
+from minercdc.offset import PartialTransaction
+
+
+class TransactionCounts:
+    """How many events of the present transaction have records.
+
+    The encoder counts them, and the publisher keeps what was counted for a change, or takes it back when the change is left out. What is
+    kept of a split transaction is in the offset, so that a restart goes on counting.
+
+    :ivar total: events of the present transaction.
+    """
+
+    def __init__(self) -> None:
+        self._transaction: tuple[str, int] | None = None
+        self._by_table: dict[str, int] = {}
+        self._counted: list[str] = []  # since the last `keep`
+        self.total = 0
+
+    def load(self, partial: PartialTransaction | None) -> None:
+        """Begin with what was stored, None for nothing."""
+        self._begin((partial.tx_id, partial.commit_scn) if partial else None, partial.events if partial else {})
+
+    def _begin(self, transaction: tuple[str, int] | None, by_table: Mapping[str, int]) -> None:
+        self._transaction = transaction
+        self._by_table = dict(by_table)
+        self._counted = []
+        self.total = sum(by_table.values())
+
+    def of(self, tx: TransactionInfo) -> Mapping[str, int]:
+        """Events by table that are counted for a transaction."""
+        return dict(self._by_table) if self._transaction == (tx.id, tx.commit_scn) else {}
+
+    def next(self, tx: TransactionInfo, table: str) -> tuple[int, int]:
+        """Count an event of a table: its number in its transaction, and among the table's events there."""
+        if self._transaction != (tx.id, tx.commit_scn):
+            self._begin((tx.id, tx.commit_scn), {})
+        number = self._by_table.get(table, 0) + 1
+        self._by_table[table] = number
+        self._counted.append(table)
+        self.total += 1
+        return self.total, number
+
+    def keep(self) -> int:
+        """Keep what was counted since the last call; the number of these events."""
+        kept = len(self._counted)
+        self._counted.clear()
+        return kept
+
+    def take_back(self) -> None:
+        """Forget what was counted since the last `keep`."""
+        for table in self._counted:
+            self._by_table[table] -= 1
+            if not self._by_table[table]:
+                del self._by_table[table]
+        self.total -= self.keep()
+
+    def end(self) -> None:
+        """The present transaction has ended."""
+        self._begin(None, {})

@@ -1,0 +1,48 @@
+"""The chain of a configuration's transformations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from minercdc.errors import DecodeError, ValueDecodeError
+from minercdc.transforms.record import ConnectRecord, Transform
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One transformation of the chain.
+
+    :param applies: which records it is made of; None for all.
+    """
+
+    name: str
+    transform: Transform
+    applies: Callable[[ConnectRecord], bool] | None = None
+
+
+class Chain:
+    """Transformations, one after the other."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = steps
+
+    def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
+        """What the chain makes of a record; None when it is left out.
+
+        :raises DecodeError: a transformation does not fit it; the message names the transformation.
+        """
+        found: ConnectRecord | None = record
+        for step in self._steps:
+            assert found is not None
+            if step.applies is not None and not step.applies(found):
+                continue
+            try:
+                found = step.transform(found)
+            except DecodeError as error:
+                raise ValueDecodeError(f"transforms.{step.name}: {error.message}", hint=error.hint) from None
+            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+                raise ValueDecodeError(f"transforms.{step.name}: the record does not fit: {error!r}") from None
+            if found is None:
+                return None
+        return found

@@ -1,0 +1,163 @@
+"""Between encoder and formats: records with the numbers of their schemas (formats.connect) become others of the same form."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.errors import DecodeError, ValueDecodeError
+from minercdc.events import ChangeEvent, ChangeRun, Event
+from minercdc.formats.connect import Schema, numbered, schema_of, split
+from minercdc.transforms.chain import Chain
+from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed
+
+_log = logging.getLogger(__name__)
+_HEAD = len(b'{"schema":')
+_BETWEEN = b',"payload":'
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+_NONE = EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
+
+
+class RecordTransformer:
+    """Applies a chain to records whose keys and values have schemas, or the numbers of such.
+
+    :param reserved: topics that no record may be routed to.
+    """
+
+    def __init__(self, chain: Chain, reserved: Collection[str] = ()) -> None:
+        self._chain = chain
+        self._reserved = reserved
+        self._topics: set[str] = set()  # that records were routed to
+        self._schemas: dict[bytes, Schema] = {}
+        self._heads = BySchema(lambda schema: numbered(schema)[0].encode())
+        self._warned: set[tuple[str, str]] = set()
+
+    def records(self, records: Iterable[Record]) -> list[Record]:
+        """The transformed records, without those that are left out. Raises DecodeError for one that does not fit."""
+        return [done for record in records if (done := self.record(record)) is not None]
+
+    def record(self, record: Record) -> Record | None:
+        """A transformed record; None when it is left out. One without schemas, as a dead letter, stays as it is.
+
+        :raises DecodeError: a transformation does not fit it.
+        """
+        key, value = self._typed(record.key), self._typed(record.value)
+        if (key is None and record.key is not None) or (value is None and record.value is not None):
+            return record
+        headers: Headers = ()
+        if record.headers:
+            headers = tuple((name, self._typed(text) or text) for name, text in record.headers)
+        done = self._chain(ConnectRecord(record.topic, key, value, headers, record.partition))
+        if done is None:
+            return None
+        if done.topic != record.topic and done.topic not in self._topics:
+            self._check_topic(done.topic)
+        # Rows without a key keep their order, as before.
+        partition = 0 if done.key is None else None if record.key is None else done.partition
+        return Record(
+            done.topic,
+            record.key if done.key is key else self._document(done.key),
+            record.value if done.value is value else self._document(done.value),
+            tuple((name, _header(content)) for name, content in done.headers) if done.headers else (),
+            partition,
+        )
+
+    def _check_topic(self, topic: str) -> None:
+        if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
+            raise ValueDecodeError(f"a record is routed to {topic!r}, which cannot be the name of a topic")
+        if topic in self._reserved:
+            raise ValueDecodeError(f"a record is routed to {topic}, where the connector keeps its own state")
+        self._topics.add(topic)
+
+    def other(self, record: Record) -> Record | None:
+        """As `record`, for one that is not of a row: where a transformation does not fit, it goes on as it is, with a warning."""
+        try:
+            return self.record(record)
+        except DecodeError as error:
+            if (record.topic, error.message) not in self._warned:
+                self._warned.add((record.topic, error.message))
+                _log.warning(
+                    "records of topic %s, which are not of rows, go on without transformation: %s; a predicate leaves them out",
+                    *(record.topic, error.message),
+                )
+            return record
+
+    def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
+        """An encoder whose records are transformed."""
+        return _TransformingEncoder(encoder, self)
+
+    def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
+        """An encoder of runs whose records are transformed. It ends before the change of a record that does not fit, which is then
+        encoded, and its error raised, by itself."""
+
+        def transformed(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+            while most_records > 0:
+                encoded = encode_run(run, begin, most_records, most_bytes)
+                done: list[Record] = []
+                fitting = 0
+                try:
+                    for record in encoded.records:
+                        if (made := self.record(record)) is not None:
+                            done.append(made)
+                        fitting += 1
+                except DecodeError:
+                    most_records = min(fitting, most_records - 1)
+                else:
+                    return encoded._replace(records=done)
+            return _NONE
+
+        return transformed
+
+    def _typed(self, document: bytes | None) -> Typed | None:
+        if document is None:
+            return None
+        if not document.startswith(b'{"schema":@'):
+            return self._typed_by_text(document)
+        end = document.index(_BETWEEN)
+        schema = self._schema(document[_HEAD:end])
+        return Typed(schema, document[end + len(_BETWEEN) : -1])
+
+    def _typed_by_text(self, document: bytes) -> Typed | None:
+        parts = split(document)
+        return None if parts is None else Typed(self._schema(parts[0]), parts[1])
+
+    def _schema(self, text: bytes) -> Schema:
+        found = self._schemas.get(text)
+        if found is None:
+            found = self._schemas[text] = schema_of(text)
+        return found
+
+    def _document(self, content: Typed | None) -> bytes | None:
+        return None if content is None else self._heads(content.schema) + content.text + b"}"
+
+
+class _TransformingEncoder:
+    def __init__(self, encoder: RecordEncoder, transformer: RecordTransformer) -> None:
+        self._encoder = encoder
+        self._transformer = transformer
+
+    def encode(self, event: Event) -> Sequence[Record]:
+        """See `contracts.RecordEncoder`."""
+        records = self._encoder.encode(event)
+        if not isinstance(event, ChangeEvent):
+            return [done for record in records if (done := self._transformer.other(record)) is not None]
+        try:
+            return self._transformer.records(records)
+        except DecodeError as error:
+            raise ValueDecodeError(
+                error.message, where=f"table {event.schema.id}, key {_key(records)}, scn {event.scn}", hint=error.hint
+            ) from None
+
+
+def _key(records: Sequence[Record]) -> str:
+    parts = None if not records or records[0].key is None else split(records[0].key)
+    return "none" if parts is None else parts[1].decode()
+
+
+def _header(content: Typed | bytes) -> bytes:
+    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON."""
+    if isinstance(content, bytes):
+        return content
+    return content.value.encode() if isinstance(content.value, str) else content.text

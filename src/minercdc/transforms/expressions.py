@@ -1,0 +1,92 @@
+"""Transformations by an expression over the record: Filter, ContentBasedRouter.
+
+Expressions are written in CEL (cel.dev), which neither loops without end nor reaches anything but its variables:
+
+    key, value   as in the record's JSON, null where there is none
+    topic        the record's topic
+    headers      a map of the headers' values
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import regex
+
+from minercdc.config.transform_options import Expression, FilterByExpression, RouteByExpression
+from minercdc.errors import ConfigError, ValueDecodeError
+from minercdc.transforms.record import ConnectRecord, Transform
+
+Evaluate = Callable[[ConnectRecord], Any]
+
+
+def compile_expression(text: str, result: str) -> Evaluate:
+    """A function that evaluates a CEL expression. It raises ValueDecodeError where that fails, as on a field that is not there.
+
+    :param result: `BOOL` or `STRING`, the type that it has to have.
+    :raises ConfigError: it is no expression of that type, or the library is not installed.
+    """
+    try:
+        from cel_expr_python import cel
+    except ImportError:
+        raise ConfigError(
+            ["expressions of transforms need the package cel-expr-python"], hint="pip install 'minercdc[expressions]'"
+        ) from None
+    dynamic = cel.Type.DYN
+    environment = cel.NewEnv(variables={"key": dynamic, "value": dynamic, "topic": cel.Type.STRING, "headers": dynamic})
+    try:
+        program = environment.compile(text)
+    except RuntimeError as error:
+        raise ConfigError([f"{text} is not a CEL expression: {_first_line(error)}"]) from None
+    wanted = {"BOOL": cel.Type.BOOL, "STRING": cel.Type.STRING}[result]
+    if program.return_type() not in (wanted, dynamic, cel.Type.NULL):
+        raise ConfigError([f"{text} is of type {program.return_type().name()}, not {result}"])
+
+    def evaluate(record: ConnectRecord) -> Any:
+        headers = {name: c.decode() if isinstance(c, bytes) else c.value for name, c in record.headers}
+        key, value = (None if side is None else side.value for side in (record.key, record.value))
+        found = program.eval(data={"key": key, "value": value, "topic": record.topic, "headers": headers})
+        kind = found.type()
+        if kind == cel.Type.ERROR:
+            raise ValueDecodeError(f"{text}: {found.value()}")
+        if kind not in (wanted, cel.Type.NULL):
+            raise ValueDecodeError(f"{text} gives {kind.name()}, not {result}")
+        return found.value()
+
+    return evaluate
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0].removeprefix("INVALID_ARGUMENT: ").removeprefix("ERROR: ")
+
+
+def filter_by_expression(options: FilterByExpression) -> Transform:
+    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is not true."""
+    evaluate = compile_expression(options.condition, "BOOL")
+    return _guarded(options, lambda record: record if evaluate(record) is True else None)
+
+
+def route_by_expression(options: RouteByExpression) -> Transform:
+    """See `config.transform_options.RouteByExpression`; an empty text, or null, leaves the topic as it is."""
+    evaluate = compile_expression(options.topic_expression, "STRING")
+
+    def transform(record: ConnectRecord) -> ConnectRecord:
+        topic = evaluate(record)
+        return record.with_topic(topic) if topic else record
+
+    return _guarded(options, transform)
+
+
+def _guarded(options: Expression, transform: Transform) -> Transform:
+    """Made of the topics, and of records with null, that the options name."""
+    topics = regex.compile(options.topic_regex) if options.topic_regex else None
+
+    def guarded(record: ConnectRecord) -> ConnectRecord | None:
+        if topics is not None and topics.fullmatch(record.topic) is None:
+            return record
+        if record.value is None and options.null_handling_mode != "evaluate":
+            return record if options.null_handling_mode == "keep" else None
+        return transform(record)
+
+    return guarded

@@ -1,0 +1,84 @@
+"""Transformations of headers: HeaderToValue, InsertHeader, DropHeaders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from minercdc.config.transform_options import DropHeaders, HeaderToValue, InsertHeader
+from minercdc.errors import ValueDecodeError
+from minercdc.formats.connect import Schema
+from minercdc.transforms.record import ConnectRecord, Transform, Typed, typed
+from minercdc.transforms.schemas import STRING, fields_of, member, struct_like
+
+
+def header_to_value(options: HeaderToValue) -> Transform:
+    """See `config.transform_options.HeaderToValue`. A field may stand in a struct: `after.NAME`."""
+    pairs = [(header, tuple(field.split("."))) for header, field in zip(options.headers, options.fields_, strict=True)]
+    # By the value's schema and those of the headers.
+    made: dict[tuple[int, ...], tuple[Schema, tuple[Schema, ...]]] = {}
+
+    def transform(record: ConnectRecord) -> ConnectRecord:
+        if record.value is None:
+            return record
+        found = {name: _typed(content) for name, content in record.headers if name in options.headers}
+        added = [(path, found[header]) for header, path in pairs if header in found]
+        if not added:
+            return record
+        schemas = (record.value.schema, *(content.schema for _, content in added))
+        key = tuple(map(id, schemas))
+        if key not in made:
+            schema = schemas[0]
+            for path, content in added:
+                schema = _with_field(schema, path, content.schema)
+            made[key] = (schema, schemas)  # with those it is made of, whose addresses are taken as long as they are there
+        value: Mapping[str, Any] | None = record.value.value
+        for path, content in added:
+            value = _with_value(value, path, content.value)
+        headers = record.headers
+        if options.operation == "move":
+            headers = tuple((name, content) for name, content in headers if name not in options.headers)
+        return replace(record, value=typed(made[key][0], value), headers=headers)
+
+    return transform
+
+
+def _typed(content: Typed | bytes) -> Typed:
+    return typed(STRING, content.decode()) if isinstance(content, bytes) else content
+
+
+def _with_field(schema: Schema, path: tuple[str, ...], added: Schema) -> Schema:
+    name, *rest = path
+    fields = fields_of(schema, "HeaderToValue")
+    others = {part: schema[part] for part in ("field",) if part in schema}
+    if not rest:
+        kept = [field for field in fields if field["field"] != name]
+        return struct_like(schema, [*kept, member(added, name)], optional=schema.get("optional", False), **others)
+    if all(field["field"] != name for field in fields):
+        raise ValueDecodeError(f"the value has no struct {name}")
+    inner = [_with_field(field, tuple(rest), added) if field["field"] == name else field for field in fields]
+    return struct_like(schema, inner, optional=schema.get("optional", False), **others)
+
+
+def _with_value(value: Mapping[str, Any] | None, path: tuple[str, ...], added: Any) -> Mapping[str, Any] | None:
+    if value is None:  # an optional struct, as `before` of an insert
+        return None
+    name, *rest = path
+    return {**value, name: _with_value(value[name], tuple(rest), added) if rest else added}
+
+
+def insert_header(options: InsertHeader) -> Transform:
+    """See `config.transform_options.InsertHeader`."""
+    added = ((options.header, typed(STRING, options.value_literal)),)
+    return lambda record: replace(record, headers=record.headers + added)
+
+
+def drop_headers(options: DropHeaders) -> Transform:
+    """See `config.transform_options.DropHeaders`."""
+
+    def transform(record: ConnectRecord) -> ConnectRecord:
+        kept = tuple(header for header in record.headers if header[0] not in options.headers)
+        return record if len(kept) == len(record.headers) else replace(record, headers=kept)
+
+    return transform

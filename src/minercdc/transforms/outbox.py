@@ -1,0 +1,183 @@
+"""EventRouter: rows that are inserted into an outbox table become records of the events they hold."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from minercdc.config.transform_options import Outbox
+from minercdc.errors import ConfigError, ValueDecodeError
+from minercdc.formats.connect import Schema
+from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, typed
+from minercdc.transforms.routing import replacing
+from minercdc.transforms.schemas import bare, field_of, member, struct_like
+
+_log = logging.getLogger(__name__)
+_INT32 = 1 << 31
+_PAYLOAD = "payload"
+# Which column has the key where no option names it and the table has it.
+_KEY = "aggregateid"
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What is made of the rows of one schema.
+
+    :param key: column of the key, '' for none.
+    :param value: schema of values with additional fields; None where the payload alone is the value.
+    """
+
+    row: Schema
+    payload: Schema
+    id: Schema
+    key: str
+    headers: Sequence[tuple[str, str, Schema]]
+    fields: Sequence[tuple[str, str]]
+    value: Schema | None
+
+
+def event_router(options: Outbox) -> Transform:
+    """See `config.transform_options.Outbox`."""
+    return _Router(options)
+
+
+class _Router:
+    def __init__(self, options: Outbox) -> None:
+        self._options = options
+        self._tables = BySchema(self._compile)
+        self._topic = replacing(options.route_topic_regex, options.route_topic_replacement)
+        self._shapes: dict[str, Schema] = {}  # of payloads that are JSON
+        self._versions: dict[tuple[int, int], Schema] = {}
+
+    def _compile(self, envelope: Schema) -> _Table:
+        options, what = self._options, "the outbox table"
+        row = bare(field_of(envelope, "after", what))
+        names = {field["field"] for field in row["fields"]}
+        for name in (options.route_by_field, options.table_field_event_schema_version):
+            if name:
+                field_of(row, name, what)
+        payload = field_of(row, options.table_field_event_payload, what)
+        placed = options.table_fields_additional_placement
+        if not options.table_fields_additional_error_on_missing:
+            placed = tuple(one for one in placed if one[0] in names)
+        found = [
+            (one[0], one[1].lower(), one[-1] if len(one) == 3 else one[0], field_of(row, one[0], what)) for one in placed
+        ]
+        fields = [(name, alias) for name, place, alias, _ in found if place == "envelope"]
+        members = [member(schema, alias) for _, place, alias, schema in found if place == "envelope"]
+        key = options.table_field_event_key or (_KEY if _KEY in names else "")
+        if key:
+            field_of(row, key, what)
+        return _Table(
+            row,
+            bare(payload),
+            bare(field_of(row, options.table_field_event_id, what)),
+            key,
+            [(name, alias, bare(schema)) for name, place, alias, schema in found if place == "header"],
+            fields,
+            struct_like(row, [member(payload, _PAYLOAD), *members]) if fields else None,
+        )
+
+    def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
+        if record.value is None:
+            return None
+        if not record.is_envelope:
+            return record
+        envelope = record.value.value
+        if envelope["op"] not in ("c", "r"):
+            self._refuse_update(record, envelope["op"])
+            return None
+        table, row = self._tables(record.value.schema), envelope["after"]
+        schema, payload = self._payload(table, row[self._options.table_field_event_payload])
+        headers: Headers = (("id", typed(table.id, row[self._options.table_field_event_id])),)
+        headers += tuple((alias, typed(kind, row[name])) for name, alias, kind in table.headers if row[name] is not None)
+        key = row[table.key] if table.key else None
+        return replace(
+            record,
+            topic=self._routed(row),
+            key=None if key is None else typed(bare(field_of(table.row, table.key, "")), key),
+            value=self._value(table, row, schema, payload),
+            headers=record.headers + headers,
+            partition=None,
+        )
+
+    def _refuse_update(self, record: ConnectRecord, op: str) -> None:
+        """Rows of an outbox table are not updated; they may be deleted."""
+        if op == "u":
+            behavior, text = self._options.table_op_invalid_behavior, f"a row of the outbox topic {record.topic} was updated"
+            if behavior == "fatal":
+                raise ConfigError([f"table.op.invalid.behavior=fatal: {text}"])
+            _log.log(logging.ERROR if behavior == "error" else logging.WARNING, "%s; its record is left out", text)
+
+    def _routed(self, row: Mapping[str, Any]) -> str:
+        by = row[self._options.route_by_field]
+        if by is None:
+            raise ValueDecodeError(f"route.by.field: {self._options.route_by_field} is null")
+        return self._topic(str(by)) or str(by)
+
+    def _payload(self, table: _Table, payload: Any) -> tuple[Schema, Any]:
+        """The payload and its schema; those of the JSON in it, where that is wanted and it is an object or array."""
+        if not (self._options.table_expand_json_payload and isinstance(payload, str) and payload.lstrip()[:1] in ("{", "[")):
+            return table.payload, payload
+        try:
+            found = json.loads(payload)
+            schema = _inferred(found)
+        except ValueError as error:
+            _log.warning("table.expand.json.payload: a payload stays text: %s", error)
+            return table.payload, payload
+        return self._shapes.setdefault(json.dumps(schema), schema), _fitting(found, schema)
+
+    def _value(self, table: _Table, row: Mapping[str, Any], schema: Schema, payload: Any) -> Typed | None:
+        is_tombstone = self._options.route_tombstone_on_empty_payload and not str(payload or "").strip()
+        if is_tombstone or (payload is None and table.value is None):
+            return None
+        if table.value is None:
+            return typed(schema, payload)
+        made, version = table.value, self._options.table_field_event_schema_version
+        if schema is not table.payload or version:
+            number = int(row[version]) if version else 0
+            made = self._versions.get((id(schema), number)) or self._versioned(table.value, schema, number)
+        return typed(made, {_PAYLOAD: payload, **{alias: row[name] for name, alias in table.fields}})
+
+    def _versioned(self, value: Schema, payload: Schema, version: int) -> Schema:
+        fields = [member(payload, _PAYLOAD), *value["fields"][1:]]
+        made = self._versions[id(payload), version] = struct_like(value, fields, version=version or None)
+        return made
+
+
+def _inferred(value: Any) -> Schema:
+    """The schema of a JSON value; members that are null have none. Raises ValueError for an array of several types."""
+    match value:
+        case bool():
+            return {"type": "boolean", "optional": True}
+        case int():
+            return {"type": "int32" if -_INT32 <= value < _INT32 else "int64", "optional": True}
+        case float():
+            return {"type": "double", "optional": True}
+        case str():
+            return {"type": "string", "optional": True}
+        case dict():
+            fields = [member(_inferred(inner), name) for name, inner in value.items() if inner is not None]
+            return {"type": "struct", "fields": fields, "optional": True}
+        case list():
+            schemas = [_inferred(item) for item in value if item is not None]
+            if any(schema != schemas[0] for schema in schemas):
+                raise ValueError("an array holds values of several types")
+            return {
+                "type": "array",
+                "items": schemas[0] if schemas else {"type": "string", "optional": True},
+                "optional": True,
+            }
+    raise ValueError("it is null")
+
+
+def _fitting(value: Any, schema: Schema) -> Any:
+    """A value without the members that its schema does not have."""
+    if isinstance(value, dict):
+        return {field["field"]: _fitting(value[field["field"]], field) for field in schema["fields"]}
+    if isinstance(value, list):
+        return [None if item is None else _fitting(item, schema["items"]) for item in value]
+    return value

@@ -1,0 +1,68 @@
+"""Schemas made from other schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from minercdc.errors import ValueDecodeError
+from minercdc.formats.connect import Schema
+
+STRING: Schema = {"type": "string", "optional": False}
+OPTIONAL_STRING: Schema = {"type": "string", "optional": True}
+# What Connect keeps of a struct's schema when it makes another one of it: not whether it is optional.
+_BASICS = ("name", "version", "doc", "parameters")
+
+
+def member(schema: Schema, field: str) -> Schema:
+    """A schema as that of a struct's member."""
+    return {**schema, "field": field}
+
+
+def bare(schema: Schema) -> Schema:
+    """A member's schema without its name in the struct."""
+    return {name: value for name, value in schema.items() if name != "field"}
+
+
+def optional(schema: Schema) -> Schema:
+    """A schema that allows null, without a default."""
+    return {name: value for name, value in {**schema, "optional": True}.items() if name != "default"}
+
+
+def struct_like(schema: Schema, fields: Iterable[Schema], **others: Any) -> Schema:
+    """A struct with other fields and the name of `schema`, not optional."""
+    basics = {name: schema[name] for name in _BASICS if schema.get(name) is not None}
+    made: Schema = {"type": "struct", "fields": list(fields), "optional": False, **basics, **others}
+    return {name: value for name, value in made.items() if value is not None}
+
+
+def fields_of(schema: Schema, what: str) -> Sequence[Schema]:
+    """The fields of a struct. Raises ValueDecodeError for another type.
+
+    :param what: needs a struct, for the message.
+    """
+    if schema["type"] != "struct":
+        raise ValueDecodeError(f"{what} needs a struct, not {schema['type']}")
+    found: Sequence[Schema] = schema["fields"]
+    return found
+
+
+def field_of(schema: Schema, name: str, what: str) -> Schema:
+    """The schema of a field. Raises ValueDecodeError when there is none, or no struct."""
+    fields = fields_of(schema, what)
+    for field in fields:
+        if field["field"] == name:
+            return field
+    near = [field["field"] for field in fields if field["field"].lower() == name.lower()]
+    hint = f"; there is {near[0]}" if near else ""
+    raise ValueDecodeError(f"{what} has no field {name}{hint}")
+
+
+def with_defaults(schema: Schema, value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """A struct's value with its fields' defaults in place of nulls."""
+    if value is None:
+        return None
+    return {
+        field["field"]: field["default"] if value[field["field"]] is None and "default" in field else value[field["field"]]
+        for field in schema["fields"]
+    }

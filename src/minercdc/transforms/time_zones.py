@@ -1,0 +1,142 @@
+"""TimezoneConverter: times of rows in another time zone.
+
+Texts with an offset (ZonedTimestamp, ZonedTime) show the same moment in the zone. Numbers have no offset: they are a clock's time, and
+become the moment at which the clock of the zone shows it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo
+
+from minercdc.config.transform_options import TimezoneConverter
+from minercdc.errors import ValueDecodeError
+from minercdc.formats.connect import TIMESTAMP, Schema
+from minercdc.transforms.record import BySchema, ConnectRecord, Transform, typed
+from minercdc.transforms.schemas import fields_of
+
+_EPOCH = datetime(1970, 1, 1)
+_ZONED = re.compile(r"(\d{4}-\d\d-\d\dT)?(\d\d:\d\d:\d\d)(\.\d+)?(Z|[+-]\d\d:\d\d(?::\d\d)?)")
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)(?::(\d\d))?")
+_PER_SECOND = {
+    "io.debezium.time.Timestamp": 10**3,
+    "io.debezium.time.MicroTimestamp": 10**6,
+    "io.debezium.time.NanoTimestamp": 10**9,
+    TIMESTAMP: 10**3,
+}
+_TEXTS = ("io.debezium.time.ZonedTimestamp", "io.debezium.time.ZonedTime")
+Convert: TypeAlias = Callable[[Any], Any]
+_Rules: TypeAlias = Mapping[str, set[str]]
+"""Fields by table or topic; none for all."""
+
+
+def zone_of(name: str) -> tzinfo:
+    """A time zone by its name or offset."""
+    match = _OFFSET.fullmatch(name)
+    if match is None:
+        return ZoneInfo(name)
+    sign, hours, minutes, seconds = match.groups()
+    offset = timedelta(hours=int(hours), minutes=int(minutes), seconds=int(seconds or 0))
+    return timezone(-offset if sign == "-" else offset)
+
+
+def time_zone_converter(options: TimezoneConverter) -> Transform:
+    """See `config.transform_options.TimezoneConverter`."""
+    zone = zone_of(options.converted_timezone)
+    including, excluding = bool(options.include_list), bool(options.exclude_list)
+    topics, tables, names = _rules(options.include_list or options.exclude_list)
+
+    def chosen(table: str, topic: str) -> set[str] | None:
+        for rules, name in ((topics, topic), (tables, table), (names, topic), (names, table)):
+            if name in rules:
+                return rules[name]
+        return None
+
+    def converted(part: str, field: str, listed: set[str] | None) -> bool:
+        """Whether a field of `before`, `after` or `source` is converted."""
+        if part == "source":
+            return including and listed is not None and f"source.{field}" in listed
+        if listed is None:
+            return not including
+        named = field in listed or f"{part}.{field}" in listed
+        return named or not listed if including else not named and bool(listed) if excluding else True
+
+    def compiled(schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
+        listed = chosen(table, topic)
+        return {
+            part["field"]: {
+                field["field"]: convert
+                for field in fields_of(part, "the envelope's row")
+                if converted(part["field"], field["field"], listed) and (convert := _converting(field, zone))
+            }
+            for part in schema["fields"]
+            if part["field"] in ("before", "after", "source")
+        }
+
+    by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
+
+    def transform(record: ConnectRecord) -> ConnectRecord:
+        if record.value is None or not record.is_envelope:
+            return record
+        schema, envelope = record.value.schema, record.value.value
+        known, place = by_schema(schema), (record.topic, envelope["source"]["table"])
+        if place not in known:
+            known[place] = compiled(schema, *place)
+        changed = {
+            part: {
+                name: converts[name](v) if v is not None and name in converts else v for name, v in envelope[part].items()
+            }
+            for part, converts in known[place].items()
+            if converts and envelope[part] is not None
+        }
+        return record.with_value(typed(schema, {**envelope, **changed})) if changed else record
+
+    return transform
+
+
+def _rules(listed: tuple[str, ...]) -> tuple[_Rules, _Rules, _Rules]:
+    """Of topics, of tables, and of what is either. A rule without `topic` or `source` is of the kind of the one before it."""
+    rules: dict[str, dict[str, set[str]]] = {"topic": {}, "source": {}, "": {}}
+    kind = ""
+    for rule in listed:
+        first, _, rest = rule.partition(":")
+        if first.lower() in ("topic", "source"):
+            kind, (name, _, field) = first.lower(), rest.partition(":")
+        else:
+            name, field = first, rest
+        rules[kind].setdefault(name, set()).update({field} if field else ())
+    return rules["topic"], rules["source"], rules[""]
+
+
+def _converting(schema: Schema, zone: tzinfo) -> Convert | None:
+    name = schema.get("name")
+    if name in _TEXTS:
+        return lambda value: _zoned(value, zone, schema["field"])
+    if name in _PER_SECOND:
+        per_second = _PER_SECOND[name]
+        return lambda value: value - _offset_of_clock(value // per_second, zone) * per_second
+    return None
+
+
+def _offset_of_clock(seconds: int, zone: tzinfo) -> int:
+    """Offset in seconds that a zone has when its clock shows a time, seconds since the epoch."""
+    shown = (_EPOCH + timedelta(seconds=seconds)).replace(tzinfo=zone)
+    return int(shown.utcoffset() / timedelta(seconds=1))  # type: ignore[operator]  # all our zones have one
+
+
+def _zoned(value: str, zone: tzinfo, field: str) -> str:
+    match = _ZONED.fullmatch(value)
+    if match is None:
+        raise ValueDecodeError(f"field {field}: {value} is not a time with an offset, of a year from 0001 to 9999")
+    date, clock, fraction, offset = match.groups()
+    written = datetime.fromisoformat(
+        f"{date or datetime.now(UTC).strftime('%Y-%m-%dT')}{clock}{'+00:00' if offset == 'Z' else offset}"
+    )
+    shown = written.astimezone(zone)
+    text = shown.isoformat() if date else shown.timetz().isoformat()
+    at = text.rindex("+" if "+" in text else "-")
+    moved = text[at:]
+    return f"{text[:at]}{fraction or ''}{'Z' if moved == '+00:00' else moved}"
