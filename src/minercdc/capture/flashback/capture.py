@@ -56,7 +56,7 @@ class _Opened:
 
     :param position: of its beginning, with its end and without the tables that are not in it.
     :param before: what is emitted before its rows.
-    :param transactions: in order.
+    :param transactions: in order; the changes within each in none.
     :param incremental: what was read of demoted tables, as of the window's end.
     :param after: demoted tables once the window is emitted.
     :param time_us: source time at which everything below its end was committed.
@@ -167,7 +167,7 @@ class FlashbackCapture:
             if stop.is_set():
                 return position
             tx = _transaction(place, versions)
-            yield from self._events(versions, tx)
+            yield from self._events(self._ordered(versions), tx)
             position = replace(position, done=place)
             yield self._progress(position, tx, tx.commit_us)
         for table, found in sorted(opened.incremental.items()):
@@ -281,13 +281,15 @@ class FlashbackCapture:
         return _Opened(opened, before, transactions, judged.incremental, after, time_us)
 
     def _transactions(self, found: Mapping[TableId, Found], done: Place | None) -> list[tuple[Place, list[Version]]]:
-        """Transactions after `done`, in order; the changes of each in theirs."""
-        versions = [
-            version for one in found.values() for version in one.versions if (version.scn, version.xid) > (done or (0, ""))
-        ]
+        """Transactions after `done`, in order; their changes are in none yet."""
+        after = done or (0, "")
+        versions = [version for one in found.values() for version in one.versions if _place(version) > after]
         versions.sort(key=_place)
-        strict, keys = self._config.minercdc_flashback_order == "strict", self._dictionary.foreign_keys
-        return [(place, ordered(list(changes), keys, strict=strict)) for place, changes in groupby(versions, key=_place)]
+        return [(place, list(changes)) for place, changes in groupby(versions, key=_place)]
+
+    def _ordered(self, versions: list[Version]) -> list[Version]:
+        strict = self._config.minercdc_flashback_order == "strict"
+        return ordered(versions, self._dictionary.foreign_keys, strict=strict)
 
     # ---- events ----
 
