@@ -103,6 +103,7 @@ class FlashbackCapture:
         self._undo = UndoWatch(config)
         self._stability = Stability()
         self._too_slow: TableId | None = None
+        self._took = 0.0  # seconds of reading the last window
         self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
         self._phases = Phases(tables, self._is_captured, self._stability)
         self._cyclic: tuple[TableId, ...] = ()
@@ -130,8 +131,9 @@ class FlashbackCapture:
         position = start
         try:
             while not stop.is_set():
-                due = monotonic() + self._config.minercdc_flashback_interval_ms / 1000
+                due, self._took = monotonic() + self._config.minercdc_flashback_interval_ms / 1000, 0.0
                 position = yield from self._window(position, stop)
+                due = 0.0 if self._ends.is_cut else max(due, monotonic() + self._took)
                 while not stop.is_set() and monotonic() < due:
                     stop.wait(min(self._tick, max(due - monotonic(), 0)))
                     yield self._idle(position)
@@ -246,7 +248,7 @@ class FlashbackCapture:
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
         """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
-        took = monotonic() - begun
+        self._took = took = monotonic() - begun
         age = took if self._begun_us is None else took + (utc_us - self._begun_us) / 1_000_000
         self._begun_us = utc_us
         self._too_slow = self._undo.too_slow(age, reader.seconds)
