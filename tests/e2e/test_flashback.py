@@ -95,6 +95,12 @@ def flashback(make_lab: Callable[..., Lab]) -> FlashbackLab:
 def test_select_and_flashback_are_enough(flashback: FlashbackLab) -> None:
     lab = flashback.lab
     config = flashback.config()
+    lab.execute(f"REVOKE FLASHBACK ON A FROM {flashback.reader}")
+    unprepared = lab.minercdc("check", str(config))
+    assert unprepared.status == 3
+    assert f'GRANT SELECT, FLASHBACK ON "{lab.schema}"."A" TO {flashback.reader}' in unprepared.output + unprepared.errors
+    flashback.grant("A")
+    assert lab.minercdc("check", str(config)).status == 0
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
         flashback.await_equal("T", "A", connector=connector)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,6 +18,7 @@ from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
 from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.sections import DatabaseConfig
 from minercdc.errors import LogGapError
+from minercdc.events import Progress
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.present_scn import PresentScn, present_scn
@@ -320,3 +322,20 @@ def test_tables_that_refer_to_each_other_are_named(
     run.to_now()
     assert sorted(run.transactions()[0]) == [("K", "c"), ("P", "c")]
     assert f"foreign keys of {lab.schema}.K refer in a circle" in caplog.text
+
+
+def test_after_a_pause_windows_are_cut_and_follow_each_other_at_once(
+    fresh_sandbox: SandboxProcess, make: Callable[..., FlashbackLab]
+) -> None:
+    lab = make(fresh_sandbox, **{"minercdc.flashback.window.max.ms": 60_000, "minercdc.flashback.interval.ms": 20_000})
+    run, admin = Run(lab), fresh_sandbox.connect()
+    for number in range(3, 7):
+        admin.cursor().execute("call dbms_sandbox.jump_clock(100)")
+        lab.run(f"insert into t values ({number}, 'x')", "commit")
+    begun = time.monotonic()
+    run.to_now()
+    assert time.monotonic() - begun < 10
+    assert [after[0] for _, _, after in run.changes("t")] == ["3", "4", "5", "6"]
+    ends = {event.position.end for event in run.events if isinstance(event, Progress) and event.position}  # type: ignore[attr-defined]
+    assert len(ends - {0}) >= 3
+    admin.close()

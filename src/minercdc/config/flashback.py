@@ -43,9 +43,9 @@ class FlashbackConfig(Section):
     """How the adapter `flashback` reads row versions."""
 
     minercdc_flashback_interval_ms: int = Field(
-        5_000,
+        1_000,
         ge=1,
-        description="Time from the start of one window to the start of the next, at least. Each window scans every captured table once.",
+        description="Time from the start of one window to the start of the next, at least; at least as long as reading the last one took, too, so that tables are read half of the time at most. Each window scans every captured table once.",
     )
     minercdc_flashback_threads: int = Field(
         4, ge=1, le=255, description="Connections that read the tables of a window side by side, a table each."

@@ -56,7 +56,7 @@ class _Opened:
 
     :param position: of its beginning, with its end and without the tables that are not in it.
     :param before: what is emitted before its rows.
-    :param transactions: in order.
+    :param transactions: in order; the changes within each in none.
     :param incremental: what was read of demoted tables, as of the window's end.
     :param after: demoted tables once the window is emitted.
     :param time_us: source time at which everything below its end was committed.
@@ -103,6 +103,7 @@ class FlashbackCapture:
         self._undo = UndoWatch(config)
         self._stability = Stability()
         self._too_slow: TableId | None = None
+        self._took = 0.0  # seconds of reading the last window
         self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
         self._phases = Phases(tables, self._is_captured, self._stability)
         self._cyclic: tuple[TableId, ...] = ()
@@ -130,8 +131,9 @@ class FlashbackCapture:
         position = start
         try:
             while not stop.is_set():
-                due = monotonic() + self._config.minercdc_flashback_interval_ms / 1000
+                due, self._took = monotonic() + self._config.minercdc_flashback_interval_ms / 1000, 0.0
                 position = yield from self._window(position, stop)
+                due = 0.0 if self._ends.is_cut else max(due, monotonic() + self._took)
                 while not stop.is_set() and monotonic() < due:
                     stop.wait(min(self._tick, max(due - monotonic(), 0)))
                     yield self._idle(position)
@@ -167,7 +169,7 @@ class FlashbackCapture:
             if stop.is_set():
                 return position
             tx = _transaction(place, versions)
-            yield from self._events(versions, tx)
+            yield from self._events(self._ordered(versions), tx)
             position = replace(position, done=place)
             yield self._progress(position, tx, tx.commit_us)
         for table, found in sorted(opened.incremental.items()):
@@ -246,7 +248,7 @@ class FlashbackCapture:
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
         """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
-        took = monotonic() - begun
+        self._took = took = monotonic() - begun
         age = took if self._begun_us is None else took + (utc_us - self._begun_us) / 1_000_000
         self._begun_us = utc_us
         self._too_slow = self._undo.too_slow(age, reader.seconds)
@@ -281,13 +283,15 @@ class FlashbackCapture:
         return _Opened(opened, before, transactions, judged.incremental, after, time_us)
 
     def _transactions(self, found: Mapping[TableId, Found], done: Place | None) -> list[tuple[Place, list[Version]]]:
-        """Transactions after `done`, in order; the changes of each in theirs."""
-        versions = [
-            version for one in found.values() for version in one.versions if (version.scn, version.xid) > (done or (0, ""))
-        ]
+        """Transactions after `done`, in order; their changes are in none yet."""
+        after = done or (0, "")
+        versions = [version for one in found.values() for version in one.versions if _place(version) > after]
         versions.sort(key=_place)
-        strict, keys = self._config.minercdc_flashback_order == "strict", self._dictionary.foreign_keys
-        return [(place, ordered(list(changes), keys, strict=strict)) for place, changes in groupby(versions, key=_place)]
+        return [(place, list(changes)) for place, changes in groupby(versions, key=_place)]
+
+    def _ordered(self, versions: list[Version]) -> list[Version]:
+        strict = self._config.minercdc_flashback_order == "strict"
+        return ordered(versions, self._dictionary.foreign_keys, strict=strict)
 
     # ---- events ----
 

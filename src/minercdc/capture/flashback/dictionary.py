@@ -7,7 +7,7 @@ that time has seconds only and one statement may follow another.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -119,6 +119,5 @@ class Dictionary:
 
 
 def _by_owner(tables: Iterable[TableId]) -> Iterator[tuple[str, list[TableId]]]:
-    key: Callable[[TableId], str] = lambda table: table.schema  # noqa: E731
-    for owner, some in groupby(sorted(tables), key=key):
+    for owner, some in groupby(sorted(tables), key=lambda table: table.schema):
         yield owner, list(some)

@@ -15,10 +15,14 @@ from minercdc.oracle.scn import one_row
 
 
 class WindowEnd:
-    """Chooses the end of each window: the present, or `minercdc.flashback.window.max.ms` after its start."""
+    """Chooses the end of each window: the present, or `minercdc.flashback.window.max.ms` after its start.
+
+    :ivar is_cut: the last one ended before the present, so that another can follow at once.
+    """
 
     def __init__(self, config: FlashbackConfig) -> None:
         self._present = PresentScn()
+        self.is_cut = False
         self._most = timedelta(milliseconds=config.minercdc_flashback_window_max_ms)
 
     def choose(self, connection: oracledb.Connection, position: FlashbackPosition) -> tuple[int, bool]:
@@ -33,21 +37,25 @@ class WindowEnd:
                 f"the database is at SCN {present}, before the position {position.next} of the stream: it was restored",
                 hint="Remove the offset and take a new snapshot.",
             )
-        if position.end:
-            return position.end, exact
-        return min(present, self._bound(connection, position.next) or present), exact
+        end = position.end or min(present, self._bound(connection, position.next) or present)
+        self.is_cut = end < present
+        return end, exact
 
     def _bound(self, connection: oracledb.Connection, start: int) -> int | None:
-        """The SCN at the end of the longest window; None when it would lie in the future, or the times are not known any more."""
+        """The SCN at the end of the longest window, or of one twice as long when the SCN did not move meanwhile, and so on; None when it
+        would lie in the future, or the times are not known any more."""
         try:
             begun: Any = one_row(connection, f"SELECT SCN_TO_TIMESTAMP({start}) FROM DUAL", "finding the time of an SCN")[0]
             now: Any = one_row(connection, "SELECT CAST(SYSTIMESTAMP AS TIMESTAMP) FROM DUAL", "reading the clock")[0]
-            if begun + self._most >= now:
-                return None
-            sql = "SELECT TIMESTAMP_TO_SCN(:time) FROM DUAL"
-            bound = int(one_row(connection, sql, "finding the SCN of a time", time=begun + self._most)[0])
+            span = self._most
+            while begun + span < now:
+                sql = "SELECT TIMESTAMP_TO_SCN(:time) FROM DUAL"
+                bound = int(one_row(connection, sql, "finding the SCN of a time", time=begun + span)[0])
+                if bound > start:
+                    return bound
+                span *= 2
         except TransientSourceError:
             raise
         except MinerCdcError:
-            return None
-        return bound if bound > start else None
+            pass
+        return None
