@@ -51,6 +51,7 @@ from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
 from minercdc.snapshot.notices import SkippedSnapshot
+from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
@@ -344,6 +345,7 @@ class _PipelineParts:
                 start_position=adapter.start_position,
                 load_position=adapter.capture.load_position,
                 selects=self._config.snapshot_selects,
+                query=query_of(self._config.snapshot),
                 lobs=self._config.capture.lob_enabled,
             )
         if not steps.schema and position is not None:
