@@ -252,6 +252,25 @@ def test_a_kill_at_any_commit_neither_loses_nor_repeats_anything(bound: int, dur
         assert shown(run(kafka, bound, runs)) == whole, f"killed at commit {at} of {commits}"
 
 
+def test_a_kill_neither_loses_nor_repeats_what_transformations_leave() -> None:
+    steps = chain(
+        (f"{KAFKA}Filter", {"predicate": "b"}),
+        (UNWRAP, {"add.fields": "op,total_order", "delete.tombstone.handling.mode": "rewrite-with-tombstone"}),
+        (f"{KAFKA}RegexRouter", {"regex": r"(.*)\.A", "replacement": "$1.flat"}),
+        b=(f"{KAFKA}predicates.TopicNameMatches", {"pattern": r".*\.B"}),
+    )
+    plain = {"provide.transaction.metadata": "true", **steps}
+    whole = [(r.topic, r.key, r.value) for r in run(Kafka(), 1000, 0, **plain).records]
+    assert {topic for topic, _, _ in whole} == {"shop.transaction", "shop.SHOP.flat"}
+    for durable in (False, True):
+        for at in range(run(Kafka(), 2, 3, **plain).commits):
+            kafka = Kafka(kill=at, durable=durable)
+            with pytest.raises(Killed):
+                run(kafka, 2, 3, **plain)
+            kafka.kill = -1
+            assert [(r.topic, r.key, r.value) for r in run(kafka, 2, 3, **plain).records] == whole
+
+
 def test_a_kill_at_every_commit() -> None:
     whole, kafka = shown(run(Kafka(), 1000)), Kafka(durable=True)
     for _ in range(100):
