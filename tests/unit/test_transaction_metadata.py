@@ -260,7 +260,12 @@ def test_a_kill_neither_loses_nor_repeats_what_transformations_leave() -> None:
         b=(f"{KAFKA}predicates.TopicNameMatches", {"pattern": r".*\.B"}),
     )
     plain = {"provide.transaction.metadata": "true", **steps}
-    whole = [(r.topic, r.key, r.value) for r in run(Kafka(), 1000, 0, **plain).records]
+
+    def payloads(kafka: Kafka) -> list[Any]:
+        """All records without schemas, whose numbers rise."""
+        return [(r.topic, *((side or b"").partition(b',"payload":')[2] for side in (r.key, r.value))) for r in kafka.records]
+
+    whole = payloads(run(Kafka(), 1000, 0, **plain))
     assert {topic for topic, _, _ in whole} == {"shop.transaction", "shop.SHOP.flat"}
     for durable in (False, True):
         for at in range(run(Kafka(), 2, 3, **plain).commits):
@@ -268,7 +273,7 @@ def test_a_kill_neither_loses_nor_repeats_what_transformations_leave() -> None:
             with pytest.raises(Killed):
                 run(kafka, 2, 3, **plain)
             kafka.kill = -1
-            assert [(r.topic, r.key, r.value) for r in run(kafka, 2, 3, **plain).records] == whole
+            assert payloads(run(kafka, 2, 3, **plain)) == whole
 
 
 def test_a_kill_at_every_commit() -> None:
