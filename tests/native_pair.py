@@ -17,6 +17,8 @@ from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
 from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress
+from minercdc.kafka.column_changes import ColumnChanges
+from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
@@ -45,7 +47,7 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
     )
     return EnvelopeEncoder(
         topics=TopicNames(config.identity, config.topics, config.kafka),
-        source=SourceBlock("pair"),
+        source=SourceBlock("pair", config.messages.untracked),
         values=config.values,
         filters=config.filters,
         handling=handling or ValueHandling(),
@@ -53,6 +55,9 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
         key_columns=lambda table: table.key,
         include_schema_changes=True,
         clock_ns=lambda: 1_789_990_213_402_118_903,
+        changes=ColumnChanges(config.column_rules, config.messages.column_propagate_source_type),
+        skip_unchanged=config.messages.skip_messages_without_change,
+        codec_of=column_codecs(config.custom_converters, handling or ValueHandling()),
     )
 
 

@@ -16,33 +16,29 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, Record, RecordEncoder, RunEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
+from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.context_headers import ContextHeaders
-from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.file_schema_history import FileSchemaHistory
-from minercdc.kafka.heartbeat import KafkaHeartbeat
-from minercdc.kafka.notification import NotificationEncoder, document
+from minercdc.kafka.notification import document
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
-from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
-from minercdc.oracle.heartbeat_action import HeartbeatAction
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import encoded_values, envelope_encoder, key_columns, published_columns, table_filter
+from minercdc.selection import key_columns, published_columns, table_filter
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -51,6 +47,7 @@ from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
 from minercdc.snapshot.notices import SkippedSnapshot
+from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
@@ -118,12 +115,18 @@ class _PipelineParts:
         self._history = schema_history(config, self._client, self._topics)
         self._suspensions = Suspensions()
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
-        self._converter = process.converter
-        self._transformer = process.transformer
 
     def open(self) -> Pipeline:
         config = self._config
-        encoder, encode_run = self._encoders()
+        encoding = Encoding(
+            config,
+            self._topics,
+            (self._process.transformer, self._process.converter),
+            counts=self._counts,
+            captured=lambda table: self._filter.includes(table.schema, table.table),
+            connect=self._connect_pdb,
+        )
+        encoder, encode_run = encoding.encoders()
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
@@ -140,80 +143,12 @@ class _PipelineParts:
             ),
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._process.steps.stream,
-            heartbeat=self._heartbeat(),
+            heartbeat=encoding.heartbeat(),
             signals=self._signals,
             notified=self._notified,
             suspensions=self._suspensions,
             suspends=self._suspends,
             counts=self._counts,
-        )
-
-    def _encoders(self) -> tuple[RecordEncoder, RunEncoder | None]:
-        """What prints records, transforms them, and puts them into the format of keys and values."""
-        printing = self._encoder()
-        encoder: RecordEncoder = printing
-        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
-        extended = self._config.messages.extended_headers_enabled
-        headers = ContextHeaders(self._config.identity.topic_prefix) if extended else None
-        for stage in (headers, self._transformer, self._converter):
-            if stage is not None:
-                encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
-        return encoder, encode_run
-
-    def _made(self, record: Record) -> Record | None:
-        """A record that is not of an event, as all others are made."""
-        made = record if self._transformer is None else self._transformer.other(record)
-        return made if made is None or self._converter is None else self._converter.record(made)
-
-    def _encoder(self) -> EnvelopeEncoder:
-        config = self._config
-        return envelope_encoder(
-            config,
-            self._topics,
-            include_schema_changes=config.topics.include_schema_changes,
-            dead_letters=config.run.minercdc_dead_letter_topic,
-            notifications=self._notification_encoder(),
-            captured=lambda table: self._filter.includes(table.schema, table.table),
-            transactions=self._transaction_encoder(),
-            counts=self._counts,
-        )
-
-    def _heartbeat(self) -> KafkaHeartbeat | None:
-        topic, config = self._topics.heartbeats, self._config
-        if topic is None:
-            return None
-        action = config.heartbeat.heartbeat_action_query
-        return KafkaHeartbeat(
-            topic,
-            config.identity.topic_prefix,
-            config.heartbeat.heartbeat_interval_ms / 1000,
-            key_schemas=encoded_values(config).key_converter_schemas_enable,
-            value_schemas=encoded_values(config).value_converter_schemas_enable,
-            clock_ms=_now_ms,
-            converted=self._made,
-            action=HeartbeatAction(self._connect_pdb, action) if action else lambda: None,
-        )
-
-    def _notification_encoder(self) -> NotificationEncoder | None:
-        topic, config = self._topics.notifications, self._config
-        if topic is None:
-            return None
-        return NotificationEncoder(
-            topic,
-            config.identity.topic_prefix,
-            key_schemas=encoded_values(config).key_converter_schemas_enable,
-            value_schemas=encoded_values(config).value_converter_schemas_enable,
-        )
-
-    def _transaction_encoder(self) -> TransactionEncoder | None:
-        config = self._config
-        if not config.messages.provide_transaction_metadata:
-            return None
-        names = (config.identity.topic_prefix, config.messages.topic_transaction)
-        return TransactionEncoder(
-            config.topics.topic_delimiter.join(names),
-            key_schemas=encoded_values(config).key_converter_schemas_enable,
-            value_schemas=encoded_values(config).value_converter_schemas_enable,
         )
 
     def _notified(self, notification: Notification) -> None:
@@ -348,6 +283,7 @@ class _PipelineParts:
                 start_position=adapter.start_position,
                 load_position=adapter.capture.load_position,
                 selects=self._config.snapshot_selects,
+                query=query_of(self._config.snapshot),
                 lobs=self._config.capture.lob_enabled,
             )
         if not steps.schema and position is not None:

@@ -303,3 +303,20 @@ def test_a_snapshot_over_four_connections_goes_on_after_a_kill_and_is_what_was_t
     read = [r.key["ID"] for r in found if r.value and r.value["op"] == "r"]
     assert sorted(read) == list(range(40_000))
     assert read != sorted(read), "several ranges were read side by side"
+
+
+def test_a_callable_selects_the_rows_of_a_table(lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "my_queries.py").write_text(
+        "def odd(table, columns):\n"
+        "    assert columns == ['ID', 'V'], columns\n"
+        "    return f'SELECT * FROM {table} WHERE MOD(ID, 2) = 1;' if table.endswith('.T') else None\n"
+    )
+    lab.execute(
+        "CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(40))", LOGGED.format("U"), "INSERT INTO U VALUES (2, 'u')"
+    )
+    config = lab.config(snapshot_query_mode="custom", **{"snapshot.query.mode.custom.name": "my_queries:odd"})
+    with lab.run(config, environment={"PYTHONPATH": str(tmp_path)}) as connector:
+        connector.await_log("streaming:")
+        connector.stop_in_order()
+    assert ops(lab) == [("r", 1)]
+    assert [r.key["ID"] for r in lab.topics.records(lab.topic("U"))] == [2]

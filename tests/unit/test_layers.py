@@ -47,6 +47,7 @@ ALLOWED: dict[str, set[str]] = {
     "demo": {"errors", "local"},
 }
 ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka", "transaction_counts"}
+ALLOWED["encoding"] = ALLOWED["selection"] | {"selection", "formats", "transforms"}
 ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory", "formats"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}

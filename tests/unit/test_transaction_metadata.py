@@ -252,6 +252,30 @@ def test_a_kill_at_any_commit_neither_loses_nor_repeats_anything(bound: int, dur
         assert shown(run(kafka, bound, runs)) == whole, f"killed at commit {at} of {commits}"
 
 
+def test_a_kill_neither_loses_nor_repeats_what_transformations_leave() -> None:
+    steps = chain(
+        (f"{KAFKA}Filter", {"predicate": "b"}),
+        (UNWRAP, {"add.fields": "op,total_order", "delete.tombstone.handling.mode": "rewrite-with-tombstone"}),
+        (f"{KAFKA}RegexRouter", {"regex": r"(.*)\.A", "replacement": "$1.flat"}),
+        b=(f"{KAFKA}predicates.TopicNameMatches", {"pattern": r".*\.B"}),
+    )
+    plain = {"provide.transaction.metadata": "true", **steps}
+
+    def payloads(kafka: Kafka) -> list[Any]:
+        """All records without schemas, whose numbers rise."""
+        return [(r.topic, *((side or b"").partition(b',"payload":')[2] for side in (r.key, r.value))) for r in kafka.records]
+
+    whole = payloads(run(Kafka(), 1000, 0, **plain))
+    assert {topic for topic, _, _ in whole} == {"shop.transaction", "shop.SHOP.flat"}
+    for durable in (False, True):
+        for at in range(run(Kafka(), 2, 3, **plain).commits):
+            kafka = Kafka(kill=at, durable=durable)
+            with pytest.raises(Killed):
+                run(kafka, 2, 3, **plain)
+            kafka.kill = -1
+            assert payloads(run(kafka, 2, 3, **plain)) == whole
+
+
 def test_a_kill_at_every_commit() -> None:
     whole, kafka = shown(run(Kafka(), 1000)), Kafka(durable=True)
     for _ in range(100):

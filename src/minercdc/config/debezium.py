@@ -72,7 +72,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
-    "snapshot.query.mode": ("select_all",),
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
@@ -91,7 +90,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
 
 UNSUPPORTED: Mapping[str, str] = {
     "rac.nodes": "no node is written to, all threads are read from one instance",
-    "post.processors": "Java classes cannot run here",
     "sourceinfo.struct.maker": "Java classes cannot run here",
     "database.connection.factory.class": "Java classes cannot run here",
     "errors.deadletterqueue.topic.name": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",

@@ -30,6 +30,7 @@ from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
+from minercdc.config.post_processors import take_post_processors
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
@@ -232,6 +233,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     problems: list[str] = []
     rest = dict(_resolved(_plain_names(properties, problems), problems))
     _default_schemas_like_connect(rest)
+    post_processed = take_post_processors(rest, problems)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = dict(_take_client(rest, debezium.KAFKA_PASS_THROUGH))
     signal_client = dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH))
@@ -240,7 +242,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
     custom_converters = take_custom_converters(rest, problems)
-    ignored = dict(_take_known_elsewhere(rest, problems))
+    ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
         problems.append(f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else ""))

@@ -169,6 +169,13 @@ class SnapshotConfig(Section):
         None,
         description="For `custom`: `package.module:function`, called with a `minercdc.snapshot.mode.Start`, returns `Steps`.",
     )
+    snapshot_query_mode: Literal["select_all", "custom"] = Field(
+        "select_all", description="`select_all`: whole tables are read; `custom`: what a Python callable selects."
+    )
+    snapshot_query_mode_custom_name: str | None = Field(
+        None,
+        description="For `custom`: `package.module:function`, called with `SCHEMA.TABLE` and the names of its columns, returns a SELECT as in `snapshot.select.statement.overrides`, which wins over it; or None for the whole table.",
+    )
     snapshot_locking_mode: Literal["shared", "none", "custom"] = Field(
         "shared",
         description="`shared`: LOCK TABLE ... IN ROW SHARE MODE while structures are read; `none`: DDL at that moment may be missed; `custom`: as a Python callable does.",

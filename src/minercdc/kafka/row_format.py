@@ -8,7 +8,7 @@ enter that source text as string literals only (`repr`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any, Final, TypeAlias
@@ -87,14 +87,16 @@ def compile_record(
         value: bytes = scope["print_texts"](*texts, source, op, end)
         return scope["print_key"](rows[-1]) if rows else None, value
 
-    key_of_row = _key(key, key_frame, [_printed(column, f"row[{column.position}]") for column in key])
+    own = _with_own_codec(columns, key)
+    key_of_row = _key(key, key_frame, [_printed(c, f"row[{c.position}]", own) for c in key])
     lines = ["def print_key(row):", f"    return {key_of_row}"]
     lines += ["def print_texts(before, after, source, op, end):"]
     lines += [f"    return {_envelope(frame, [_Expression('before')], [_Expression('after')], transaction)}"]
     lines += ["def print_record(before, after, source, op, end):", "    try:"]
     lines += (f"        {line}" for line in _record_lines(columns, key, width, key_frame, frame, transaction))
     lines += ["    except no_text:", "        return partial(before, after, source, op, end)"]
-    codecs = {f"json{column.position}": column.codec.to_json for column in (*columns, *key)}
+    codecs = {f"json{column.position}": column.codec.to_json for column in (*key, *columns)}
+    codecs |= {f"key_json{column.position}": column.codec.to_json for column in key}
     scope: dict[str, Any] = {**codecs, "no_text": NO_TEXT, "partial": partial}
     exec("\n".join(lines) + "\n", scope)
     print_record: PrintRecord = scope["print_record"]
@@ -111,12 +113,20 @@ def _record_lines(
 ) -> list[str]:
     """Source lines for a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
     printed = {column.position: column for column in (*columns, *key)}
+    own = _with_own_codec(columns, key)
     unpack_before, unpack_after = (
         "".join(f"{row[0]}{i}, " if i in printed else "_, " for i in range(width)) + f"= {row}"
         for row in ("before", "after")
     )
     before, after = (_object(columns, [f"{row}{c.position}" for c in columns]) for row in ("before", "after"))
-    old_key, new_key = (_key(key, key_frame, [f"{row}{c.position}" for c in key]) for row in ("before", "after"))
+    old_key, new_key = (
+        _key(
+            key,
+            key_frame,
+            [_printed(c, f"{row[0]}{c.position}", own) if c.position in own else f"{row}{c.position}" for c in key],
+        )
+        for row in ("before", "after")
+    )
     return [
         "if before is None:",
         f"    {unpack_after}",
@@ -151,8 +161,16 @@ def _print_partial(columns: Sequence[PrintedColumn], row: Row) -> str:
     return "{" + ",".join(members) + "}"
 
 
-def _printed(column: PrintedColumn, value: str) -> str:
-    return f"('null' if {value} is None else json{column.position}({value}))"
+def _with_own_codec(columns: Sequence[PrintedColumn], key: Sequence[PrintedColumn]) -> frozenset[int]:
+    """Positions of the key's columns that are printed otherwise in values, as those that are masked there."""
+    shown = {column.position: column.codec for column in columns}
+    return frozenset(c.position for c in key if shown.get(c.position, c.codec) is not c.codec)
+
+
+def _printed(column: PrintedColumn, value: str, of_key: Collection[int] = ()) -> str:
+    """:param of_key: positions whose text is the key's own."""
+    to_json = f"{'key_' if column.position in of_key else ''}json{column.position}"
+    return f"('null' if {value} is None else {to_json}({value}))"
 
 
 def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Document:

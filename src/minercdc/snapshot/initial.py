@@ -35,6 +35,7 @@ from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
 from minercdc.snapshot.delivery import SnapshotRows
 from minercdc.snapshot.notices import InitialNotices, deferred_started
+from minercdc.snapshot.query import Query
 from minercdc.snapshot.scan import Scan, count_rows
 from minercdc.snapshot.start import Fixed, describe
 
@@ -51,6 +52,7 @@ class InitialSnapshot:
     :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
     :param load_position: makes that position of its JSON.
     :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
+    :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
     :param now: seconds since the epoch.
     """
@@ -66,6 +68,7 @@ class InitialSnapshot:
         start_position: Callable[[int, int], Position],
         load_position: Callable[[Mapping[str, JsonValue]], Position],
         selects: Mapping[str, str] | None = None,
+        query: Query | None = None,
         lobs: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
@@ -77,6 +80,7 @@ class InitialSnapshot:
         self._start_position = start_position
         self._load_position = load_position
         self._selects = selects or {}
+        self._query = query
         self._lobs = lobs
         self._now = now
 
@@ -125,7 +129,7 @@ class InitialSnapshot:
     def _deferred(self, state: SnapshotState) -> SignalState | None:
         """Ad hoc snapshots of the tables that could not be read as of the SCN: an incremental one, and a blocking one of tables
         with a SELECT of the user's, which an incremental one cannot read. None when all were read."""
-        left = [TableRead(t.table, self._selects.get(t.table.upper(), "")) for t in state.tables if t.deferred]
+        left = [TableRead(t.table, self._select(self._table(t.table)) or "") for t in state.tables if t.deferred]
         snapshots = []
         for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
             collections = tuple(f"{self._database}.{table.table}" for table in tables)
@@ -151,7 +155,7 @@ class InitialSnapshot:
     def _chunks(self, connection: oracledb.Connection, schema: TableSchema) -> tuple[ChunkProgress, ...]:
         """The ranges of a table; a single one when there is one thread, or a SELECT of the user's."""
         config = self._config
-        whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema.id)
+        whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema)
         wanted = 1 if whole else config.snapshot_max_threads * config.snapshot_max_threads_multiplier
         cuts = cuts_of(connection, schema.id, wanted)
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
@@ -169,10 +173,12 @@ class InitialSnapshot:
         patterns = self._config.snapshot_include_collection_list
         return not patterns or any(names(pattern, table) for pattern in patterns)
 
-    def _select(self, table: TableId) -> str | None:
-        return self._selects.get(str(table).upper())
+    def _select(self, table: TableSchema) -> str | None:
+        """The SELECT that a table is read by, None for all of it."""
+        given = self._selects.get(str(table.id).upper())
+        return self._query(table) if given is None and self._query else given
 
-    def _scan(self, name: str, scn: int) -> Scan:
+    def _table(self, name: str) -> TableSchema:
         schema, _, table = name.partition(".")
         found = self._tables.find(TableId(self._database, schema, table))
         if found is None:
@@ -180,11 +186,13 @@ class InitialSnapshot:
                 f"the schema history lacks {name}, whose snapshot was begun",
                 hint="Remove the connector's offset and schema history, and take a new snapshot.",
             )
-        select = self._select(found.id)
+        return found
+
+    def _scan(self, name: str, scn: int) -> Scan:
+        found = self._table(name)
+        select = self._select(found)
         if select and not found.key:
-            raise ConfigError(
-                [f"snapshot.select.statement.overrides.{name}: the table has no key, and rows of a SELECT have no ROWID"]
-            )
+            raise ConfigError([f"{name} is read by a SELECT, and has no key; rows of a SELECT have no ROWID"])
         return Scan(found, scn, self._config.snapshot_fetch_size, lobs=self._lobs, select=select)
 
     def _now_us(self) -> int:

@@ -7,12 +7,14 @@ right before, so `},"after":` and `,"source":{"version":"` are members of the en
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
 from minercdc.config.transform_options import ChangedFields, Unwrap
+from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, to_json, typed
 from minercdc.transforms.schemas import (
@@ -30,6 +32,9 @@ _NO_BEFORE, _AFTER, _BEFORE = b'{"before":null,"after":', b'},"after":', b'{"bef
 _SOURCE = b',"source":{"version":"'
 _TRANSACTION = ("id", "total_order", "data_collection_order")
 _OF_ENVELOPE = ("op", "ts_ms", "ts_us", "ts_ns")
+_NESTED = ("struct", "array", "map")
+_VALUE = rb'("(?:[^"\\]|\\.)*"|[^,}]*)'
+_NO_TRANSACTION = b',"transaction":null'
 DELETED = "__deleted"
 _NAMES: Schema = {"type": "array", "items": {"type": "string", "optional": True}, "optional": True}
 
@@ -71,6 +76,32 @@ class _Reference:
             return None
         return parent[self.field] if self.field in parent else envelope.get(self.field)
 
+    def cut_in(self, envelope: Schema) -> Callable[[bytes], bytes] | None:
+        """A function that takes the member's JSON out of an envelope's members from `source` on; None where it has to be parsed.
+
+        The member of `source` is the first of its name, that of the envelope the last.
+        """
+        source = _find(envelope, "source")
+        if source is None or any(field["type"] in _NESTED for field in source["fields"]):
+            return None
+        parent = _find(envelope, self.struct) if self.struct else envelope
+        field = _find(parent, self.field) if parent is not None else None
+        if field is None or field["type"] in _NESTED or self.struct not in (None, "source", "transaction"):
+            return None
+        name = f"{encode_basestring(self.field)}:".encode()
+        find = re.compile(re.escape(name) + _VALUE).search
+        if self.struct is None:
+            return lambda rest: _group(find(rest, rest.rindex(name)))
+        if self.struct == "transaction":
+            return lambda rest: b"null" if _NO_TRANSACTION in rest else _group(find(rest))
+        return lambda rest: _group(find(rest))
+
+
+def _group(match: re.Match[bytes] | None) -> bytes:
+    if match is None:
+        raise ValueDecodeError("the envelope lacks a member that add.fields names")
+    return match[1]
+
 
 def _find(schema: Schema, name: str) -> Schema | None:
     return next((field for field in schema.get("fields", ()) if field["field"] == name), None)
@@ -83,14 +114,16 @@ class _Row:
     :param cut: takes an envelope apart.
     :param row: schema of its rows, as they are.
     :param written: schema of the rows that are written, with what is added.
-    :param added: what is added to each row, with the text before its value.
+    :param added: what is added to each row: the text before its value, and what takes that out of the envelope's text, if it can be.
+    :param is_parsed: whether the envelope is needed as a whole.
     :param headers: what becomes headers, with their schemas.
     """
 
     cut: Callable[[bytes], Cut]
     row: Schema
     written: Schema
-    added: Sequence[tuple[bytes, _Reference]]
+    added: Sequence[tuple[bytes, _Reference, Callable[[bytes], bytes] | None]]
+    is_parsed: bool
     headers: Sequence[tuple[_Reference, Schema]]
 
 
@@ -122,12 +155,14 @@ class _Unwrap:
         for reference in self._fields:
             if (schema := reference.schema_in(envelope)) is not None:
                 members.append(member(schema, reference.name))
-                added.append((f",{encode_basestring(reference.name)}:".encode(), reference))
+                added.append((f",{encode_basestring(reference.name)}:".encode(), reference, reference.cut_in(envelope)))
         row = bare(after)
         headers = [(reference, schema) for reference in self._headers if (schema := reference.schema_in(envelope))]
         names = {field["field"] for field in row["fields"]}
         cut = _parsed if names & {"after", "source"} else _cut
-        return _Row(cut, row, struct_like(row, [*row["fields"], *members]) if members else row, added, headers)
+        is_parsed = bool(headers) or any(take is None for *_, take in added)
+        written = struct_like(row, [*row["fields"], *members]) if members else row
+        return _Row(cut, row, written, added, is_parsed, headers)
 
     def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
         if record.value is None:
@@ -138,7 +173,7 @@ class _Unwrap:
         before, after, rest = compiled.cut(record.value.text)
         if before is None and after is None:
             return None  # TRUNCATE
-        envelope = json.loads(rest) if compiled.added or compiled.headers else {}
+        envelope = json.loads(rest) if compiled.is_parsed else {}
         headers = record.headers
         if compiled.headers:
             headers += tuple(
@@ -154,7 +189,7 @@ class _Unwrap:
         topic = self._topic(record.topic, compiled.row, row)
         if after is None and self._deletes == "null":
             return ConnectRecord(topic, record.key, None, headers, record.partition)
-        content = self._content(compiled, row, envelope, deleted=after is None)
+        content = self._content(compiled, row, rest, envelope, deleted=after is None)
         made = ConnectRecord(topic, record.key, content, headers, record.partition)
         return self._without_fields(made) if self._options.drop_fields_header_name else made
 
@@ -171,7 +206,7 @@ class _Unwrap:
         routed = json.loads(row)[self._options.route_by_field]
         return str(routed) if routed is not None and str(routed).strip() else topic
 
-    def _content(self, compiled: _Row, row: bytes, envelope: dict[str, Any], *, deleted: bool) -> Typed:
+    def _content(self, compiled: _Row, row: bytes, rest: bytes, envelope: dict[str, Any], *, deleted: bool) -> Typed:
         if self._options.replace_null_with_default:
             row = to_json(with_defaults(compiled.row, json.loads(row)))
         if compiled.written is compiled.row:
@@ -179,8 +214,8 @@ class _Unwrap:
         parts = [row[:-1]]
         if self._deletes == "rewrite":
             parts.append(b',"__deleted":"true"' if deleted else b',"__deleted":"false"')
-        for name, reference in compiled.added:
-            parts += (name, to_json(reference.value_in(envelope)))
+        for name, reference, take in compiled.added:
+            parts += (name, to_json(reference.value_in(envelope)) if take is None else take(rest))
         parts.append(b"}")
         if row == b"{}":
             parts[1] = parts[1][1:]  # no comma before the first member

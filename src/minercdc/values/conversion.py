@@ -57,6 +57,8 @@ def converted(codec: Codec, column: Column, conversion: Conversion, converter: s
     kind = FieldType(conversion.type, conversion.name, conversion.version, conversion.parameters)
 
     def to_json(text: str) -> str:
+        if not isinstance(text, str):  # UNAVAILABLE, which the printer sorts out
+            raise ValueDecodeError(f"redo does not hold column {column.name}")
         try:
             return _json(conversion.convert(text), conversion.type)
         except Exception as error:  # of code that is not ours

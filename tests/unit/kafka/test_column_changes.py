@@ -98,8 +98,32 @@ def test_equal_texts_have_equal_hashes_in_both_rows() -> None:
 
 def test_the_key_is_not_masked() -> None:
     table = TableSchema(ORDERS.id, (Column("STATUS", "VARCHAR2", 10, nullable=False),), key=(0,), stored=("STATUS",))
-    (record,) = encoded({"column.mask.with.3.chars": STATUS}, event(Op.CREATE, None, ("NEW",), table))
+    for properties in (
+        {"column.mask.with.3.chars": STATUS},
+        {"column.mask.with.3.chars": STATUS, "column.exclude.list": "X"},
+    ):
+        changes = (
+            event(Op.CREATE, None, ("NEW",), table),
+            event(Op.DELETE, ("NEW",), None, table),
+            event(Op.UPDATE, ("NEW",), ("NEW",), table),
+        )
+        for record in encoded({**properties, "tombstones.on.delete": "false"}, *changes):
+            assert record.key == b'{"STATUS":"NEW"}'
+            value = json.loads(record.value or b"")
+            assert {image["STATUS"] for image in (value["before"], value["after"]) if image} == {"***"}
+
+
+def test_a_key_beside_a_value_that_redo_lacks_is_not_masked() -> None:
+    table = TableSchema(
+        ORDERS.id,
+        (Column("STATUS", "VARCHAR2", 10, nullable=False), Column("V", "VARCHAR2", 10)),
+        key=(0,),
+        stored=("STATUS", "V"),
+    )
+    update = event(Op.UPDATE, ("NEW", UNAVAILABLE), ("NEW", UNAVAILABLE), table)
+    (record,) = encoded({"column.mask.with.3.chars": STATUS}, update)
     assert record.key == b'{"STATUS":"NEW"}'
+    assert json.loads(record.value or b"")["after"] == {"STATUS": "***", "V": "__debezium_unavailable_value"}
 
 
 def test_a_number_that_is_to_be_masked_is_never_shown() -> None:

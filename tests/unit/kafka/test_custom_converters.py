@@ -12,7 +12,7 @@ from tests.unit.kafka.test_column_changes import configured, encoded, encoder
 from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, event
 
 from minercdc.errors import ConfigError, DecodeError, LakeError
-from minercdc.events import Op
+from minercdc.events import UNAVAILABLE, Op
 from minercdc.formats.avro_schema import avro_schema
 from minercdc.lake.history import TableHistories
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -162,6 +162,18 @@ def test_problems_are_named(properties: dict[str, str], problem: str) -> None:
 def test_converted_columns_are_not_read_back() -> None:
     with pytest.raises(LakeError, match="converters"):
         TableHistories(configured(ours("Doubling", factor="2")))
+
+
+def test_a_value_that_redo_lacks_is_not_converted() -> None:
+    shown = of_type_of(repr)
+    globals()["SHOWN"] = shown
+    assert row(ours("SHOWN"), (*ROW[:4], UNAVAILABLE))["NAME"] == "__debezium_unavailable_value"
+    assert row(ours("SHOWN"))["NAME"] == "'x'"
+    assert row(ours("Doubling", factor="2"), (*ROW[:4], UNAVAILABLE))["NAME"] is None
+
+
+def of_type_of(convert: Any) -> Any:
+    return lambda _options: lambda _table, column: Conversion("string", convert) if column.name == "NAME" else None
 
 
 def test_other_columns_stay() -> None:

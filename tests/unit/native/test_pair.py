@@ -175,6 +175,13 @@ PROPERTIES: list[dict[str, Any]] = [
     {"tombstones_on_delete": "false", "skipped_operations": "u,t"},
     {"minercdc_keyless_table_key": "rowid"},
     {"skipped_operations": "c,d"},
+    {"column_mask_with_3_chars": r"S\.T\.V"},
+    {"column_truncate_to_1_chars": r"S\.T\..*"},
+    {"column_mask_with_2_chars": r"S\.T\.ID"},  # which is no text: every row is an error
+    {"column_propagate_source_type": ".*", "value_converter_schemas_enable": "true"},
+    {"skip_messages_without_change": "true"},
+    {"log_mining_buffer_track_username": "false"},
+    {"converters": "flag", "flag_type": "io.debezium.connector.oracle.converters.NumberOneToBooleanConverter"},
 ]
 
 

@@ -9,7 +9,9 @@ import pytest
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import ConfigError
+from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.mode import Start, Steps, decision_of
+from minercdc.snapshot.query import query_of
 
 NOTHING = Start(offset_exists=False, snapshot_under_way=False)
 UNDER_WAY = Start(offset_exists=True, snapshot_under_way=True)
@@ -124,3 +126,20 @@ def test_selects_are_found_by_their_table() -> None:
         "snapshot.select.statement.overrides.inv.item": "select * from inv.item where live = 1;",
     }
     assert parse_properties(base).snapshot_selects == {"INV.ITEM": "select * from inv.item where live = 1"}
+
+
+def other_query(_table: str, _columns: list[str]) -> object:
+    return 5
+
+
+def test_a_query_that_is_no_text_is_refused() -> None:
+    config = SnapshotConfig.model_validate(
+        {"snapshot.query.mode": "custom", "snapshot.query.mode.custom.name": f"{__name__}:other_query"}
+    )
+    query = query_of(config)
+    assert query is not None
+    with pytest.raises(ConfigError, match="other_query returned 5, neither a SELECT nor None"):
+        query(TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),)))
+    assert query_of(SnapshotConfig.model_validate({})) is None
+    with pytest.raises(ConfigError, match="snapshot.query.mode.custom.name: '' is not of the form"):
+        query_of(SnapshotConfig.model_validate({"snapshot.query.mode": "custom"}))

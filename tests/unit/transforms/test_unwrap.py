@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
+from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, TX, encoder, event
 from tests.unit.transforms.made import DEBEZIUM, UNWRAP, chain, parsed, records
 
 from minercdc.errors import ConfigError, DecodeError
-from minercdc.events import UNAVAILABLE, Op, SchemaChange, Scn
+from minercdc.events import UNAVAILABLE, Op, SchemaChange, Scn, TransactionInfo
 from minercdc.schema.table import Column, TableSchema
 
 ROW = {"ORDER_ID": 70021, "STATUS": "NEW", "TOTAL": "Bdw=", "CREATED": 1789986600000}
@@ -87,6 +87,21 @@ def test_members_of_the_envelope_are_added() -> None:
         {**ROW, "__deleted": "false", "__op": "c", **added},
         {**ROW, "STATUS": "PAID", "__deleted": "true", "__op": "d", **added},
     ]
+
+
+def test_each_member_of_the_source_can_be_added_whatever_texts_it_holds() -> None:
+    nasty = 'a","scn":"1","op":"x\\'
+    tx = TransactionInfo(TX.id, TX.start_scn, TX.commit_scn, 1, 2, 1, nasty)
+    row = event(Op.UPDATE, NEW, PAID, tx=tx, redo_sql=nasty)
+    (record,) = encoder().encode(row)
+    envelope = parsed(record.value)
+    names = [*(f"source.{name}" for name in envelope["source"]), "op", "ts_ms", "ts_us", "ts_ns", "transaction.id"]
+    ((_, value),) = unwrapped(row, add_fields=",".join(names), add_fields_prefix="_")
+    assert {name: value[f"_source_{name}"] for name in envelope["source"]} == envelope["source"]
+    assert {name: value[f"_{name}"] for name in ("op", "ts_ms", "ts_us", "ts_ns")} == {
+        name: envelope[name] for name in ("op", "ts_ms", "ts_us", "ts_ns")
+    }
+    assert value["_transaction_id"] is None
 
 
 def test_the_schema_has_what_is_added() -> None:

@@ -1,0 +1,45 @@
+"""Debezium's post processors: ReselectColumnsPostProcessor is `minercdc.lob.reselect` here."""
+
+from __future__ import annotations
+
+RESELECT = "io.debezium.processors.reselect.ReselectColumnsPostProcessor"
+_OURS = "minercdc.lob.reselect"
+# Option -> why it has no effect.
+_IGNORED = {
+    "reselect.null.values": "a null in redo is the value, so it is not read again",
+    "reselect.use.event.key": "rows are found by ROWID or key, whichever finds them",
+    "reselect.use.event.key.fields": "rows are found by ROWID or key, whichever finds them",
+}
+
+
+def take_post_processors(properties: dict[str, str], problems: list[str]) -> dict[str, str]:
+    """Take the post processors out of flat properties, and put our own property in their place.
+
+    :returns: the options without effect, each with the reason.
+    """
+    ignored: dict[str, str] = {}
+    for name in [name.strip() for name in properties.pop("post.processors", "").split(",") if name.strip()]:
+        prefix = f"{name}."
+        options = {
+            full.removeprefix(prefix): properties.pop(full).strip() for full in list(properties) if full.startswith(prefix)
+        }
+        kind = options.pop("type", "")
+        if kind != RESELECT:
+            problems.append(f"{name}.type: {kind or 'nothing'} is no post processor that is built in; only {RESELECT} is")
+            continue
+        reads = options.pop("reselect.unavailable.values", "true").lower() != "false"
+        properties.setdefault(_OURS, "unavailable" if reads else "none")
+        for option, value in options.items():
+            if option in _IGNORED:
+                ignored[prefix + option] = _IGNORED[option]
+            elif option == "reselect.error.handling.mode" and value.lower() == "warn":
+                ignored[prefix + option] = "a value that cannot be read stays the placeholder anyway"
+            elif option == "reselect.error.handling.mode":
+                problems.append(
+                    f"{prefix}{option}: only WARN is supported; a value that cannot be read stays the placeholder"
+                )
+            elif option in ("reselect.columns.include.list", "reselect.columns.exclude.list"):
+                problems.append(f"{prefix}{option}: not supported; {_OURS} is about all columns with large values")
+            else:
+                problems.append(f"{prefix}{option}: this post processor has no such option")
+    return ignored

@@ -1,0 +1,125 @@
+"""What turns the events of one pipeline into records: printed, transformed, and in the format of keys and values."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import oracledb
+
+from minercdc import native
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import Record, RecordEncoder, RunEncoder
+from minercdc.formats.converting import RecordConverter
+from minercdc.kafka.context_headers import ContextHeaders
+from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.heartbeat import KafkaHeartbeat
+from minercdc.kafka.notification import NotificationEncoder
+from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.transaction_metadata import TransactionEncoder
+from minercdc.oracle.heartbeat_action import HeartbeatAction
+from minercdc.schema.table import TableId
+from minercdc.selection import encoded_values, envelope_encoder
+from minercdc.transaction_counts import TransactionCounts
+from minercdc.transforms.encoding import RecordTransformer
+
+
+class Encoding:
+    """Makes the encoders and the heartbeat of a pipeline.
+
+    :param stages: the transformer, and the converter into the format of keys and values; None where there is none.
+    :param counts: numbers the events of a transaction, None without transaction metadata.
+    :param captured: whether DDL of a table is published.
+    :param connect: to the pluggable database, for the heartbeat's statement.
+    """
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        topics: TopicNames,
+        stages: tuple[RecordTransformer | None, RecordConverter | None],
+        *,
+        counts: TransactionCounts | None,
+        captured: Callable[[TableId], bool],
+        connect: Callable[[], oracledb.Connection],
+    ) -> None:
+        self._config = config
+        self._topics = topics
+        self._transformer, self._converter = stages
+        self._counts = counts
+        self._captured = captured
+        self._connect = connect
+        values = encoded_values(config)
+        self._schemas = {
+            "key_schemas": values.key_converter_schemas_enable,
+            "value_schemas": values.value_converter_schemas_enable,
+        }
+
+    def encoders(self) -> tuple[RecordEncoder, RunEncoder | None]:
+        """The encoder of events, and that of runs, None where their changes are encoded one by one.
+
+        :raises ConfigError: a custom converter cannot be loaded.
+        """
+        printing = self._encoder()
+        encoder: RecordEncoder = printing
+        encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
+        extended = self._config.messages.extended_headers_enabled
+        headers = ContextHeaders(self._config.identity.topic_prefix) if extended else None
+        for stage in (headers, self._transformer, self._converter):
+            if stage is not None:
+                encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)
+        return encoder, encode_run
+
+    def _made(self, record: Record) -> Record | None:
+        """A record that is not of an event, as all others are made."""
+        made = record if self._transformer is None else self._transformer.other(record)
+        return made if made is None or self._converter is None else self._converter.record(made)
+
+    def _encoder(self) -> EnvelopeEncoder:
+        config = self._config
+        return envelope_encoder(
+            config,
+            self._topics,
+            include_schema_changes=config.topics.include_schema_changes,
+            dead_letters=config.run.minercdc_dead_letter_topic,
+            notifications=self._notification_encoder(),
+            captured=self._captured,
+            transactions=self._transaction_encoder(),
+            counts=self._counts,
+        )
+
+    def heartbeat(self) -> KafkaHeartbeat | None:
+        """None when none is wanted."""
+        topic, config = self._topics.heartbeats, self._config
+        if topic is None:
+            return None
+        action = config.heartbeat.heartbeat_action_query
+        return KafkaHeartbeat(
+            topic,
+            config.identity.topic_prefix,
+            config.heartbeat.heartbeat_interval_ms / 1000,
+            **self._schemas,
+            clock_ms=lambda: time.time_ns() // 1_000_000,
+            converted=self._made,
+            action=HeartbeatAction(self._connect, action) if action else lambda: None,
+        )
+
+    def _notification_encoder(self) -> NotificationEncoder | None:
+        topic, config = self._topics.notifications, self._config
+        if topic is None:
+            return None
+        return NotificationEncoder(
+            topic,
+            config.identity.topic_prefix,
+            **self._schemas,
+        )
+
+    def _transaction_encoder(self) -> TransactionEncoder | None:
+        config = self._config
+        if not config.messages.provide_transaction_metadata:
+            return None
+        names = (config.identity.topic_prefix, config.messages.topic_transaction)
+        return TransactionEncoder(
+            config.topics.topic_delimiter.join(names),
+            **self._schemas,
+        )

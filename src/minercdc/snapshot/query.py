@@ -1,0 +1,33 @@
+"""What a snapshot reads of a table: all of it, or what a callable of the user's selects (`snapshot.query.mode`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from minercdc.config.plugin import load_callable
+from minercdc.config.sections import SnapshotConfig
+from minercdc.errors import ConfigError
+from minercdc.schema.table import TableSchema
+
+Query: TypeAlias = Callable[[TableSchema], str | None]
+"""The SELECT that a table is read by; None for the whole table. Raises ConfigError when the user's callable gives something else."""
+
+
+def query_of(config: SnapshotConfig) -> Query | None:
+    """The user's callable; None where there is none.
+
+    :raises ConfigError: `snapshot.query.mode.custom.name` is missing, or names nothing that can be called.
+    """
+    if config.snapshot_query_mode != "custom":
+        return None
+    name = config.snapshot_query_mode_custom_name or ""
+    called = load_callable(name, "snapshot.query.mode.custom.name")
+
+    def query(table: TableSchema) -> str | None:
+        select = called(str(table.id), [column.name for column in table.columns])
+        if select is not None and not isinstance(select, str):
+            raise ConfigError([f"snapshot.query.mode.custom.name: {name} returned {select!r}, neither a SELECT nor None"])
+        return select.strip().rstrip(";") if select else None
+
+    return query
