@@ -385,6 +385,8 @@ def build(
     :param decide: what a start does; None: what `snapshot.mode` says.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; or a certificate cannot be read.
     """
+    for notice in config.notices.values():
+        log.warning("%s", notice)
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()

@@ -5,6 +5,7 @@
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
+    minercdc config CONFIG     what is in force, and where it comes from
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
@@ -170,11 +171,21 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
 
 
 @app.command()
-def config() -> None:
-    """Print every property with its default and meaning, as Markdown."""
-    from minercdc.config.document import configuration_page
+def config(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="Print what is in force with this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
+    if file is None:
+        from minercdc.config.document import configuration_page
 
-    sys.stdout.write(configuration_page())
+        sys.stdout.write(configuration_page())
+        return
+    from minercdc.config.in_force import report
+    from minercdc.config.load import load_config
+
+    sys.stdout.write(report(load_config(file), file))
 
 
 @app.command()
