@@ -25,6 +25,7 @@ from minercdc.events import (
     TransactionInfo,
     UndecodableRow,
 )
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import AdHocSnapshot, JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -454,6 +455,17 @@ def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:
     letters = [UndecodableRow(None, "UPDATE", "", None, Scn(1), 0, info, seq) for seq in (0, 1, 2)]
     partial = PartialTransaction("x", Scn(9), 1)
     assert list(skip_sent(iter(letters), partial)) == letters[1:]
+
+
+def test_an_update_of_which_the_delete_was_sent_comes_as_an_insert() -> None:
+    info = TransactionInfo("x", Scn(1), Scn(9), 0, 0, 1, None)
+    update = ChangeEvent(Op.UPDATE, TABLE, ("1",), ("2",), Scn(1), 0, info, 1)
+    after = ChangeEvent(Op.CREATE, TABLE, None, ("3",), Scn(1), 0, info, 2)
+    partial = PartialTransaction("x", Scn(9), 1, inserts=True)
+    insert = replace(update, op=Op.CREATE, before=None)
+    assert list(skip_sent(iter([update, after]), partial)) == [insert, after]
+    assert list(skip_sent(iter([update, after]), replace(partial, inserts=False))) == [after]
+    assert offset_from_bytes(offset_to_bytes(Offset("a", partial=partial)), "t").partial == partial
 
 
 class Hurrying(ScriptedCapture):

@@ -6,6 +6,7 @@
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
+    minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
@@ -32,6 +33,7 @@ from rich.console import Console
 
 from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake import lake
+from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
@@ -52,6 +54,7 @@ app = typer.Typer(
 
 app.add_typer(signals, name="signal")
 app.add_typer(lake, name="lake")
+app.add_typer(offsets, name="offsets")
 
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
 

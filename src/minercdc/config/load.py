@@ -52,7 +52,7 @@ _SCN_TOKEN = "snapshot.enhance.predicate.scn"
 class ConnectorConfig:
     """A whole configuration, in sections. Beside them: SELECTs by upper-case `SCHEMA.TABLE`, librdkafka's settings for the data
     and for the signal topic, Spark's own (`spark.*`) for the lake, the properties without effect, with the reason; by older name what to change; and
-    by property where in a file it is given."""
+    by property where in a file it is given; and the values of those that are without effect, as they are given."""
 
     identity: ConnectorIdentity
     database: DatabaseConfig
@@ -79,6 +79,7 @@ class ConnectorConfig:
     ignored: Mapping[str, str]
     notices: Mapping[str, str] = field(default_factory=dict, compare=False)
     origins: Mapping[str, str] = field(default_factory=dict, compare=False)
+    given: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 SECTIONS: Mapping[str, type[Section]] = {
@@ -207,6 +208,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "lake_spark": lake_spark,
         "ignored": ignored,
         "notices": {given.given_as: given.notice for given in found if given.notice},
+        "given": {given.name: given.value for given in found if given.name in ignored},
         "origins": {given.name: _origin(given, content, where) for given in found},
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]

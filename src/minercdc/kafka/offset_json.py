@@ -27,7 +27,8 @@ def offset_to_bytes(offset: Offset) -> bytes:
     document: dict[str, JsonValue] = {"v": FORMAT_VERSION, "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
-        document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq}
+        inserts: dict[str, JsonValue] = {"inserts": True} if partial.inserts else {}
+        document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq, **inserts}
     if offset.history is not None:
         document["history"] = offset.history
     if snapshot := offset.snapshot:
@@ -69,7 +70,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
         return Offset(
             adapter=document["adapter"],
             position=document["position"],
-            partial=PartialTransaction(partial["tx_id"], int(partial["commit_scn"]), partial["seq"]) if partial else None,
+            partial=_partial_from_json(partial) if partial else None,
             snapshot=_snapshot_from_json(snapshot) if snapshot else None,
             signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
             history=document.get("history"),
@@ -83,6 +84,12 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             f"the offset stored in {where} cannot be read: {error!r}",
             hint="it was written by another version; run that one, or give this connector a new name and snapshot again",
         ) from None
+
+
+def _partial_from_json(document: dict[str, Any]) -> PartialTransaction:
+    return PartialTransaction(
+        document["tx_id"], int(document["commit_scn"]), document["seq"], document.get("inserts", False)
+    )
 
 
 def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:
