@@ -14,7 +14,7 @@ import oracledb
 from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
-from minercdc.checks import check_prerequisites, refuse_unprepared
+from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import Capture, RunEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
@@ -40,6 +40,7 @@ from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.selection import envelope_encoder, key_columns, published_columns, table_filter
+from minercdc.selection import topic_names as topic_names
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -290,7 +291,8 @@ class _PipelineParts:
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
         process, adapter = self._process, self.opened()
         if not process.checked:
-            refuse_unprepared(check_prerequisites(self._config))
+            of_topics = check_internal_topics(self._config, self._client)
+            refuse_unprepared([*of_topics, *check_prerequisites(self._config)])
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
         steps = process.steps = self._steps(offset, adapter, position)
@@ -349,11 +351,6 @@ class _PipelineParts:
 
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000
-
-
-def topic_names(config: ConnectorConfig) -> TopicNames:
-    """All topics of a connector."""
-    return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
 
 
 def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> SchemaHistory:

@@ -154,10 +154,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "legacy.decimal.handling.strategy": ("false",),
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
-    "topic.naming.strategy": (
-        "io.debezium.schema.SchemaTopicNamingStrategy",
-        "io.debezium.schema.DefaultTopicNamingStrategy",
-    ),
     "errors.tolerance": ("none",),
     "key.converter.connect.meta.data": ("true",),
     "value.converter.connect.meta.data": ("true",),

@@ -39,6 +39,7 @@ from minercdc.config.sections import (
     ValueConfig,
 )
 from minercdc.config.sink import SinkConfig, adapt_to_sink
+from minercdc.config.topics import take_creation
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -115,6 +116,7 @@ _PASSED_ON = (
     *debezium.SIGNAL_PASS_THROUGH,
     *debezium.SPARK_PASS_THROUGH,
     _SELECT_OVERRIDE,
+    "topic.creation.",
 )
 _PREFIXES = (*debezium.IGNORED_PREFIXES, *debezium.UNSUPPORTED_PREFIXES, *_PASSED_ON)
 
@@ -188,6 +190,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     selects = dict(_take_selects(rest, rest.get(_SCN_TOKEN)))
     if "rac.nodes" in rest and given["log_mining"].get(_FLUSH_TABLE):
         problems.append(f"rac.nodes: {_FLUSH_TABLE} is written on one node only; leave one of them out")
+    creation = {name: rest.pop(name) for name in list(rest) if name.startswith("topic.creation.")}
     ignored = dict(_take_known_elsewhere(rest, problems))
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
@@ -195,6 +198,10 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     sections: dict[str, Section] = {}
     for name, section in SECTIONS.items():
         sections[name] = checked(section, given[name], problems, unusable)
+    topics = sections["topics"]
+    assert isinstance(topics, TopicConfig)
+    if not unusable & {"topic.creation.groups"}:
+        sections["topics"] = topics.with_creation(take_creation(creation, topics, problems))
     problems.extend(contradictions(sections, unusable))
     if "snapshot.select.statement.overrides" not in unusable:
         problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]

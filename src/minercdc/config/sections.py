@@ -13,9 +13,9 @@ from pydantic import AfterValidator, Field, field_validator
 from minercdc.config.database import DatabaseConfig as DatabaseConfig
 from minercdc.config.lake import LakeConfig as LakeConfig
 from minercdc.config.section import CommaList, Section, WordList, rule
+from minercdc.config.topics import TRANSPORTABLE as TRANSPORTABLE
+from minercdc.config.topics import TopicConfig as TopicConfig
 from minercdc.schema.patterns import configured_pattern
-
-TRANSPORTABLE = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -271,18 +271,6 @@ class ValueConfig(Section):
         if unknown := [v for v in value if v not in ("c", "u", "d", "t")]:
             raise ValueError(f"'{unknown[0]}' is not one of c, u, d, t, none")
         return value
-
-
-class TopicConfig(Section):
-    """Topic names and what they are created with."""
-
-    topic_delimiter: Literal[".", "_", "-"] = Field(".", description="Joins the parts of a topic name.")
-    include_schema_changes: bool = Field(True, description="Publish DDL to the topic `<topic.prefix>`.")
-    topic_creation_default_partitions: int = Field(1, ge=1, description="Partitions of a new table topic.")
-    topic_creation_default_replication_factor: int = Field(
-        -1, ge=-1, description="Replication factor of new topics; -1: the broker's default."
-    )
-    topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
 
 
 class KafkaConfig(Section):

@@ -8,10 +8,10 @@ from typing import TypeAlias
 
 import oracledb
 
+from minercdc.config.plugins import load_callable
 from minercdc.config.sections import SnapshotConfig
 from minercdc.oracle.codes import oracle_errors
 from minercdc.schema.table import TableId
-from minercdc.snapshot.plugin import load_callable
 
 # Holds whatever keeps the tables from being altered, until it is left.
 Lock: TypeAlias = Callable[[oracledb.Connection, list[TableId]], AbstractContextManager[None]]

@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from minercdc.config.plugins import load_callable
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import ConfigError
-from minercdc.snapshot.plugin import load_callable
 
 
 @dataclass(frozen=True, slots=True)

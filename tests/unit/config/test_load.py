@@ -165,7 +165,6 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("topic.naming.strategy", "com.example.Topics"),
         ("openlineage.integration.enabled", "true"),
         ("openlineage.integration.job.namespace", "x"),
         ("errors.deadletterqueue.topic.name", "dead"),
@@ -205,7 +204,6 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
 
 def test_what_asks_for_nothing_is_taken() -> None:
     asked = {
-        "topic.naming.strategy": "io.debezium.schema.SchemaTopicNamingStrategy",
         "openlineage.integration.enabled": "False",
         "extended.headers.enabled": "false",
     }
