@@ -131,6 +131,12 @@ class _PipelineParts:
                 records=config.kafka.minercdc_kafka_transaction_max_records,
                 bytes=config.kafka.minercdc_kafka_transaction_max_bytes,
                 seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
+                hold_bytes=(
+                    config.kafka.minercdc_kafka_large_transaction_hold_max_bytes
+                    if config.kafka.minercdc_kafka_large_transaction == "hold"
+                    else 0
+                ),
+                longest=config.kafka.longest_transaction / 3,
             ),
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._process.steps.stream,
@@ -358,7 +364,10 @@ def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNa
     server, file = config.identity.topic_prefix, config.history.file
     if file is not None:
         return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
-    return KafkaSchemaHistory(client, topic=topics.schema_history, server=server, clock_ms=_now_ms)
+    transactional = config.kafka.minercdc_kafka_transactional
+    return KafkaSchemaHistory(
+        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional
+    )
 
 
 def adapter_of(config: ConnectorConfig) -> Adapter:

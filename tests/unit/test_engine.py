@@ -520,6 +520,25 @@ def test_of_a_run_that_was_delivered_in_part_the_rest_comes(delivered: int) -> N
         assert seen == left
 
 
+@pytest.mark.parametrize("runs", [0, 1, 3])
+def test_a_large_transaction_is_held_up_to_a_size(runs: int) -> None:
+    for hold_bytes, parts in ((10**9, 1), (34_000, 2)):  # 600 records of about 100 bytes
+        store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2, 3], range(20, 620), [4]])
+        capture.runs = runs
+        bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=hold_bytes)
+        run_once(parts_of(store, capture, bounds=bounds), threading.Event())
+        first, *held, last = map(len, store.batches)
+        assert (first, sum(held), len(held), last) == (3, 600, parts, 1)
+
+
+def test_a_transaction_that_is_held_is_split_when_it_takes_too_long() -> None:
+    store, clock = Store(offset=at(0)), Clock(0.5)
+    bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=10**9, longest=10)
+    run_once(parts_of(store, ScriptedCapture([range(20, 2020)]), bounds=bounds, clock=clock), threading.Event())
+    assert len(store.batches) > 1
+    assert sum(map(len, store.batches)) == 2000
+
+
 @pytest.mark.parametrize("records", [1, 2, 3, 4, 7, 255, 256, 257])
 def test_a_transaction_is_split_at_the_same_rows_whatever_its_changes_come_as(records: int) -> None:
     batches = []

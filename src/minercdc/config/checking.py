@@ -90,6 +90,11 @@ def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
         yield "debezium.sink.type: json writes texts, and goes with JSON converters only"
 
 
+def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["kafka"].minercdc_kafka_record_too_large == "dead_letter" and not sections["run"].minercdc_dead_letter_topic:
+        yield "minercdc.dead.letter.topic: needed with minercdc.kafka.record.too.large=dead_letter"
+
+
 _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     brokers_given,
     channels_of_sink,
@@ -99,6 +104,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     _signal_table_of_marks,
     _user_of_marks,
     _texts,
+    _dead_letters,
 )
 
 

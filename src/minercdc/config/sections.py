@@ -304,6 +304,33 @@ class KafkaConfig(Section):
         60_000, ge=1_000, description="How long one Kafka request may take before the connector restarts from its offset."
     )
 
+    minercdc_kafka_transactional: bool = Field(
+        True,
+        description="False: without Kafka transactions, for clusters that do not allow them. Delivery is at least once then: records of before a kill may come again, in the same order.",
+    )
+    minercdc_kafka_large_transaction: Literal["split", "hold"] = Field(
+        "split",
+        description="A source transaction that exceeds these bounds: spread over several Kafka transactions (`split`), or invisible to `read_committed` readers until it is complete (`hold`), as far as the next property allows. A Kafka transaction may last 15 minutes then.",
+    )
+    minercdc_kafka_large_transaction_hold_max_bytes: int = Field(
+        1024 * 1024 * 1024, ge=1024, description="Size from which on it is split all the same."
+    )
+    minercdc_kafka_record_too_large: Literal["fail", "dead_letter", "claim_check"] = Field(
+        "fail",
+        description="A record beyond `minercdc.kafka.record.max.bytes`: stop when client or broker refuses it (`fail`); a record in `minercdc.dead.letter.topic` with the cause in its place (`dead_letter`), with its value in `minercdc.claim.check.path` if that is given; or its value in a file of that directory, and the file's name as value and as header `__minercdc.claim.check` (`claim_check`).",
+    )
+    minercdc_kafka_record_max_bytes: int = Field(
+        1_000_000, ge=1024, description="Size of key and value, not compressed, up to which records are sent as they are."
+    )
+    minercdc_claim_check_path: Path | None = Field(
+        None, description="Directory for values that are too large. Files are never deleted; readers need it, too."
+    )
+
+    @rule
+    def _claims(self) -> Iterator[str]:
+        if self.minercdc_kafka_record_too_large == "claim_check" and self.minercdc_claim_check_path is None:
+            yield "minercdc.claim.check.path: needed with minercdc.kafka.record.too.large=claim_check"
+
     @rule
     def _one_cluster(self) -> Iterator[str]:
         data, history = self.minercdc_kafka_bootstrap_servers, self.schema_history_internal_kafka_bootstrap_servers
@@ -312,6 +339,11 @@ class KafkaConfig(Section):
                 "schema.history.internal.kafka.bootstrap.servers: must equal minercdc.kafka.bootstrap.servers; "
                 "history and data share a Kafka transaction"
             )
+
+    @property
+    def longest_transaction(self) -> float:
+        """Seconds after which Kafka aborts a transaction; 15 minutes is what brokers allow."""
+        return 900.0 if self.minercdc_kafka_large_transaction == "hold" else 60.0
 
     @property
     def bootstrap_servers(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,9 +116,13 @@ class KafkaClient:
             "logger": logging.getLogger("librdkafka"),
         } | self._settings
 
-    def producer(self, transactional_id: str) -> Producer:
-        """A transactional producer; older ones of the same id are fenced by its `init_transactions`.
+    def producer(
+        self, transactional_id: str | None, undelivered: Callable[[KafkaError, Any], None] | None = None
+    ) -> Producer:
+        """A producer; older ones of the same id are fenced by its `init_transactions`.
 
+        :param transactional_id: None for one without transactions.
+        :param undelivered: called with the error and each message that did not arrive.
         :raises SinkError: librdkafka refuses a setting.
         """
         settings = {
@@ -128,10 +132,18 @@ class KafkaClient:
             "queue.buffering.max.messages": 200_000,
             "queue.buffering.max.kbytes": 262_144,
             "message.max.bytes": 16_777_216,
-            "transaction.timeout.ms": 60_000,
+            "delivery.report.only.error": True,
         }
+        own: dict[str, Any] = {"enable.idempotence": True}
+        if undelivered is not None:
+            own["on_delivery"] = undelivered
+        if transactional_id is not None:
+            settings["transaction.timeout.ms"] = int(self._config.longest_transaction * 1000)
+            own["transactional.id"] = transactional_id
+        else:
+            settings["message.timeout.ms"] = int(self.timeout * 1000)
         try:
-            return Producer(settings | self._common() | {"transactional.id": transactional_id, "enable.idempotence": True})
+            return Producer(settings | self._common() | own)
         except KafkaException as error:
             raise classify(error.args[0], "setting up the Kafka producer") from None
 
