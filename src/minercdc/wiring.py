@@ -16,7 +16,8 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, RunEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.config.topics import partition_rules
+from minercdc.contracts import Capture, RecordEncoder, RunEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
@@ -27,6 +28,7 @@ from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder, document
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
@@ -115,13 +117,15 @@ class _PipelineParts:
         config = self._config
         encoder = self._encoder()
         encode_run: RunEncoder | None = encoder.encode_run if native.rows is not None else None
-        converter = self._converter
+        converter, partitioned = self._converter, self._partitioned
+        if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
+            encode_run = None
         if converter is not None and encode_run is not None:
             encode_run = converter.run_encoder(encode_run)
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
-            encoder=encoder if converter is None else converter.encoder(encoder),
+            encoder=partitioned(encoder if converter is None else converter.encoder(encoder)),
             encode_run=encode_run,
             history=self._history,
             adopt=self._adopt,
@@ -146,6 +150,14 @@ class _PipelineParts:
             suspensions=self._suspensions,
             suspends=self._suspends,
         )
+
+    def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
+        """The encoder with the partitions of `minercdc.topic.partition.columns`."""
+        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
+        if not rules or not self._config.sink.is_kafka:
+            return encoder
+        key = key_columns(self._config.filters)
+        return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config

@@ -14,7 +14,7 @@ from tests.kafka.test_sink import OFFSET, client_of, settings, topics_of
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import Record
-from minercdc.errors import FencedError, SinkError
+from minercdc.errors import FencedError, SchemaHistoryError, SinkError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.at_least_once import AtLeastOnceSink
 from minercdc.kafka.ownership import Ownership
@@ -173,3 +173,29 @@ def test_without_transactions_the_offset_counts_the_schema_history(broker: Kafka
     assert columns(mark) == [1, 2, 3, 2]  # the last one counts
     assert columns(None, transactional=True) == columns(mark, transactional=True) == [1, 2, 3, 2]
     assert columns(1, transactional=True) == [1]
+
+
+def test_records_of_before_are_counted_too(broker: KafkaBroker, prefix: str) -> None:
+    """As those of Debezium, whose history goes on as ours."""
+    config = settings(prefix, broker.bootstrap_servers, **PLAIN)
+    topic = f"{prefix}-schema-history"
+    sink = opened(config)
+    for document in (
+        {"source": {"server": prefix}, "position": {}},
+        {"source": {"server": "other"}},
+        {"source": {"server": prefix}},
+    ):
+        sink.write(Record(topic, None, json.dumps(document).encode(), partition=0))
+    history = KafkaSchemaHistory(client_of(config), topic=topic, server=prefix, clock_ms=lambda: 0, transactional=False)
+    sink.commit(OFFSET)
+    with pytest.raises(SchemaHistoryError):
+        next(iter(history.recover(None)))
+    history.forget()
+    record = history.entry(SchemaChange(table().id, None, table("A"), "", Scn(1), 0, snapshot=True), {})
+    assert record is not None
+    sink.write(record)
+    sink.commit(OFFSET)
+    sink.close()
+    assert history.mark() == 3
+    again = KafkaSchemaHistory(client_of(config), topic=topic, server=prefix, clock_ms=lambda: 0, transactional=False)
+    assert [change.after for change in again.recover(3)] == [table("A")]

@@ -26,6 +26,17 @@ NAMING: Final = (
 )
 
 
+def partition_rules(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(Pattern, columns) of `SCHEMA.TABLE:COL1,COL2;...`. Raises ValueError."""
+    for part in filter(None, (part.strip() for part in text.split(";"))):
+        pattern, colon, columns = part.rpartition(":")
+        names = tuple(name.strip() for name in columns.split(",") if name.strip())
+        if not colon or not pattern.strip() or not names:
+            raise ValueError(f"'{part}' is not of the form SCHEMA.TABLE:COL1,COL2")
+        configured_pattern(pattern.strip())
+        yield pattern.strip(), names
+
+
 @dataclass(frozen=True, slots=True)
 class TopicRule:
     """What topics of a group are created with.
@@ -66,6 +77,10 @@ class TopicConfig(Section):
         True,
         description="With a Regex strategy: needs to be false, since each table has its own topic, and its key no more fields.",
     )
+    minercdc_topic_partition_columns: str = Field(
+        "",
+        description="`SCHEMA.TABLE:COL1,COL2;...`: columns of the record key that choose the partition, in place of the whole key: rows with equal values come in one partition. The table part is a pattern. Such tables take the Python path.",
+    )
     include_schema_changes: bool = Field(True, description="Publish DDL to the topic `<topic.prefix>`.")
     topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
     topic_creation_default_partitions: int = Field(
@@ -85,6 +100,13 @@ class TopicConfig(Section):
     def _known(cls, value: str) -> str:
         if ":" not in value and value.removeprefix(_PACKAGE) not in NAMING:
             raise ValueError(f"{value} is not supported; known are {', '.join(NAMING)}, and package.module:function")
+        return value
+
+    @field_validator("minercdc_topic_partition_columns", mode="after")
+    @classmethod
+    def _columns(cls, value: str) -> str:
+        for _ in partition_rules(value):
+            pass
         return value
 
     @field_validator("topic_creation_default_partitions", "topic_creation_default_replication_factor", mode="after")

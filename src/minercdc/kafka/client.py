@@ -323,6 +323,15 @@ class KafkaClient:
             found[resource.name] = TopicState(min((len(p.replicas) for p in partitions), default=0), settings)
         return found
 
+    def partitions(self, name: str) -> int:
+        """How many partitions a topic has, which is created first as `ensure_topic` does; 1 where there is none.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
+        """
+        self.ensure_topic(name)
+        found: Any = self._list_topics().get(name)
+        return 1 if found is None else len(found.partitions) or 1
+
     def begins(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset of the first record that retention has left; without partitions that are gone.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -93,6 +93,8 @@ class Import:
                 raise _has_offset(config)
             keep_file(config.history.file)
             history = schema_history(config, client, topics)
+            with suppress(SchemaHistoryError):  # it is Debezium's; looked at for how many records there are
+                next(iter(history.recover(None)), None)
             history.forget()
             tables, position = Tables(), self.position.to_json()
             scn = Scn(self.position.delivered_scn)

@@ -63,10 +63,17 @@ def not_read_back(config: ConnectorConfig) -> str:
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
-    """Raise ConfigError when the configured sink is not Kafka.
+    """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be found.
 
     :param what: needs it; begins the message.
     :param instead: what does the same with this sink.
     """
     if not config.sink.is_kafka:
         raise ConfigError([f"debezium.sink.type: {what} needs kafka, not {config.sink.debezium_sink_type}"], hint=instead)
+    if config.topics.is_rewritten or ":" in config.topics.topic_naming_strategy:
+        names = config.topics.topic_delimiter.join((config.identity.topic_prefix, "*", "*"))
+        raise ConfigError([f"topic.naming.strategy: {what} finds topics by their names {names} only"])
+    if (mode := config.kafka.minercdc_kafka_record_too_large) != "fail":
+        raise ConfigError(
+            [f"minercdc.kafka.record.too.large: {what} needs all values in the topics, and {mode} leaves some out"]
+        )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.unit.config.test_load import GOOD
 
@@ -9,6 +11,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, SinkError
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
+from minercdc.sink.opening import need_kafka
 
 PACKAGE = "io.debezium.schema."
 A = TableId("ORCLPDB1", "SHOP", "ORDER_A$1")
@@ -124,3 +127,16 @@ def test_the_first_group_that_matches_counts() -> None:
     ]
     assert (found[0].partitions, found[1].partitions, found[1].settings) == (2, None, {"cleanup.policy": "compact"})
     assert found[2].settings == {"compression.type": "zstd"}
+
+
+def test_what_reads_the_topics_is_refused_where_it_would_miss_some(tmp_path: Path) -> None:
+    need_kafka(config(), "x")
+    need_kafka(config(topic_naming_strategy=f"{PACKAGE}DefaultUnicodeTopicNamingStrategy"), "x")
+    claims = {"minercdc_kafka_record_too_large": "claim_check", "minercdc_claim_check_path": str(tmp_path)}
+    for more, reason in (
+        ({**REGEX, "topic_regex": "x", "topic_replacement": "y"}, r"`x` finds topics by their names server1\.\*\.\* only"),
+        ({"topic_naming_strategy": f"{__name__}:own_name"}, "finds topics by their names"),
+        (claims, "claim_check leaves some out"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            need_kafka(config(**more), "`x`")
