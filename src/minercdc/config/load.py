@@ -133,11 +133,7 @@ def standing(name: str) -> tuple[str, str]:
         return "implemented", ""
     if name in debezium.INERT:
         return "some values", debezium.INERT[name][0]
-    if reason := _reason(debezium.UNSUPPORTED, debezium.UNSUPPORTED_PREFIXES, name):
-        return "refused", reason
-    if reason := _reason(debezium.IGNORED, debezium.IGNORED_PREFIXES, name):
-        return "without effect", reason
-    return "unknown", ""
+    return _elsewhere(name)
 
 
 def load_config(path: Path) -> ConnectorConfig:
@@ -306,15 +302,27 @@ def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator
                 problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
             else:
                 yield name, "this value holds here anyway"
-        elif reason := _reason(debezium.UNSUPPORTED, debezium.UNSUPPORTED_PREFIXES, name):
+            continue
+        fate, reason = _elsewhere(name)
+        if fate == "refused":
             problems.append(f"{name}: not supported ({reason})")
-            del rest[name]
-        elif reason := _reason(debezium.IGNORED, debezium.IGNORED_PREFIXES, name):
+        elif fate == "without effect":
             yield name, reason
-            del rest[name]
+        else:
+            continue
+        del rest[name]
 
 
-def _reason(names: Mapping[str, str], prefixes: Mapping[str, str], name: str) -> str | None:
-    """By the name, or the longest prefix of it."""
-    found = [prefix for prefix in prefixes if name.startswith(prefix)]
-    return names.get(name) or (prefixes[max(found, key=len)] if found else None)
+def _elsewhere(name: str) -> tuple[str, str]:
+    """`refused` or `without effect`, by the name or the longest prefix of it, with the reason; `unknown` otherwise."""
+    if name in debezium.UNSUPPORTED:
+        return "refused", debezium.UNSUPPORTED[name]
+    if name in debezium.IGNORED:
+        return "without effect", debezium.IGNORED[name]
+    found = [prefix for prefix in (*debezium.UNSUPPORTED_PREFIXES, *debezium.IGNORED_PREFIXES) if name.startswith(prefix)]
+    if not found:
+        return "unknown", ""
+    longest = max(found, key=len)
+    if longest in debezium.UNSUPPORTED_PREFIXES:
+        return "refused", debezium.UNSUPPORTED_PREFIXES[longest]
+    return "without effect", debezium.IGNORED_PREFIXES[longest]

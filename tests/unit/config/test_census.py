@@ -6,6 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.unit.config.test_load import GOOD
 
 from minercdc.config.document import configuration_page
 from minercdc.config.load import load_config, parse_properties, standing
@@ -59,3 +60,11 @@ def test_the_xstream_tutorial_is_refused_by_name() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_properties({"database.out.server.name": "dbzxout", "topic.prefix": "a"})
     assert any(line.startswith("xstream.out.server.name: not supported (XStream") for line in caught.value.problems)
+
+
+def test_a_name_counts_before_a_prefix_of_it() -> None:
+    given = {"debezium.sink.kafka.wait.message.delivery.timeout.ms": "1", "driver.oracle.net.keepAlive": "true"}
+    assert set(given) <= parse_properties({**GOOD, **given}).ignored.keys()
+    for name in ("debezium.sink.pulsar.timeout", "driver.oracle.net.encryption_client"):
+        with pytest.raises(ConfigError, match=f"{name}: not supported"):
+            parse_properties({**GOOD, name: "x"})
