@@ -59,7 +59,8 @@ def in_force(config: ConnectorConfig) -> Iterator[InForce]:
             yield _passed_on(config.origins, name, value, prefixes, client, secret)
     for name, reason in sorted(config.ignored.items()):
         if name not in _FIELDS:
-            yield InForce(name, "", _origin(config.origins, name), f"no effect: {reason}")
+            value = HIDDEN if secret.fullmatch(name) else _text(config.given.get(name))
+            yield InForce(name, value, _origin(config.origins, name), f"no effect: {reason}")
 
 
 _FIELDS: Final = frozenset(name for section in SECTIONS.values() for name in section.properties())

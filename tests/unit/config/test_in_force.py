@@ -50,7 +50,7 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert found["lob.enabled"][1:3] == ("true", "environment MINERCDC_LOB_ENABLED")
     assert found["database.port"][1:3] == ("1521", "default")
     assert found["value.converter.schemas.enable"][1:3] == ("true", "follows from other properties")
-    assert found["tasks.max"].effect == "no effect: one connector is one task"
+    assert found["tasks.max"][1:] == ("1", "c.properties:12", "no effect: one connector is one task")
     assert found["minercdc.sink.path"].effect == "no effect: debezium.sink.type is kafka"
     assert found["minercdc.lake.spark.master"][1:] == ("local[2]", "c.properties:14", "passed on to Spark as spark.master")
     assert all(one.effect for one in found.values())
