@@ -24,6 +24,17 @@ class Batch:
     def full(self) -> bool:
         return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
 
+    def splits(self) -> bool:
+        """Whether a source transaction is split here."""
+        large = self.full() and self.bytes >= self._bounds.hold_bytes
+        return large or bool(self.records and self.age() > self._bounds.longest)
+
+    def room(self) -> tuple[int, int]:
+        """Records and bytes after which `full` is to be looked at again: up to the bounds; once they are exceeded, as many again."""
+        if self.full():
+            return self._bounds.records, self._bounds.bytes
+        return self._bounds.records - self.records, self._bounds.bytes - self.bytes
+
     def age(self) -> float:
         return self._monotonic() - self.begun
 

@@ -9,9 +9,10 @@ from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import Finding, check
-from minercdc.selection import table_filter
+from minercdc.selection import table_filter, topic_names
 from minercdc.signalling import signal_findings
 
 log = logging.getLogger(__name__)
@@ -31,15 +32,21 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """One blocking finding when Kafka is the sink and does not answer, else none."""
+    """When Kafka is the sink: one blocking finding when it does not answer, else what is wrong with the connector's own topics."""
     if not config.sink.is_kafka:
         return []
     try:
-        KafkaClient(config.kafka, config.topics, config.kafka_client).ping()
+        client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+        client.ping()
+        return internal_topic_findings(client, topic_names(config))
     except SinkError as error:
         fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
         return [Finding(error.message, fix, blocking=True)]
-    return []
+
+
+def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:
+    """What is wrong with the connector's own topics, when Kafka is the sink. Raises DeliveryError or SinkError when it does not answer."""
+    return internal_topic_findings(client, topic_names(config)) if config.sink.is_kafka else []
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
@@ -49,4 +56,4 @@ def refuse_unprepared(findings: list[Finding]) -> None:
             log.warning("%s  fix: %s", finding.problem, finding.fix)
     if blocking := [finding for finding in findings if finding.blocking]:
         lines = [f"{finding.problem}\n      {finding.fix}" for finding in blocking]
-        raise PrerequisiteError("\n  - ".join(["the database is not ready for capture", *lines]))
+        raise PrerequisiteError("\n  - ".join(["not ready for capture", *lines]))

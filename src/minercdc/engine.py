@@ -25,7 +25,7 @@ from minercdc.errors import (
     TransientSourceError,
     UnknownSourceError,
 )
-from minercdc.events import ChangeEvent, ChangeRun, Event, Progress, TransactionInfo, UndecodableRow
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, PartialTransaction, SignalState
 from minercdc.pipeline import Pipeline, PipelineFactory
@@ -182,12 +182,20 @@ def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState
 def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
     """Yield the events without the rows of the split transaction `partial` that an earlier run delivered."""
     for event in events:
-        if isinstance(event, ChangeEvent | UndecodableRow) and _delivered(event, partial):
-            continue
         if isinstance(event, ChangeRun) and _may_hold(event, partial):
-            yield from (one for one in event.events() if isinstance(one, Progress) or not _delivered(one, partial))
-            continue
+            for one in event.events():
+                yield from (one,) if isinstance(one, Progress) else _not_sent(one, partial)
+        elif isinstance(event, ChangeEvent | UndecodableRow):
+            yield from _not_sent(event, partial)
+        else:
+            yield event
+
+
+def _not_sent(event: ChangeEvent | UndecodableRow, partial: PartialTransaction) -> Iterator[Event]:
+    if not _delivered(event, partial):
         yield event
+    elif partial.inserts and event.seq == partial.seq and isinstance(event, ChangeEvent):
+        yield replace(event, op=Op.CREATE, before=None)
 
 
 def _may_hold(run: ChangeRun, partial: PartialTransaction) -> bool:

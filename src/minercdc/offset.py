@@ -25,15 +25,18 @@ class Position(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
-    """A source transaction that was too large for one Kafka transaction: its events up to `seq` are delivered.
+    """A source transaction of which the events up to `seq` are delivered: one that was too large for one Kafka transaction, or that
+    another connector ended in.
 
     :param events: how many have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.
+    :param inserts: of the event `seq`, an update that changes the key, the delete is delivered and the insert is not.
     """
 
     tx_id: str
     commit_scn: int
     seq: int
     events: Mapping[str, int] = field(default_factory=dict)
+    inserts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

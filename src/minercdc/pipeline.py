@@ -27,12 +27,17 @@ from minercdc.transaction_counts import TransactionCounts
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Limits of a Kafka transaction. When the first one is reached, it is committed after the source transaction under way;
-    `records` and `bytes` split that, so that it is committed at once. It is committed earlier when no event waits.
+    `records` and `bytes` split that, so that it is committed at once, unless it is held. It is committed earlier when no event waits.
+
+    :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.
+    :param longest: seconds after which it is split in any case, well below what Kafka lets a transaction live.
     """
 
     records: int
     bytes: int
     seconds: float
+    hold_bytes: int = 0
+    longest: float = 20.0
 
 
 @dataclass(frozen=True, slots=True)

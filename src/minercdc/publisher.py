@@ -36,7 +36,6 @@ from minercdc.transaction_counts import TransactionCounts
 
 _log = logging.getLogger(__name__)
 
-_LONGEST_TRANSACTION_S = 20.0  # well below the producer's transaction.timeout.ms
 _RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
 # What the dictionary can show to be repaired.
@@ -185,7 +184,8 @@ class _Publisher:
             if encode is not None and not self._suspensions.concerns(rows.tables):
                 due = ended < last and batch.age() >= bounds.seconds
                 # One by one to the end of the transaction, where the Kafka transaction is committed.
-                encoded = encode(run, at, 1 if due else bounds.records - batch.records, bounds.bytes - batch.bytes)
+                most_records, most_bytes = batch.room()
+                encoded = encode(run, at, 1 if due else most_records, most_bytes)
             if encoded is not None and encoded.rows:
                 at += encoded.rows
                 self._encoded(encoded)
@@ -231,7 +231,7 @@ class _Publisher:
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
-        if tx is not None and (self._batch.full() or (self._batch.records and self._batch.age() > _LONGEST_TRANSACTION_S)):
+        if tx is not None and self._batch.splits():
             events = self._counts.of(tx) if self._counts is not None else {}
             self._partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
             self._suspensions.split = True

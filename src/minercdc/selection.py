@@ -33,6 +33,11 @@ def table_filter(config: ConnectorConfig) -> TableFilter:
     )
 
 
+def topic_names(config: ConnectorConfig) -> TopicNames:
+    """All topics of a connector."""
+    return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
+
+
 def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
     """How codecs represent decimals, times, intervals, RAW and unavailable values."""
     return ValueHandling(

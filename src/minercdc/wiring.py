@@ -14,9 +14,10 @@ import oracledb
 from minercdc import native
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
-from minercdc.checks import check_prerequisites, refuse_unprepared
+from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, SchemaHistory, SignalActions, Snapshot
+from minercdc.config.topics import partition_rules
+from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification
@@ -26,6 +27,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.notification import document
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
@@ -39,6 +41,7 @@ from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.selection import key_columns, published_columns, table_filter
+from minercdc.selection import topic_names as topic_names
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.watch import Watch
@@ -127,10 +130,12 @@ class _PipelineParts:
             connect=self._connect_pdb,
         )
         encoder, encode_run = encoding.encoders()
+        if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
+            encode_run = None
         return Pipeline(
             adapter=config.database.database_connection_adapter,
             sink=open_sink(config, self._client, self._topics, self._process.ownership),
-            encoder=encoder,
+            encoder=self._partitioned(encoder),
             encode_run=encode_run,
             history=self._history,
             adopt=self._adopt,
@@ -140,6 +145,12 @@ class _PipelineParts:
                 records=config.kafka.minercdc_kafka_transaction_max_records,
                 bytes=config.kafka.minercdc_kafka_transaction_max_bytes,
                 seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
+                hold_bytes=(
+                    config.kafka.minercdc_kafka_large_transaction_hold_max_bytes
+                    if config.kafka.minercdc_kafka_large_transaction == "hold"
+                    else 0
+                ),
+                longest=config.kafka.longest_transaction / 3,
             ),
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._process.steps.stream,
@@ -150,6 +161,14 @@ class _PipelineParts:
             suspends=self._suspends,
             counts=self._counts,
         )
+
+    def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
+        """The encoder with the partitions of `minercdc.topic.partition.columns`."""
+        rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
+        if not rules or not self._config.sink.is_kafka:
+            return encoder
+        key = key_columns(self._config.filters)
+        return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
 
     def _notified(self, notification: Notification) -> None:
         message = document(notification, self._config.identity.topic_prefix)
@@ -269,7 +288,8 @@ class _PipelineParts:
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:
         process, adapter = self._process, self.opened()
         if not process.checked:
-            refuse_unprepared(check_prerequisites(self._config))
+            of_topics = check_internal_topics(self._config, self._client)
+            refuse_unprepared([*of_topics, *check_prerequisites(self._config)])
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
         steps = process.steps = self._steps(offset, adapter, position)
@@ -338,17 +358,15 @@ def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
     return (topics.offsets, topics.schema_history)
 
 
-def topic_names(config: ConnectorConfig) -> TopicNames:
-    """All topics of a connector."""
-    return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
-
-
 def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> SchemaHistory:
     """The schema history, where the configuration has it."""
     server, file = config.identity.topic_prefix, config.history.file
     if file is not None:
         return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
-    return KafkaSchemaHistory(client, topic=topics.schema_history, server=server, clock_ms=_now_ms)
+    transactional = config.kafka.minercdc_kafka_transactional
+    return KafkaSchemaHistory(
+        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional
+    )
 
 
 def adapter_of(config: ConnectorConfig) -> Adapter:
@@ -373,6 +391,8 @@ def build(
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
         expression of `transforms` cannot be compiled.
     """
+    for notice in config.notices.values():
+        log.warning("%s", notice)
     for name, reason in sorted(config.ignored.items()):
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()

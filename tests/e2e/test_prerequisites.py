@@ -59,7 +59,7 @@ def test_every_fix_that_check_prints_mends_its_finding(bare: Lab) -> None:
 def test_run_refuses_an_unprepared_database_and_starts_on_a_prepared_one(bare: Lab) -> None:
     refused = bare.run_to_end()
     assert refused.status == 3
-    assert refused.message().startswith("MC-2001: the database is not ready for capture")
+    assert refused.message().startswith("MC-2001: not ready for capture")
     assert "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA" in refused.message()
     assert "Traceback" not in refused.errors
     assert bare.topics.records(bare.topic()) == []

@@ -12,7 +12,7 @@ from tests.e2e.lab import Lab
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
 
-from minercdc.config.load import read_properties
+from minercdc.config.files import read_file
 from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS
 from minercdc.local.kafka_broker import KafkaBroker
 
@@ -151,7 +151,7 @@ def test_every_example_keeps_its_promise(
 
 
 def test_the_examples_show_every_transformation_and_predicate() -> None:
-    used = {value.split("$")[0] for path in EXAMPLES for value in read_properties(path).values()}
+    used = {value.split("$")[0] for path in EXAMPLES for value in read_file(path).values.values()}
     assert {name.split("$")[0] for name in (*TRANSFORMATIONS, *PREDICATES)} <= used
     assert {path.stem for path in EXAMPLES} == PROMISES.keys()
 

@@ -25,6 +25,7 @@ from minercdc.events import (
     TransactionInfo,
     UndecodableRow,
 )
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import AdHocSnapshot, JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -456,6 +457,17 @@ def test_dead_letters_of_a_split_transaction_are_sent_once() -> None:
     assert list(skip_sent(iter(letters), partial)) == letters[1:]
 
 
+def test_an_update_of_which_the_delete_was_sent_comes_as_an_insert() -> None:
+    info = TransactionInfo("x", Scn(1), Scn(9), 0, 0, 1, None)
+    update = ChangeEvent(Op.UPDATE, TABLE, ("1",), ("2",), Scn(1), 0, info, 1)
+    after = ChangeEvent(Op.CREATE, TABLE, None, ("3",), Scn(1), 0, info, 2)
+    partial = PartialTransaction("x", Scn(9), 1, inserts=True)
+    insert = replace(update, op=Op.CREATE, before=None)
+    assert list(skip_sent(iter([update, after]), partial)) == [insert, after]
+    assert list(skip_sent(iter([update, after]), replace(partial, inserts=False))) == [after]
+    assert offset_from_bytes(offset_to_bytes(Offset("a", partial=partial)), "t").partial == partial
+
+
 class Hurrying(ScriptedCapture):
     """Follows each transaction by two ticks, the first of which says that more comes."""
 
@@ -506,6 +518,25 @@ def test_of_a_run_that_was_delivered_in_part_the_rest_comes(delivered: int) -> N
     ):
         seen = [e for one in skip_sent(iter(runs), partial) for e in (one.events() if isinstance(one, ChangeRun) else [one])]
         assert seen == left
+
+
+@pytest.mark.parametrize("runs", [0, 1, 3])
+def test_a_large_transaction_is_held_up_to_a_size(runs: int) -> None:
+    for hold_bytes, parts in ((10**9, 1), (34_000, 2)):  # 600 records of about 100 bytes
+        store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2, 3], range(20, 620), [4]])
+        capture.runs = runs
+        bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=hold_bytes)
+        run_once(parts_of(store, capture, bounds=bounds), threading.Event())
+        first, *held, last = map(len, store.batches)
+        assert (first, sum(held), len(held), last) == (3, 600, parts, 1)
+
+
+def test_a_transaction_that_is_held_is_split_when_it_takes_too_long() -> None:
+    store, clock = Store(offset=at(0)), Clock(0.5)
+    bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=10**9, longest=10)
+    run_once(parts_of(store, ScriptedCapture([range(20, 2020)]), bounds=bounds, clock=clock), threading.Event())
+    assert len(store.batches) > 1
+    assert sum(map(len, store.batches)) == 2000
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 4, 7, 255, 256, 257])

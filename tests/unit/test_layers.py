@@ -54,6 +54,7 @@ ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
+ALLOWED["migration"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["verification"] = ALLOWED["lake"] | {"lake"}
 ALLOWED["cli"] = set(ALLOWED)

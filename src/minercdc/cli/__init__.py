@@ -5,6 +5,8 @@
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
+    minercdc config CONFIG     what is in force, and where it comes from
+    minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
@@ -31,6 +33,7 @@ from rich.console import Console
 
 from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake import lake
+from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
@@ -51,6 +54,7 @@ app = typer.Typer(
 
 app.add_typer(signals, name="signal")
 app.add_typer(lake, name="lake")
+app.add_typer(offsets, name="offsets")
 
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
 
@@ -170,11 +174,21 @@ def verify(config: ConfigFile, table: OneTable = None, verbose: Verbose = False)
 
 
 @app.command()
-def config() -> None:
-    """Print every property with its default and meaning, as Markdown."""
-    from minercdc.config.document import configuration_page
+def config(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[CONFIG]", help="Print what is in force with this file.", show_default=False)
+    ] = None,
+) -> None:
+    """Print every property in force with a file: value, origin, effect; without one, all properties as Markdown."""
+    if file is None:
+        from minercdc.config.document import configuration_page
 
-    sys.stdout.write(configuration_page())
+        sys.stdout.write(configuration_page())
+        return
+    from minercdc.config.in_force import report
+    from minercdc.config.load import load_config
+
+    sys.stdout.write(report(load_config(file), file))
 
 
 @app.command()

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, SecretStr, field_validator
 
-from minercdc.config.section import Section, WordList
+from minercdc.config.section import Section, WordList, rule
 from minercdc.config.sections import TRANSPORTABLE
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
@@ -69,11 +70,10 @@ class SignalConfig(Section):
             raise ValueError(f"'{value}' is in one of Oracle's own schemas, which are not mined")
         return value
 
-    @model_validator(mode="after")
-    def _port_of_channel(self) -> Self:
+    @rule
+    def _port_of_channel(self) -> Iterator[str]:
         if "http" in self.signal_enabled_channels and self.minercdc_http_port is None:
-            raise ValueError("minercdc.http.port: needed, since signal.enabled.channels has http")
-        return self
+            yield "minercdc.http.port: needed, since signal.enabled.channels has http"
 
 
 class IncrementalConfig(Section):
@@ -116,11 +116,10 @@ class NotificationConfig(Section):
                 raise ValueError(f"'{channel}' is not one of sink, log")
         return value
 
-    @model_validator(mode="after")
-    def _topic(self) -> Self:
+    @rule
+    def _topic(self) -> Iterator[str]:
         if "sink" in self.notification_enabled_channels and not self.notification_sink_topic_name:
-            raise ValueError("notification.sink.topic.name: needed, since notification.enabled.channels has sink")
-        return self
+            yield "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
 
     @property
     def sink_topic(self) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, Self
+from typing import Final, Literal
 
-from pydantic import Field, SecretStr, model_validator
+from pydantic import Field, SecretStr
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import CommaList, Section, rule
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 AVRO: Final = "io.confluent.connect.avro.AvroConverter"
@@ -93,30 +93,27 @@ class ConverterConfig(Section):
     )
     key_converter_key_subject_name_strategy: SubjectStrategy = Field(_TOPIC, description=_SAME)
 
-    @model_validator(mode="after")
-    def _registries(self) -> Self:
-        if problems := list(self._problems()):
-            raise ValueError("; ".join(problems))
-        return self
+    @rule
+    def _of_keys(self) -> Iterator[str]:
+        yield from self._problems("key")
 
-    def _problems(self) -> Iterator[str]:
-        for side in SIDES:
-            if getattr(self, f"{side}_converter") != AVRO:
-                continue
-            name, found = f"{side}.converter", self.registry(side)
-            if not found.urls:
-                yield f"{name}.schema.registry.url: needed for {AVRO}"
-            for url in found.urls:
-                if not url.startswith(("http://", "https://")):
-                    yield f"{name}.schema.registry.url: {url.split('://')[0]} is neither http nor https"
-            if found.credentials == "USER_INFO" and ":" not in found.user_info:
-                yield f"{name}.basic.auth.user.info: USER:PASSWORD is needed with …basic.auth.credentials.source=USER_INFO"
-            if (
-                found.use_latest
-                and found.auto_register
-                and f"{side}_converter_auto_register_schemas" in self.model_fields_set
-            ):
-                yield f"{name}.use.latest.version: does not go with …auto.register.schemas=true"
+    @rule
+    def _of_values(self) -> Iterator[str]:
+        yield from self._problems("value")
+
+    def _problems(self, side: Side) -> Iterator[str]:
+        if getattr(self, f"{side}_converter") != AVRO:
+            return
+        name, found = f"{side}.converter", self.registry(side)
+        if not found.urls:
+            yield f"{name}.schema.registry.url: needed for {AVRO}"
+        for url in found.urls:
+            if not url.startswith(("http://", "https://")):
+                yield f"{name}.schema.registry.url: {url.split('://')[0]} is neither http nor https"
+        if found.credentials == "USER_INFO" and ":" not in found.user_info:
+            yield f"{name}.basic.auth.user.info: USER:PASSWORD is needed with …basic.auth.credentials.source=USER_INFO"
+        if found.use_latest and found.auto_register and f"{side}_converter_auto_register_schemas" in self.model_fields_set:
+            yield f"{name}.use.latest.version: does not go with …auto.register.schemas=true"
 
     def registry(self, side: Side) -> RegistryProperties:
         """The registry's properties of one side."""

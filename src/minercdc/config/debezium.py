@@ -11,6 +11,11 @@ from collections.abc import Mapping
 _CONNECT = "there is no Kafka Connect here"
 _PEM = "Java key stores cannot be read; .ssl.ca.location, .ssl.certificate.location and .ssl.key.location name PEM files"
 _CACHE = "there is no such cache here"
+_WORKER = "there is no Kafka Connect here: no worker, and no topics of its own"
+_ADDRESS = "redo is read by address, not by SCN steps"
+_ONE_CLIENT = "one client serves data and history"
+_JAVA = "Java classes cannot run here"
+_NATIVE_NETWORK = "the driver (thin mode) has no native network encryption; use TLS (minercdc.database.protocol=tcps)"
 
 IGNORED: Mapping[str, str] = {
     "connector.class": _CONNECT,
@@ -37,16 +42,16 @@ IGNORED: Mapping[str, str] = {
     "schema.history.internal.skip.unparseable.ddl": "unknown DDL makes us read the dictionary",
     "log.mining.flush.table.name": "nothing is written to the source; see minercdc.log.mining.flush.table",
     "log.mining.read.only": "nothing is written to the source anyway",
-    "log.mining.batch.size.default": "redo is read by address, not by SCN steps",
-    "log.mining.batch.size.min": "redo is read by address, not by SCN steps",
-    "log.mining.batch.size.max": "redo is read by address, not by SCN steps",
-    "log.mining.batch.size.increment": "redo is read by address, not by SCN steps",
+    "log.mining.batch.size.default": _ADDRESS,
+    "log.mining.batch.size.min": _ADDRESS,
+    "log.mining.batch.size.max": _ADDRESS,
+    "log.mining.batch.size.increment": _ADDRESS,
     "log.mining.sleep.time.default.ms": "see poll.interval.ms",
     "log.mining.sleep.time.min.ms": "see poll.interval.ms",
     "log.mining.sleep.time.max.ms": "see poll.interval.ms",
     "log.mining.sleep.time.increment.ms": "see poll.interval.ms",
-    "log.mining.scn.gap.detection.gap.size.min": "redo is read by address, not by SCN steps",
-    "log.mining.scn.gap.detection.time.interval.max.ms": "redo is read by address, not by SCN steps",
+    "log.mining.scn.gap.detection.gap.size.min": _ADDRESS,
+    "log.mining.scn.gap.detection.time.interval.max.ms": _ADDRESS,
     "log.mining.buffer.type": "rows wait in memory and spill to disk",
     "log.mining.buffer.drop.on.stop": "the buffer is rebuilt at each start",
     "log.mining.buffer.track.client_id": "no message shows it, and filters need it",
@@ -57,6 +62,58 @@ IGNORED: Mapping[str, str] = {
     "signal.emit.failure.max.retries": "a mark is written again until it is there",
     "signal.emit.failure.backoff.ms": "a mark is written again until it is there",
     "incremental.snapshot.allow.schema.changes": "always: a chunk read in another shape is read again",
+    "rac.nodes": "all threads are read from one instance, and no node is written to",
+    "connection.validation.timeout.ms": "see database.connection.timeout.ms",
+    "guardrail.collections.limit.action": "goes with guardrail.collections.max",
+    "snapshot.scan.all.columns.force": "columns are read from the dictionary, table by table",
+    "snapshot.enhance.predicate.scn": "every SELECT reads as of the snapshot's SCN; the token is taken out of it",
+    "log.mining.transaction.snapshot.boundary.mode": "transactions that are open at the snapshot are delivered whole, always",
+    "log.position.check.enable": "whether redo of the offset is there is checked at each start",
+    "schema.history.internal.ddl.filter": "DDL that concerns no captured table is passed over",
+    "schema.history.internal.prefer.ddl": "the structures of tables are stored, not replayed",
+    "schema.history.internal.memory.optimization": "structures of tables take little memory here",
+    "log.mining.schema_changes.username.exclude.list": "rows after a DDL can be decoded with it only, whoever runs it",
+    "memory.management.schemas.class": "structures of tables take little memory here",
+    "memory.management.tables.class": "structures of tables take little memory here",
+    "log.mining.use.cte.query": "the query is filtered where that is safe",
+    "log.mining.hash.area.size": "the query neither joins nor sorts; else give ALTER SESSION in database.initial.statements",
+    "log.mining.sort.area.size": "the query neither joins nor sorts; else give ALTER SESSION in database.initial.statements",
+    "log.mining.max.scn.deviation.ms": _ADDRESS,
+    "log.mining.redo.thread.scn.adjustment": _ADDRESS,
+    "log.mining.sql.relaxed.quote.detection": "statements are read by the rules of SQL_REDO, quotes included",
+    "log.mining.resume.position.interval.ms": "the position is part of each commit",
+    "object.id.cache.size": _CACHE,
+    "log.mining.buffer.deferred.transaction.start": "a transaction takes memory from its first captured row on",
+    "log.mining.buffer.deferred.transaction.retention.ms": "a transaction takes memory from its first captured row on",
+    "event.converting.failure.handling.mode": "see event.processing.failure.handling.mode: no value is left out of a row",
+    "queue.provider.type": "events stream without a queue",
+    "poll.dispatch.interval.ms": "events stream without a queue",
+    "offset.activity.monitor.interval.ms": "the offset moves on without changes; the metric minercdc_lag_seconds shows when it does not",
+    "advanced.metrics.enable": "all metrics are always there",
+    "offset.storage.topic": "see minercdc.offset.topic; `minercdc offsets import` reads Debezium's",
+    "offset.storage.partitions": "see minercdc.offset.topic",
+    "offset.storage.replication.factor": "see topic.creation.default.replication.factor",
+    "offset.storage.file.filename": "`minercdc offsets import` reads Debezium's file",
+    "offset.commit.policy": "offsets are committed with the data",
+    "transaction.boundary.interval.ms": "Kafka transactions hold whole source transactions",
+    "offsets.storage.topic": "see minercdc.offset.topic",
+    "config.action.reload": _CONNECT,
+    "group.id": _WORKER,
+    "plugin.path": _WORKER,
+    "plugin.discovery": _WORKER,
+    "rest.port": _WORKER,
+    "rest.host.name": _WORKER,
+    "listeners": _WORKER,
+    "exactly.once.source.support": "delivery is exactly once already",
+    "internal.key.converter": _WORKER,
+    "internal.value.converter": _WORKER,
+    "debezium.sink.kafka.wait.message.delivery.timeout.ms": "see minercdc.kafka.timeout.ms",
+    "debezium.format.header": "headers are JSON",
+    "database.tablename.case.insensitive": "names of tables match in any case",
+    "database.oracle.version": "the version is read from the database",
+    "database.schema": "the schemas are those of schema.include.list and table.include.list",
+    "snapshot.new.tables": "a table that becomes captured is streamed; the signal execute-snapshot reads its rows",
+    "gracefull.shutdown.timeout": "there is no executor",
 }
 
 IGNORED_PREFIXES: Mapping[str, str] = {
@@ -64,6 +121,16 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "log.mining.buffer.ehcache.": _CACHE,
     "errors.retry.": "waits double up to retriable.restart.connector.wait.ms",
     "errors.log.": "every error is logged",
+    "header.converter.": "headers are JSON",
+    "schema.history.internal.consumer.": _ONE_CLIENT,
+    "consumer.override.": _ONE_CLIENT,
+    "admin.override.": _ONE_CLIENT,
+    "config.storage.": _WORKER,
+    "status.storage.": _WORKER,
+    "rest.advertised.": _WORKER,
+    "rest.extension.": _WORKER,
+    "quarkus.": "there is no Quarkus here; --verbose and minercdc.http.port are the log level and the port",
+    "driver.": "the driver is python-oracledb; see minercdc.database.*",
 }
 
 # property -> the values (in any case) that need nothing that is missing here
@@ -72,15 +139,12 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
+    "transaction.metadata.factory": ("io.debezium.pipeline.txmetadata.DefaultTransactionMetadataFactory",),
     "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
-    "topic.naming.strategy": (
-        "io.debezium.schema.SchemaTopicNamingStrategy",
-        "io.debezium.schema.DefaultTopicNamingStrategy",
-    ),
     "errors.tolerance": ("none",),
     "key.converter.connect.meta.data": ("true",),
     "value.converter.connect.meta.data": ("true",),
@@ -89,9 +153,12 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 UNSUPPORTED: Mapping[str, str] = {
-    "rac.nodes": "no node is written to, all threads are read from one instance",
-    "sourceinfo.struct.maker": "Java classes cannot run here",
-    "database.connection.factory.class": "Java classes cannot run here",
+    "sourceinfo.struct.maker": _JAVA,
+    "database.connection.factory.class": _JAVA,
+    "log.mining.path.dictionary": "log.mining.strategy=dictionary_from_file is not there; redo_log_catalog has the dictionary in redo",
+    "custom.retriable.exception": "errors are classified by their code, see docs/errors.md",
+    "custom.metric.tags": "labels are added where Prometheus scrapes (relabel_configs)",
+    "driver.oracle.jdbc.accessToken": "a token expires; minercdc.database.token.location names a file that is read for each session",
     "errors.deadletterqueue.topic.name": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
 }
 
@@ -105,12 +172,21 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "secondary.": "reading a standby is not there yet",
     "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",
-    "driver.": "JDBC driver properties mean nothing to python-oracledb",
+    "driver.javax.net.ssl.": "Java key stores cannot be read; minercdc.database.wallet.location names a directory with ewallet.pem",
+    "driver.oracle.net.encryption_": _NATIVE_NETWORK,
+    "driver.oracle.net.crypto_checksum_": _NATIVE_NETWORK,
+    "driver.oracle.net.authentication_services": "the driver (thin mode) logs on by password, token or proxy only",
+    "debezium.sink.": "no such sink, or no such property of it; kafka, segments and json are there (docs/sinks.md)",
 }
 
 # passed through to librdkafka, the part after the prefix
-KAFKA_PASS_THROUGH: tuple[str, ...] = ("minercdc.kafka.client.", "producer.override.", "schema.history.internal.producer.")
+# Later ones win.
+KAFKA_PASS_THROUGH: tuple[str, ...] = (
+    "schema.history.internal.producer.",
+    "debezium.sink.kafka.producer.",
+    "producer.override.",
+    "minercdc.kafka.client.",
+)
 SIGNAL_PASS_THROUGH: tuple[str, ...] = ("signal.consumer.",)
 # passed through to Spark, as `spark.` and the part after the prefix
 SPARK_PASS_THROUGH: tuple[str, ...] = ("minercdc.lake.spark.", "lake.spark.")
-IGNORED_PREFIXES_KAFKA: tuple[str, ...] = ("schema.history.internal.consumer.",)

@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from minercdc.config import debezium
 from minercdc.config.load import SECTIONS
+from minercdc.config.renaming import DRIVER, RENAMED, RENAMED_PREFIXES
 
 _INTRODUCTION = """\
 # Configuration
 
 Look up a property here. Made by `minercdc config`; do not edit. Property names and meanings are Debezium's; our own begin with `minercdc.`. Files may be
-YAML (flat or nested), JSON (flat, or Kafka Connect's `{"name", "config"}`) or `.properties`. Every property can be given by the
-environment instead: `database.password` as `MINERCDC_DATABASE_PASSWORD`, or `MINERCDC_DATABASE_PASSWORD_FILE` naming a file.
-In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:name}` are replaced.
+YAML (flat or nested), JSON (flat, or Kafka Connect's `{"name", "config"}`) or `.properties` with Java's syntax, those of Debezium
+Server among them. Every property can be given by the environment instead: `database.password` as `MINERCDC_DATABASE_PASSWORD`, or
+`MINERCDC_DATABASE_PASSWORD_FILE` naming a file. `minercdc config FILE` prints what is in force, and where it comes from.
+
+In values, `${env:NAME}`, `${file:/path:key}`, `${file:/path}` and `${dir:/path:name}` are replaced. `config.providers` names others:
+Kafka's `EnvVarConfigProvider`, `FileConfigProvider` and `DirectoryConfigProvider`, with `param.allowlist.pattern` or
+`param.allowed.paths`; or an entry point of the group `minercdc.config_providers`, as of a plug-in for Vault: a callable that gets the
+provider's `param.*` and returns a callable of path and key.
+"""
+
+_SPELLINGS = """\
+Files of Debezium Server and of older versions of Debezium are read as they are. `debezium.source.` is dropped; `debezium.format.value`
+is `value.converter`; `debezium.transforms` is `transforms`; `debezium.sink.kafka.producer.*` and `producer.override.*` are settings of
+Kafka's Java clients, of which librdkafka gets its own form (`sasl.jaas.config`, PEM and PKCS#12 key stores, `max.request.size`).
+`internal.` may stand before any name. A log line says for each of these what it is taken as:
 """
 
 _SPARK = """\
@@ -42,6 +55,10 @@ def configuration_page() -> str:
         f"| `{name}` | {reason} |"
         for name, reason in sorted({**debezium.IGNORED, **_starred(debezium.IGNORED_PREFIXES)}.items())
     ]
+    lines += ["", "## Other spellings", "", _SPELLINGS, "| in the file | is taken as |", "|---|---|"]
+    lines += [
+        f"| `{old}` | `{new}` |" for old, new in sorted({**RENAMED, **DRIVER, **_starred_both(RENAMED_PREFIXES)}.items())
+    ]
     lines += ["", "## Accepted only with these values", "", "| property | value |", "|---|---|"]
     lines += [
         f"| `{name}` | {' or '.join(f'`{v}`' for v in values if v)} |" for name, values in sorted(debezium.INERT.items())
@@ -59,6 +76,10 @@ def configuration_page() -> str:
 def _starred(prefixes: object) -> dict[str, str]:
     assert isinstance(prefixes, dict)
     return {f"{prefix}*": reason for prefix, reason in prefixes.items()}
+
+
+def _starred_both(prefixes: Mapping[str, str]) -> dict[str, str]:
+    return {f"{old}*": f"{new}*" for old, new in prefixes.items()}
 
 
 def _passed_on() -> Iterator[str]:

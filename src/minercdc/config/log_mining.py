@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from collections.abc import Iterator
+from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from minercdc.config.section import CommaList, Section
+from minercdc.config.section import CommaList, Section, rule
 
 
 class LogMiningConfig(Section):
@@ -78,10 +79,12 @@ class LogMiningConfig(Section):
         description="Memory for rows of open transactions; beyond it the largest transactions wait on disk.",
     )
 
-    @model_validator(mode="after")
-    def _one_list_each(self) -> Self:
+    @rule
+    def _one_list_of_users(self) -> Iterator[str]:
         if self.log_mining_username_include_list and self.log_mining_username_exclude_list:
-            raise ValueError("log.mining.username.include.list: give it or log.mining.username.exclude.list, not both")
+            yield "log.mining.username.include.list: give it or log.mining.username.exclude.list, not both"
+
+    @rule
+    def _one_list_of_clients(self) -> Iterator[str]:
         if self.log_mining_clientid_include_list and self.log_mining_clientid_exclude_list:
-            raise ValueError("log.mining.clientid.include.list: give it or log.mining.clientid.exclude.list, not both")
-        return self
+            yield "log.mining.clientid.include.list: give it or log.mining.clientid.exclude.list, not both"

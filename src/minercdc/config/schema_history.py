@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
-from minercdc.config.section import Section
+from minercdc.config.section import Section, rule
 
 # Debezium's classes, by their last name; it moved them between packages.
 _PLACES = {
@@ -40,11 +41,10 @@ class SchemaHistoryConfig(Section):
             raise ValueError(f"{value} is not supported; only KafkaSchemaHistory and FileSchemaHistory are")
         return place
 
-    @model_validator(mode="after")
-    def _file(self) -> Self:
+    @rule
+    def _file(self) -> Iterator[str]:
         if self.schema_history_internal == "file" and self.schema_history_internal_file_filename is None:
-            raise ValueError("schema.history.internal.file.filename: needed with FileSchemaHistory")
-        return self
+            yield "schema.history.internal.file.filename: needed with FileSchemaHistory"
 
     @property
     def file(self) -> Path | None:

@@ -7,11 +7,14 @@ environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args, get_origin
+from types import MethodType
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -51,25 +54,63 @@ def choices(annotation: Any) -> Iterator[str]:
             yield from choices(part)
 
 
+_Rule = TypeVar("_Rule", bound=Callable[[Any], Iterator[str]])
+# While a configuration is loaded: properties whose values cannot be used, so that the environment is not read for them. Rules are
+# left to the loader then.
+_left_out: ContextVar[Collection[str] | None] = ContextVar("left out", default=None)
+
+
+def rule(check: _Rule) -> _Rule:
+    """Marks a method of a section that yields contradictions between its properties, one line each."""
+    check.is_rule = True  # type: ignore[attr-defined]
+    return check
+
+
+class UnreadableVariableError(OSError):
+    """A file that the environment names cannot be read.
+
+    :param name: of the property.
+    """
+
+    def __init__(self, name: str, error: Exception) -> None:
+        super().__init__(f"the file named by {environment_name(name)}_FILE cannot be read: {error}")
+        self.name = name
+
+
+@contextmanager
+def leaving_out(names: Collection[str]) -> Iterator[None]:
+    """While it lasts, sections are made without these properties of the environment, and without looking at their rules."""
+    token = _left_out.set(names)
+    try:
+        yield
+    finally:
+        _left_out.reset(token)
+
+
 class EnvironmentSource(PydanticBaseSettingsSource):
     """Properties given by environment variables, or by the files that variables ending in `_FILE` name.
 
-    Calling it raises OSError when such a file cannot be read.
+    Calling it raises UnreadableVariableError when such a file cannot be read.
     """
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
-        """The value, None when the environment has none; the property's name; False. Raises OSError as the class says."""
+        """The value, None when the environment has none; the property's name; False. Raises as the class says."""
         name = field.alias or property_of(field_name)
         variable = environment_name(name)
         if variable in os.environ:
             return os.environ[variable], name, False
         if path := os.environ.get(variable + "_FILE"):
-            return Path(path).read_text().rstrip("\r\n"), name, False
+            try:
+                return Path(path).read_text(encoding="utf-8").rstrip("\r\n"), name, False
+            except (OSError, UnicodeDecodeError) as error:
+                raise UnreadableVariableError(name, error) from None
         return None, name, False
 
     def __call__(self) -> dict[str, Any]:
         found = {}
         for field_name, field in self.settings_cls.model_fields.items():
+            if (field.alias or property_of(field_name)) in (_left_out.get() or ()):
+                continue
             value, name, _ = self.get_field_value(field, field_name)
             if value is not None:
                 found[name] = value
@@ -92,6 +133,21 @@ class Section(BaseSettings):
         words = choices(cls.model_fields[info.field_name].annotation)
         return next((choice for choice in words if choice.lower() == value.strip().lower()), value)
 
+    @model_validator(mode="after")
+    def _obey_rules(self) -> Self:
+        if _left_out.get() is None and (problems := [line for check in self.rules() for line in check(self)]):
+            raise ValueError("; ".join(problems))
+        return self
+
+    @classmethod
+    def rules(cls) -> Iterator[Callable[[Any], Iterator[str]]]:
+        """The methods that `rule` marks."""
+        for name in dir(cls):
+            found = cls.__dict__.get(name)
+            if getattr(found, "is_rule", False):
+                assert callable(found)
+                yield found
+
     @classmethod
     def settings_customise_sources(
         cls,
@@ -107,3 +163,40 @@ class Section(BaseSettings):
     def properties(cls) -> dict[str, FieldInfo]:
         """Property name -> field."""
         return {field.alias or property_of(name): field for name, field in cls.model_fields.items()}
+
+
+class UnusableValueError(Exception):
+    """A rule has asked a `Sound` view for a value that cannot be used."""
+
+
+class Sound:
+    """A section as rules see it: a value that cannot be used raises UnusableValueError, so that nothing follows from it.
+
+    :param unusable: property names.
+    """
+
+    def __init__(self, section: Section, unusable: Collection[str]) -> None:
+        self._section = section
+        self._unusable = unusable
+
+    def __getattr__(self, name: str) -> Any:
+        field = type(self._section).model_fields.get(name)
+        if field is not None:
+            if (field.alias or property_of(name)) in self._unusable:
+                raise UnusableValueError(name)
+            return getattr(self._section, name)
+        own = getattr(type(self._section), name, None)
+        if isinstance(own, property) and own.fget is not None and name in type(self._section).__dict__:
+            return own.fget(self)
+        found = getattr(self._section, name)
+        return (
+            MethodType(found.__func__, self) if isinstance(found, MethodType) and found.__self__ is self._section else found
+        )
+
+
+def holds(check: Callable[[Any], Iterator[str]], seen: Any) -> Iterator[str]:
+    """What a rule finds; nothing more from where it needs a value that cannot be used."""
+    try:
+        yield from check(seen)
+    except UnusableValueError:
+        return

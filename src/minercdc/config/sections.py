@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator
 
+from minercdc.config.database import DatabaseConfig as DatabaseConfig
 from minercdc.config.lake import LakeConfig as LakeConfig
-from minercdc.config.section import CommaList, Section, WordList
+from minercdc.config.section import CommaList, Section, WordList, rule
+from minercdc.config.topics import TRANSPORTABLE as TRANSPORTABLE
+from minercdc.config.topics import TopicConfig as TopicConfig
 from minercdc.schema.patterns import configured_pattern
-
-TRANSPORTABLE = re.compile(r"[A-Za-z0-9._-]+")
 
 
 def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
@@ -45,38 +47,9 @@ class ConnectorIdentity(Section):
         return value
 
 
-class DatabaseConfig(Section):
-    """Where the database is."""
-
-    database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
-    database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
-    database_user: str = Field(description="User that captures, a common user (C##...) in a container database.")
-    database_password: SecretStr = Field(
-        description="Password. Better from MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder."
-    )
-    database_dbname: str = Field(
-        description="Name (service) of the database; of the container database when there are pluggable ones."
-    )
-    database_pdb_name: str | None = Field(None, description="Pluggable database to capture from.")
-    database_url: str | None = Field(
-        None,
-        description="Connect string (EZConnect or a full descriptor; `jdbc:oracle:thin:@` is dropped) instead of host and port.",
-    )
-    database_query_timeout_ms: int = Field(
-        600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
-    )
-    database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
-    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback"] = Field(
-        "logminer",
-        description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
-        " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other. `flashback` reads row versions, which takes SELECT and FLASHBACK on the tables only.",
-    )
-
-    @model_validator(mode="after")
-    def _host_or_url(self) -> Self:
-        if not self.database_hostname and not self.database_url:
-            raise ValueError("database.hostname: needed (or database.url)")
-        return self
+def _one_list(section: object, kind: str) -> Iterator[str]:
+    if getattr(section, f"{kind}_include_list") and getattr(section, f"{kind}_exclude_list"):
+        yield f"{kind}.include.list: give it or {kind}.exclude.list, not both"
 
 
 class TableFilterConfig(Section):
@@ -97,19 +70,26 @@ class TableFilterConfig(Section):
         "none", description="Key of tables without a key: a null key (`none`), or a struct with the ROWID (`rowid`)."
     )
 
-    @model_validator(mode="after")
-    def _include_or_exclude(self) -> Self:
-        for kind in ("schema", "table", "column"):
-            if getattr(self, f"{kind}_include_list") and getattr(self, f"{kind}_exclude_list"):
-                raise ValueError(f"{kind}.include.list: give it or {kind}.exclude.list, not both")
-        for part in filter(None, self.message_key_columns.split(";")):
+    @rule
+    def _schemas(self) -> Iterator[str]:
+        yield from _one_list(self, "schema")
+
+    @rule
+    def _tables(self) -> Iterator[str]:
+        yield from _one_list(self, "table")
+
+    @rule
+    def _columns(self) -> Iterator[str]:
+        yield from _one_list(self, "column")
+
+    @field_validator("message_key_columns", mode="after")
+    @classmethod
+    def _key_columns(cls, value: str) -> str:
+        for part in filter(None, value.split(";")):
             if part.count(":") != 1:
-                raise ValueError(f"message.key.columns: '{part}' is not of the form SCHEMA.TABLE:COL1,COL2")
-            try:
-                configured_pattern(part.partition(":")[0].strip())
-            except ValueError as error:
-                raise ValueError(f"message.key.columns: {error}") from None
-        return self
+                raise ValueError(f"'{part}' is not of the form SCHEMA.TABLE:COL1,COL2")
+            configured_pattern(part.partition(":")[0].strip())
+        return value
 
 
 class CaptureConfig(Section):
@@ -143,6 +123,14 @@ def _moment(value: str | None) -> str | None:
     if value is not None:
         datetime.fromisoformat(value)
     return value
+
+
+def _named(section: object, kind: str) -> Iterator[str]:
+    """Whether `custom` has the name of what does it."""
+    name = f"snapshot_{kind}_custom_name"
+    if (getattr(section, f"snapshot_{kind}") == "custom") != (getattr(section, name) is not None):
+        wanted = name.replace("_", ".")
+        yield f"{wanted}: goes with snapshot.{kind.replace('_', '.')}=custom, and is needed there"
 
 
 class SnapshotConfig(Section):
@@ -228,21 +216,24 @@ class SnapshotConfig(Section):
         old = {"schema_only": "no_data", "schema_only_recovery": "recovery"}
         return old.get(value.lower(), value) if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _named_and_fitting(self) -> Self:
-        for kind in ("mode", "locking_mode"):
-            name = f"snapshot_{kind}_custom_name"
-            if (getattr(self, f"snapshot_{kind}") == "custom") != (getattr(self, name) is not None):
-                wanted = name.replace("_", ".")
-                raise ValueError(f"{wanted}: goes with snapshot.{kind.replace('_', '.')}=custom, and is needed there")
+    @rule
+    def _mode_named(self) -> Iterator[str]:
+        yield from _named(self, "mode")
+
+    @rule
+    def _locking_named(self) -> Iterator[str]:
+        yield from _named(self, "locking_mode")
+
+    @rule
+    def _one_start(self) -> Iterator[str]:
+        if self.minercdc_start_scn is not None and self.minercdc_start_timestamp is not None:
+            yield "minercdc.start.scn: give it or minercdc.start.timestamp, not both"
+
+    @rule
+    def _start_fits(self) -> Iterator[str]:
         given = [n for n in ("minercdc_start_scn", "minercdc_start_timestamp") if getattr(self, n) is not None]
-        if len(given) == 2:
-            raise ValueError("minercdc.start.scn: give it or minercdc.start.timestamp, not both")
         if given and self.snapshot_mode != "no_data":
-            raise ValueError(
-                f"{given[0].replace('_', '.')}: rows of before are not read, so it goes with snapshot.mode=no_data"
-            )
-        return self
+            yield f"{given[0].replace('_', '.')}: rows of before are not read, so it goes with snapshot.mode=no_data"
 
 
 class ValueConfig(Section):
@@ -289,18 +280,6 @@ class ValueConfig(Section):
         return value
 
 
-class TopicConfig(Section):
-    """Topic names and what they are created with."""
-
-    topic_delimiter: Literal[".", "_", "-"] = Field(".", description="Joins the parts of a topic name.")
-    include_schema_changes: bool = Field(True, description="Publish DDL to the topic `<topic.prefix>`.")
-    topic_creation_default_partitions: int = Field(1, ge=1, description="Partitions of a new table topic.")
-    topic_creation_default_replication_factor: int = Field(
-        -1, ge=-1, description="Replication factor of new topics; -1: the broker's default."
-    )
-    topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
-
-
 class KafkaConfig(Section):
     """The Kafka client and its transactions."""
 
@@ -332,20 +311,60 @@ class KafkaConfig(Section):
         60_000, ge=1_000, description="How long one Kafka request may take before the connector restarts from its offset."
     )
 
-    @model_validator(mode="after")
-    def _one_cluster(self) -> Self:
+    minercdc_kafka_transactional: bool = Field(
+        True,
+        description="False: without Kafka transactions, for clusters that do not allow them. Delivery is at least once then: records of before a kill may come again, in the same order.",
+    )
+    minercdc_kafka_large_transaction: Literal["split", "hold"] = Field(
+        "split",
+        description="A source transaction that exceeds these bounds: spread over several Kafka transactions (`split`), or invisible to `read_committed` readers until it is complete (`hold`), as far as the next property allows. A Kafka transaction may last 15 minutes then.",
+    )
+    minercdc_kafka_large_transaction_hold_max_bytes: int = Field(
+        1024 * 1024 * 1024, ge=1024, description="Size from which on it is split all the same."
+    )
+    minercdc_kafka_record_too_large: Literal["fail", "dead_letter", "claim_check"] = Field(
+        "fail",
+        description="A record beyond `minercdc.kafka.record.max.bytes`: stop when client or broker refuses it (`fail`); a record in `minercdc.dead.letter.topic` with the cause in its place (`dead_letter`), with its value in `minercdc.claim.check.path` if that is given; or its value in a file of that directory, and the file's name as value and as header `__minercdc.claim.check` (`claim_check`).",
+    )
+    minercdc_kafka_record_max_bytes: int = Field(
+        1_000_000, ge=1024, description="Size of key and value, not compressed, up to which records are sent as they are."
+    )
+    minercdc_claim_check_path: Path | None = Field(
+        None, description="Directory for values that are too large. Files are never deleted; readers need it, too."
+    )
+
+    @rule
+    def _claims(self) -> Iterator[str]:
+        if self.minercdc_kafka_record_too_large == "claim_check" and self.minercdc_claim_check_path is None:
+            yield "minercdc.claim.check.path: needed with minercdc.kafka.record.too.large=claim_check"
+
+    @rule
+    def _one_cluster(self) -> Iterator[str]:
         data, history = self.minercdc_kafka_bootstrap_servers, self.schema_history_internal_kafka_bootstrap_servers
         if data and history and data != history:
-            raise ValueError(
+            yield (
                 "schema.history.internal.kafka.bootstrap.servers: must equal minercdc.kafka.bootstrap.servers; "
                 "history and data share a Kafka transaction"
             )
-        return self
+
+    @property
+    def longest_transaction(self) -> float:
+        """Seconds after which Kafka aborts a transaction; 15 minutes is what brokers allow."""
+        return 900.0 if self.minercdc_kafka_large_transaction == "hold" else 60.0
 
     @property
     def bootstrap_servers(self) -> str:
         """The brokers, by whichever property they are given."""
         return self.minercdc_kafka_bootstrap_servers or self.schema_history_internal_kafka_bootstrap_servers or ""
+
+
+def _expression(value: str | None) -> str | None:
+    """The value, if it is a regular expression or None. Raises ValueError."""
+    try:
+        re.compile(value or "")
+    except re.error as error:
+        raise ValueError(f"'{value}' is not a regular expression: {error}") from None
+    return value
 
 
 class RunConfig(Section):
@@ -362,6 +381,10 @@ class RunConfig(Section):
     event_processing_failure_handling_mode: Literal["suspend", "fail", "warn", "skip"] = Field(
         "suspend",
         description="A redo row that cannot be decoded, or that LogMiner does not support (BOOLEAN, JSON, VECTOR, object types): suspend its table until it is repaired and read again (`resume-table`) while all others go on; or stop; or leave the row out with a warning, or silently.",
+    )
+    custom_sanitize_pattern: Annotated[str | None, AfterValidator(_expression)] = Field(
+        None,
+        description="Regular expression of further names of properties whose values `minercdc config FILE` hides, beside those that end in password, secret, token and the like.",
     )
     minercdc_dead_letter_topic: str | None = Field(
         None,

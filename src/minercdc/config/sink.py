@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from minercdc.config.section import Section, property_of
+from minercdc.config.section import Section, property_of, rule
 
 STDOUT = "-"
 
@@ -32,13 +32,12 @@ class SinkConfig(Section):
         description='What becomes of segments that a query of `format("minercdc")` has read: `delete` removes them, so that only one query can read the directory.',
     )
 
-    @model_validator(mode="after")
-    def _path(self) -> Self:
+    @rule
+    def _path(self) -> Iterator[str]:
         if self.debezium_sink_type != "kafka" and not self.minercdc_sink_path:
-            raise ValueError(f"minercdc.sink.path: needed with debezium.sink.type={self.debezium_sink_type}")
+            yield f"minercdc.sink.path: needed with debezium.sink.type={self.debezium_sink_type}"
         if self.debezium_sink_type == "segments" and self.minercdc_sink_path == STDOUT:
-            raise ValueError("minercdc.sink.path: segments are a directory, not standard output")
-        return self
+            yield "minercdc.sink.path: segments are a directory, not standard output"
 
     @property
     def is_kafka(self) -> bool:
@@ -68,20 +67,25 @@ class SinkConfig(Section):
         return self.file or state / f"stdout-{name}"
 
 
-def without_brokers(sections: Mapping[str, Any]) -> Iterator[str]:
-    """What is missing, or cannot be, with or without Kafka; sections that have problems of their own are not there."""
-    sink, kafka, signals = sections.get("sink"), sections.get("kafka"), sections.get("signals")
-    if sink is None:
-        return
-    if sink.is_kafka:
-        if kafka is not None and not kafka.bootstrap_servers:
-            yield "minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)"
-        return
-    kind = f"debezium.sink.type={sink.debezium_sink_type}"
-    if signals is not None and "kafka" in signals.signal_enabled_channels:
+def brokers_given(sections: Mapping[str, Any]) -> Iterator[str]:
+    """Kafka needs brokers."""
+    if sections["sink"].is_kafka and not sections["kafka"].bootstrap_servers:
+        yield "minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)"
+
+
+def channels_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
+    """Signals that need Kafka."""
+    sink = sections["sink"]
+    if not sink.is_kafka and "kafka" in sections["signals"].signal_enabled_channels:
+        kind = f"debezium.sink.type={sink.debezium_sink_type}"
         yield f"signal.enabled.channels: kafka needs Kafka, which {kind} does not use; file and http do the same"
-    history = sections.get("history")
-    if history is not None and "schema_history_internal" in history.model_fields_set and history.file is None:
+
+
+def history_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
+    """A schema history that needs Kafka."""
+    sink, history = sections["sink"], sections["history"]
+    if not sink.is_kafka and "schema_history_internal" in history.model_fields_set and history.file is None:
+        kind = f"debezium.sink.type={sink.debezium_sink_type}"
         yield f"schema.history.internal: a topic needs Kafka, which {kind} does not use; leave it out for a file beside the records"
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from confluent_kafka import (
@@ -18,7 +19,7 @@ from confluent_kafka import (
     TopicCollection,
     TopicPartition,
 )
-from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec
 
 from minercdc.config.sections import KafkaConfig, TopicConfig
 from minercdc.errors import ConfigError, DeliveryError, FencedError, SinkError
@@ -72,6 +73,18 @@ def classify(error: KafkaError, doing: str) -> SinkError:
     return DeliveryError(text)
 
 
+@dataclass(frozen=True, slots=True)
+class TopicState:
+    """A topic as it is.
+
+    :param replicas: the least of its partitions' numbers.
+    :param settings: by Kafka's names, defaults among them.
+    """
+
+    replicas: int
+    settings: Mapping[str, str]
+
+
 class KafkaClient:
     """Makes clients of one cluster and answers questions about its topics.
 
@@ -103,9 +116,13 @@ class KafkaClient:
             "logger": logging.getLogger("librdkafka"),
         } | self._settings
 
-    def producer(self, transactional_id: str) -> Producer:
-        """A transactional producer; older ones of the same id are fenced by its `init_transactions`.
+    def producer(
+        self, transactional_id: str | None, undelivered: Callable[[KafkaError, Any], None] | None = None
+    ) -> Producer:
+        """A producer; older ones of the same id are fenced by its `init_transactions`.
 
+        :param transactional_id: None for one without transactions.
+        :param undelivered: called with the error and each message that did not arrive.
         :raises SinkError: librdkafka refuses a setting.
         """
         settings = {
@@ -115,10 +132,18 @@ class KafkaClient:
             "queue.buffering.max.messages": 200_000,
             "queue.buffering.max.kbytes": 262_144,
             "message.max.bytes": 16_777_216,
-            "transaction.timeout.ms": 60_000,
+            "delivery.report.only.error": True,
         }
+        own: dict[str, Any] = {"enable.idempotence": True}
+        if undelivered is not None:
+            own["on_delivery"] = undelivered
+        if transactional_id is not None:
+            settings["transaction.timeout.ms"] = int(self._config.longest_transaction * 1000)
+            own["transactional.id"] = transactional_id
+        else:
+            settings["message.timeout.ms"] = int(self.timeout * 1000)
         try:
-            return Producer(settings | self._common() | {"transactional.id": transactional_id, "enable.idempotence": True})
+            return Producer(settings | self._common() | own)
         except KafkaException as error:
             raise classify(error.args[0], "setting up the Kafka producer") from None
 
@@ -163,21 +188,30 @@ class KafkaClient:
         return self._admin
 
     def _create(self, name: str, partitions: int | None, compacted: bool) -> None:
-        settings = {"cleanup.policy": "compact"} if compacted else {"cleanup.policy": "delete"}
-        if partitions == 1 and not compacted:
-            settings["retention.ms"] = "-1"  # a schema history or schema-change topic is never old
-        topic = NewTopic(
-            name,
-            num_partitions=partitions or self._topics.topic_creation_default_partitions,
-            replication_factor=self._topics.topic_creation_default_replication_factor,
-            config=settings,
-        )
+        topic = self._new_topic(name, partitions, compacted)
         try:
             self._admin_client().create_topics([topic], request_timeout=self.timeout)[name].result()
             log.info("created topic %s", name)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
                 raise classify(error.args[0], f"creating topic {name}") from None
+
+    def _new_topic(self, name: str, partitions: int | None, compacted: bool) -> NewTopic:
+        """What `topic.creation.*` says of a topic; the connector's own topics take the replication factor only."""
+        own = partitions is not None or compacted
+        settings = {"cleanup.policy": "compact" if compacted else "delete"}
+        if partitions == 1 and not compacted:
+            settings["retention.ms"] = "-1"  # a schema history or schema-change topic is never old
+        count, replication = (
+            self._topics.topic_creation_default_partitions,
+            self._topics.topic_creation_default_replication_factor,
+        )
+        found = None if own else next((rule for rule in self._topics.creation if rule.matches(name)), None)
+        if found is not None:
+            settings |= found.settings
+            count = found.partitions if found.partitions is not None else count
+            replication = found.replication if found.replication is not None else replication
+        return NewTopic(name, num_partitions=partitions or count, replication_factor=replication, config=settings)
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
         """Offset and value of every committed record of a partition, to its present end.
@@ -259,6 +293,44 @@ class KafkaClient:
                 if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:  # it was deleted just now
                     raise classify(error.args[0], f"describing topic {name}") from None
         return found
+
+    @property
+    def brokers(self) -> str:
+        """As they are configured."""
+        return self._config.bootstrap_servers
+
+    def states(self, names: Sequence[str]) -> dict[str, TopicState]:
+        """The topics of these names that are there, and whose settings may be read.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached.
+        """
+        known: Mapping[str, Any] = self._list_topics()
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in names if name in known]
+        if not resources:
+            return {}
+        found = {}
+        for resource, answer in self._admin_client().describe_configs(resources, request_timeout=self.timeout).items():
+            try:
+                settings = {name: str(entry.value) for name, entry in answer.result().items()}
+            except KafkaException as error:
+                if error.args[0].code() in (KafkaError.TOPIC_AUTHORIZATION_FAILED, KafkaError.CLUSTER_AUTHORIZATION_FAILED):
+                    log.info(
+                        "the settings of topic %s may not be read (DescribeConfigs), and are not checked", resource.name
+                    )
+                    continue
+                raise classify(error.args[0], f"reading the settings of topic {resource.name}") from None
+            partitions = known[resource.name].partitions.values()
+            found[resource.name] = TopicState(min((len(p.replicas) for p in partitions), default=0), settings)
+        return found
+
+    def partitions(self, name: str) -> int:
+        """How many partitions a topic has, which is created first as `ensure_topic` does; 1 where there is none.
+
+        :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
+        """
+        self.ensure_topic(name)
+        found: Any = self._list_topics().get(name)
+        return 1 if found is None else len(found.partitions) or 1
 
     def begins(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset of the first record that retention has left; without partitions that are gone.

@@ -27,13 +27,10 @@ def offset_to_bytes(offset: Offset) -> bytes:
     document: dict[str, JsonValue] = {"v": FORMAT_VERSION, "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
-        events: dict[str, JsonValue] = {"events": dict(partial.events)} if partial.events else {}
-        document["partial"] = {
-            "tx_id": partial.tx_id,
-            "commit_scn": str(partial.commit_scn),
-            "seq": partial.seq,
-            **events,
-        }
+        more: dict[str, JsonValue] = {"events": dict(partial.events)} if partial.events else {}
+        if partial.inserts:
+            more["inserts"] = True
+        document["partial"] = {"tx_id": partial.tx_id, "commit_scn": str(partial.commit_scn), "seq": partial.seq, **more}
     if offset.history is not None:
         document["history"] = offset.history
     if snapshot := offset.snapshot:
@@ -92,7 +89,11 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
 
 
 def _partial_from_json(document: dict[str, Any]) -> PartialTransaction:
-    return PartialTransaction(document["tx_id"], int(document["commit_scn"]), document["seq"], document.get("events", {}))
+    return PartialTransaction(
+        *(document["tx_id"], int(document["commit_scn"]), document["seq"]),
+        events=document.get("events", {}),
+        inserts=document.get("inserts", False),
+    )
 
 
 def _snapshot_from_json(document: dict[str, Any]) -> SnapshotState:

@@ -33,9 +33,14 @@ class KafkaSchemaHistory:
     """History of one connector.
 
     :param server: topic.prefix; records of other connectors in the same topic are passed over.
+    :param transactional: whether its records are in the Kafka transaction of the offset; otherwise the offset counts them.
     """
 
-    def __init__(self, client: KafkaClient, *, topic: str, server: str, clock_ms: Callable[[], int]) -> None:
+    def __init__(
+        self, client: KafkaClient, *, topic: str, server: str, clock_ms: Callable[[], int], transactional: bool = True
+    ) -> None:
+        self._transactional = transactional
+        self._count = 0
         self._client = client
         self._topic = topic
         self._server = server
@@ -44,14 +49,15 @@ class KafkaSchemaHistory:
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
         """See `contracts.SchemaHistory`."""
+        self._count += 1
         begun = dict(position) | ({_READ_AGAIN: True} if self._starting_over else {})
         self._starting_over = False
         document = document_of(change, begun, server=self._server, ts_ms=self._clock_ms())
         return Record(self._topic, None, json.dumps(document, separators=(",", ":")).encode(), partition=0)
 
     def mark(self) -> int | None:
-        """None: the offset needs no mark, since the records are in its Kafka transaction."""
-        return None
+        """None: the offset needs no mark, since the records are in its Kafka transaction; without one, how many there are."""
+        return None if self._transactional else self._count
 
     def forget(self) -> None:
         """Start over with the next entry: a reader leaves out the records before it, readable or not."""
@@ -60,18 +66,24 @@ class KafkaSchemaHistory:
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """This connector's changes since its structures were last read again, oldest first.
 
-        :param mark: not used.
+        :param mark: how many of this connector's records belong to the offset, None or 0 for all. Those after them were sent before a
+            kill: their DDL comes again, and then they count, too, before the same once more.
         :raises SchemaHistoryError: a record is not of our form, or the first ones were deleted.
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
         records: list[tuple[int, bytes]] = []
-        begins = self._client.first_offset(self._topic)
+        begins, self._count = self._client.first_offset(self._topic), 0
         for offset, value in self._client.read_all(self._topic):
-            if value is not None:
-                if starts_over(value, self._server):
-                    records.clear()
-                    begins = 0
-                records.append((offset, value))
+            if value is None:
+                continue
+            if not self._transactional or mark:
+                self._count += self._is_own(value)
+            if mark and self._count > mark:
+                continue
+            if starts_over(value, self._server):
+                records.clear()
+                begins = 0
+            records.append((offset, value))
         if begins > 0:
             raise SchemaHistoryError(
                 f"the first {begins} records of the schema history {self._topic} were deleted",
@@ -87,6 +99,12 @@ class KafkaSchemaHistory:
                     f"record {offset} of the schema history {self._topic} cannot be read: {error!r}",
                     hint=f"It was not written by minercdc, or by another version. {_RECOVERY}",
                 ) from None
+
+    def _is_own(self, value: bytes) -> bool:
+        try:
+            return bool(json.loads(value)["source"]["server"] == self._server)
+        except (ValueError, KeyError, TypeError):
+            return False
 
 
 def starts_over(value: bytes, server: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from confluent_kafka import KafkaError, KafkaException
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay
@@ -20,7 +20,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 from minercdc import native
 from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
-from minercdc.kafka.client import KafkaClient, classify
+from minercdc.kafka.client import FINAL, KafkaClient, classify
+from minercdc.kafka.large_records import LargeRecords, shown_key
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.topics import TopicNames
@@ -42,30 +43,65 @@ def stored_offset(client: KafkaClient, topics: TopicNames, name: str) -> Offset 
     return None if stored is None else offset_from_bytes(stored, f"topic {topics.offsets}, key {name}")
 
 
+class Undelivered(NamedTuple):
+    """A record that did not arrive.
+
+    :param record: its topic, key and size, for a message.
+    """
+
+    error: KafkaError
+    record: str
+    size: int
+
+
 class KafkaSink:
     """The transactional sink of one connector (contracts.RecordSink). Construction creates the topics of offsets and history when
     they are missing and `topic.creation.enable` is true, claims the name, and fences older sinks of it.
 
     :param name: of the connector: key of its offset, and part of its transactional id.
     :param ownership: the claim of this process.
+    :param large: what is sent in place of records that are too large; None: Kafka refuses them.
     :raises DeliveryError, FencedError, SinkError: Kafka cannot be used, or another process has claimed the name.
     """
 
-    def __init__(self, client: KafkaClient, topics: TopicNames, name: str, ownership: Ownership) -> None:
+    def __init__(
+        self,
+        client: KafkaClient,
+        topics: TopicNames,
+        name: str,
+        ownership: Ownership,
+        large: LargeRecords | None = None,
+    ) -> None:
         self._client = client
         self._topics = topics
         self._name = name
         self._ownership = ownership
+        self._large = large
         self._open = False
+        self._undelivered: Undelivered | None = None
         self._one_partition = {topics.schema_changes, topics.schema_history, topics.notifications, topics.heartbeats}
         self._seen: set[str] = set()
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         if topics.has_history:
             client.ensure_topic(topics.schema_history, partitions=1)
         ownership.claim(client, topics.offsets)
-        self._producer: Any = client.producer(f"minercdc-{name}")
-        self._call(self._producer.init_transactions, "joining Kafka as " + name)
+        self._producer: Any = self._join()
         self.check_owner()
+
+    def _join(self) -> Any:
+        """A producer that may write."""
+        producer = self._client.producer(f"minercdc-{self._name}", self._note_undelivered)
+        self._call(producer.init_transactions, "joining Kafka as " + self._name)
+        return producer
+
+    def _note_undelivered(self, error: KafkaError, message: Any) -> None:
+        """Remember the largest record that did not arrive: Kafka refuses those that were sent together for the size of one."""
+        if error.code() in (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT):
+            return
+        size = len(message.value() or b"")
+        if self._undelivered is None or size > self._undelivered.size:
+            what = f"topic {message.topic()}, key {shown_key(message.key())}, {size} bytes"
+            self._undelivered = Undelivered(error, what, size)
 
     def check_owner(self) -> None:
         """See `contracts.RecordSink`."""
@@ -84,6 +120,8 @@ class KafkaSink:
         """
         if not self._open:
             self._begin()
+        if self._large is not None and self._large.is_large(record.key, record.value):
+            record = self._large.replaced(record)
         self._make_topic(record.topic)
         partition = -1 if record.partition is None else record.partition
         self._produce(record.topic, record.key, record.value, record.headers, partition)
@@ -103,14 +141,23 @@ class KafkaSink:
         done = 0
         while done < len(records):
             try:
-                done = records.produce(self._producer.produce, done)
+                done = records.produce(self._producer.produce if self._large is None else self._produce_fitting, done)
             except KafkaException as error:
-                raise self._refused(
-                    error.args[0], records[records.at].topic, len(records[records.at].value or b"")
-                ) from None
+                refused = records[records.at]
+                raise self._refused(error.args[0], refused.topic, refused.key, len(refused.value or b"")) from None
             if done < len(records):  # its queue was full
                 self.write(records[done])
                 done += 1
+
+    def _produce_fitting(self, topic: str, value: bytes | None, key: bytes | None, partition: int) -> None:
+        """`produce` of librdkafka, with what is sent in place of a record that is too large."""
+        if self._large is None or not self._large.is_large(key, value):
+            self._producer.produce(topic, value, key, partition)
+            return
+        record = self._large.replaced(Record(topic, key, value, (), None if partition < 0 else partition))
+        self._make_topic(record.topic)
+        where = -1 if record.partition is None else record.partition
+        self._producer.produce(record.topic, record.value, record.key, where, headers=list(record.headers) or None)
 
     def _make_topic(self, topic: str) -> None:
         if topic not in self._seen:
@@ -130,15 +177,16 @@ class KafkaSink:
                 self._producer.poll(0.1)
                 waited += 0.1
             except KafkaException as error:
-                raise self._refused(error.args[0], topic, len(value or b"")) from None
+                raise self._refused(error.args[0], topic, key, len(value or b"")) from None
 
-    def _refused(self, error: KafkaError, topic: str, size: int) -> SinkError:
+    def _refused(self, error: KafkaError, topic: str, key: bytes | None, size: int) -> SinkError:
         """A record that our own client does not take."""
         if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
             return self._failed(error, f"sending to topic {topic}")
         return SinkError(
-            f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes",
-            hint="Raise minercdc.kafka.client.message.max.bytes, and, if they are lower, max.message.bytes of the topic.",
+            f"sending to topic {topic} failed: a record of {size} bytes is larger than the client takes; its key is {shown_key(key)}",
+            hint="Raise minercdc.kafka.client.message.max.bytes, and, if they are lower, max.message.bytes of the topic; or see"
+            " minercdc.kafka.record.too.large.",
         )
 
     def _begin(self) -> None:
@@ -187,6 +235,10 @@ class KafkaSink:
     def _failed(self, error: KafkaError, doing: str) -> SinkError:
         """Our error for librdkafka's. The claim shows whether another instance is the cause, not librdkafka: a fatal error may
         hide a fence, and a fence may be a transaction of ours that timed out."""
+        if (lost := self._undelivered) is not None and lost.error.code() in FINAL:
+            found = classify(lost.error, f"sending a record ({lost.record})")
+            found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"
+            return found
         found = classify(error, doing)
         if not error.fatal() and not isinstance(found, FencedError):
             return found

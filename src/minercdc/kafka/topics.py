@@ -1,17 +1,22 @@
-"""Topic names: `<prefix>.<SCHEMA>.<TABLE>` for tables, `<prefix>` for schema changes."""
+"""Topic names: by default `<prefix>.<SCHEMA>.<TABLE>` for tables, `<prefix>` for schema changes."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.plugin import load_callable
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
-from minercdc.errors import SinkError
+from minercdc.errors import ConfigError, SinkError
 from minercdc.schema.table import TableId
 
 _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
+_NOT_IN_A_PART = re.compile(r"[^A-Za-z0-9.-]")  # where `_` begins an escape
+_LONGEST = 249
+_GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 
 
 class TopicNames:
@@ -32,6 +37,7 @@ class TopicNames:
         history: SchemaHistoryConfig | None = None,
     ) -> None:
         self._prefix = identity.topic_prefix
+        self._name = _naming(topics, identity.topic_prefix)
         self._delimiter = topics.topic_delimiter
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
@@ -43,15 +49,80 @@ class TopicNames:
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 
     def of_table(self, table: TableId) -> str:
-        """Topic of a table's changes; characters that a topic cannot hold (`$`, `#`, blanks) become `_`. The name stays taken.
+        """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become `_`.
+        The name stays taken.
 
-        :raises SinkError: another table already has that topic.
+        :raises SinkError: another table already has that topic, or it would be one of the connector's own.
+        :raises ConfigError: a function of the configuration gives no name.
         """
-        name = _NOT_IN_A_TOPIC.sub("_", self._delimiter.join((self._prefix, table.schema, table.table)))
+        name = _sanitized(self._name(table))
         owner = self._tables.setdefault(name, table)
         if owner != table:
             raise SinkError(
                 f"tables {owner} and {table} would share the topic {name}",
                 hint="leave one of them out with table.exclude.list, or capture it with a connector of another topic.prefix",
             )
+        if name in (self.schema_changes, self.schema_history, self.offsets, self.heartbeats, self.notifications):
+            raise SinkError(
+                f"the topic {name} of table {table} would be one of the connector's own topics",
+                hint="choose another topic.naming.strategy, or another name for that topic",
+            )
         return name
+
+
+def _sanitized(name: str) -> str:
+    found = _NOT_IN_A_TOPIC.sub("_", name)[:_LONGEST]
+    return found.replace(".", "_") if found in (".", "..") else found
+
+
+def _naming(config: TopicConfig, prefix: str) -> Callable[[TableId], str]:
+    """The names that a strategy gives, not yet sanitized."""
+    strategy, delimiter = config.topic_naming_strategy.rpartition(".")[2], config.topic_delimiter
+    if ":" in config.topic_naming_strategy:
+        return _plugged_in(config.topic_naming_strategy, prefix, delimiter)
+
+    def parts(table: TableId) -> tuple[str, ...]:
+        return (prefix, table.database if strategy.startswith("Default") else table.schema, table.table)
+
+    if "Unicode" in strategy:
+        return lambda table: delimiter.join((prefix, *map(_escaped, parts(table)[1:])))
+    if config.is_rewritten:
+        assert config.topic_regex is not None
+        assert config.topic_replacement is not None
+        pattern, replacement = re.compile(config.topic_regex), _replacement(config.topic_replacement)
+        return lambda table: _rewritten(pattern, replacement, delimiter.join(parts(table)))
+    return lambda table: delimiter.join(parts(table))
+
+
+def _plugged_in(name: str, prefix: str, delimiter: str) -> Callable[[TableId], str]:
+    function = load_callable(name, "topic.naming.strategy")
+
+    def call(table: TableId) -> str:
+        found = function(prefix, delimiter, table)
+        if not isinstance(found, str) or not found:
+            raise ConfigError([f"topic.naming.strategy: {name} gives no name for {table}: {found!r}"])
+        return found
+
+    return call
+
+
+def _escaped(part: str) -> str:
+    return _NOT_IN_A_PART.sub(lambda match: f"_u{ord(match[0]):04x}", part)
+
+
+def _rewritten(pattern: re.Pattern[str], replacement: str, name: str) -> str:
+    """The name, rewritten when the pattern matches all of it; as it is when nothing would be left."""
+    found = pattern.fullmatch(name)
+    return (found.expand(replacement) if found else "") or name
+
+
+def _replacement(java: str) -> str:
+    """Java's `$1`, `${name}` and escapes, as Python has them."""
+
+    def group(match: re.Match[str]) -> str:
+        escaped, number, name = match.groups()
+        if escaped is not None:
+            return "\\\\" if escaped == "\\" else str(escaped)
+        return rf"\g<{number or name}>"
+
+    return _GROUP.sub(group, java)

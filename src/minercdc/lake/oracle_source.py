@@ -57,10 +57,14 @@ def oracle_rows(
     :param row_ids: read these rows only.
     """
     _register(spark)
-    database = config.database.model_dump(mode="json", by_alias=True, exclude={"database_password"})
+    database = config.database.model_dump(
+        mode="json", by_alias=True, exclude={"database_password", "minercdc_database_wallet_password"}
+    )
+    wallet_password = config.database.minercdc_database_wallet_password
     options = {
         "database": json.dumps(database),
         "password": config.database.database_password.get_secret_value(),  # Spark hides an option of this name in its plans
+        "wallet.password": wallet_password.get_secret_value() if wallet_password else "",
         "table": json.dumps([table.id, [asdict(column) for column in table.columns]]),
         "forms": json.dumps(forms),
         "values": json.dumps(asdict(value_handling(config.values))),
@@ -124,6 +128,8 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
         database = json.loads(options["database"])
         given: dict[str, Any] = {name: value for name, value in database.items() if value is not None}
         given["database.password"] = options["password"]
+        if wallet_password := options["wallet.password"]:
+            given["minercdc.database.wallet.password"] = wallet_password
         self._database = DatabaseConfig(**given)
         (table, columns) = json.loads(options["table"])
         self._table = TableSchema(TableId(*table), tuple(Column(**column) for column in columns))

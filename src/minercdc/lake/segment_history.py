@@ -52,7 +52,9 @@ class SegmentHistory(TableHistories):
 
 def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
     """What is sent to executors: without the password, since they read files and Kafka only, and with absolute paths."""
-    without_password = config.database.model_copy(update={"database_password": SecretStr("")})
+    without_password = config.database.model_copy(
+        update={"database_password": SecretStr(""), "minercdc_database_wallet_password": None}
+    )
     history, sink = config.history, config.sink
     if history.file is not None:
         history = history.model_copy(update={"schema_history_internal_file_filename": history.file.absolute()})

@@ -10,8 +10,9 @@ import re
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
+from pathlib import Path
 from threading import Thread
-from typing import Literal
+from typing import Any, Literal
 
 import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
@@ -52,7 +53,8 @@ def dsn_of(config: DatabaseConfig) -> str:
             host, port, sid = of_sid.groups()
             return f"(DESCRIPTION=(ADDRESS=(PROTOCOL=tcp)(HOST={host})(PORT={port}))(CONNECT_DATA=(SID={sid})))"
         return url
-    return f"{config.database_hostname}:{config.database_port}/{config.database_dbname}"
+    head = "tcps://" if config.minercdc_database_protocol == "tcps" else ""
+    return f"{head}{config.database_hostname}:{config.database_port}/{config.database_dbname}"
 
 
 def secrets_in(url: str) -> list[str]:
@@ -93,6 +95,9 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     )
     connection: oracledb.Connection = retrying(_connect_once, config)
     try:
+        with oracle_errors("running database.initial.statements"), connection.cursor() as cursor:
+            for statement in statements_of(config.database_initial_statements):
+                cursor.execute(statement)
         with oracle_errors("preparing the session"), connection.cursor() as cursor:
             for statement in _SESSION:
                 cursor.execute(statement)
@@ -118,11 +123,10 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
 
     def log_on() -> oracledb.Connection:
         return oracledb.connect(
-            user=config.database_user,
-            password=config.database_password.get_secret_value(),
             dsn=dsn_of(config),
             tcp_connect_timeout=limit,
             expire_time=2,  # minutes: keeps firewalls from dropping a quiet connection
+            **logon_parameters(config),
         )
 
     try:
@@ -135,6 +139,49 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
             error.message = public(error.message)
             error.__cause__ = None
         raise
+
+
+def statements_of(text: str) -> list[str]:
+    """The statements of `database.initial.statements`: `;` separates them, `;;` is a `;` within one."""
+    parts = text.replace(";;", "\0").split(";")
+    return [statement for part in parts if (statement := part.replace("\0", ";").strip())]
+
+
+def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
+    """Who logs on, and by which wallet, proxy or token, as the driver names it.
+
+    :raises ConfigError: the token cannot be read.
+    """
+    found: dict[str, Any] = {}
+    if config.minercdc_database_token_location:
+        found["access_token"] = _token(Path(config.minercdc_database_token_location))
+    else:
+        found |= {"user": config.database_user, "password": config.database_password.get_secret_value()}
+    if config.minercdc_database_wallet_location:
+        found["wallet_location"] = config.minercdc_database_wallet_location
+    if config.minercdc_database_wallet_password:
+        found["wallet_password"] = config.minercdc_database_wallet_password.get_secret_value()
+    if config.minercdc_database_config_dir:
+        found["config_dir"] = config.minercdc_database_config_dir
+    if config.minercdc_database_https_proxy_host:
+        found["https_proxy"] = config.minercdc_database_https_proxy_host
+        found["https_proxy_port"] = config.minercdc_database_https_proxy_port
+    if not config.minercdc_database_ssl_server_dn_match:
+        found["ssl_server_dn_match"] = False
+    if config.minercdc_database_ssl_server_cert_dn:
+        found["ssl_server_cert_dn"] = config.minercdc_database_ssl_server_cert_dn
+    return found
+
+
+def _token(location: Path) -> str | tuple[str, str]:
+    try:
+        if not location.is_dir():
+            return location.read_text(encoding="ascii").strip()
+        token = (location / "token").read_text(encoding="ascii").strip()
+        lines = (location / "oci_db_key.pem").read_text(encoding="ascii").splitlines()
+        return token, "".join(line for line in lines if not line.startswith("-----"))  # as the driver wants the key
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError([f"minercdc.database.token.location: cannot be read: {error}"]) from None
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import RecordSink
 from minercdc.errors import ConfigError
+from minercdc.kafka.at_least_once import AtLeastOnceSink
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.large_records import LargeRecords
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topic_fold import TopicRecords
@@ -26,7 +28,17 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
         return SegmentSink(sink.directory, name, sink.minercdc_sink_segment_bytes)
     if sink.debezium_sink_type == "json":
         return JsonLines(sink.file, sink.beside(config.capture.minercdc_state_dir, name))
-    return KafkaSink(client, topics, name, ownership)
+    kind = KafkaSink if config.kafka.minercdc_kafka_transactional else AtLeastOnceSink
+    return kind(client, topics, name, ownership, large_records(config))
+
+
+def large_records(config: ConnectorConfig) -> LargeRecords | None:
+    """What is sent in place of records that are too large; None: Kafka refuses them."""
+    kafka = config.kafka
+    if kafka.minercdc_kafka_record_too_large == "fail":
+        return None
+    dead_letters = config.run.minercdc_dead_letter_topic if kafka.minercdc_kafka_record_too_large == "dead_letter" else None
+    return LargeRecords(kafka.minercdc_kafka_record_max_bytes, kafka.minercdc_claim_check_path, dead_letters)
 
 
 def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
@@ -44,15 +56,26 @@ def not_read_back(config: ConnectorConfig) -> str:
         return "records in Avro cannot be read back yet"
     if config.transforms:
         return "records that transforms have changed cannot be read back"
+    if config.sink.is_kafka and config.kafka.minercdc_kafka_record_too_large != "fail":
+        return (
+            f"minercdc.kafka.record.too.large={config.kafka.minercdc_kafka_record_too_large} leaves values out of the topic"
+        )
     kind = config.sink.debezium_sink_type
     return f"debezium.sink.type={kind} cannot be read back" if kind == "json" else ""
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
-    """Raise ConfigError when the configured sink is not Kafka.
+    """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be found.
 
     :param what: needs it; begins the message.
     :param instead: what does the same with this sink.
     """
     if not config.sink.is_kafka:
         raise ConfigError([f"debezium.sink.type: {what} needs kafka, not {config.sink.debezium_sink_type}"], hint=instead)
+    if config.topics.is_rewritten or ":" in config.topics.topic_naming_strategy:
+        names = config.topics.topic_delimiter.join((config.identity.topic_prefix, "*", "*"))
+        raise ConfigError([f"topic.naming.strategy: {what} finds topics by their names {names} only"])
+    if (mode := config.kafka.minercdc_kafka_record_too_large) != "fail":
+        raise ConfigError(
+            [f"minercdc.kafka.record.too.large: {what} needs all values in the topics, and {mode} leaves some out"]
+        )

@@ -70,7 +70,6 @@ def test_every_problem_is_reported_at_once() -> None:
             **GOOD,
             "database.port": "no",
             "log.mining.strategi": "x",
-            "rac.nodes": "a",
             "archive.log.hours": "12",
             "topic.prefix": "a b",
         }
@@ -79,7 +78,6 @@ def test_every_problem_is_reported_at_once() -> None:
         "archive.log.hours",
         "database.port",
         "log.mining.strategi",
-        "rac.nodes",
         "topic.prefix",
     ]
     assert "did you mean log.mining.strategy?" in found[2]
@@ -166,7 +164,6 @@ def test_notifications_want_a_topic_and_channels_that_are_there() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("topic.naming.strategy", "com.example.Topics"),
         ("openlineage.integration.enabled", "true"),
         ("openlineage.integration.job.namespace", "x"),
         ("errors.deadletterqueue.topic.name", "dead"),
@@ -204,7 +201,6 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
 
 def test_what_asks_for_nothing_is_taken() -> None:
     asked = {
-        "topic.naming.strategy": "io.debezium.schema.SchemaTopicNamingStrategy",
         "openlineage.integration.enabled": "False",
         "capture.mode": "primary",
     }

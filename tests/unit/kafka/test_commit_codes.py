@@ -36,7 +36,7 @@ class Client:
 
     def ensure_topic(self, name: str, **_: Any) -> None: ...
 
-    def producer(self, transactional_id: str) -> Client:
+    def producer(self, transactional_id: str, *_: object) -> Client:
         return self
 
     def init_transactions(self, timeout: float) -> None: ...

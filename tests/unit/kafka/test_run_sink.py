@@ -44,7 +44,7 @@ class Cluster:
     def ensure_topic(self, name: str, **_: Any) -> None:
         self.topics.append(name)
 
-    def producer(self, transactional_id: str) -> Cluster:
+    def producer(self, transactional_id: str, *_: object) -> Cluster:
         return self
 
     def init_transactions(self, timeout: float) -> None: ...

@@ -90,12 +90,12 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: s
     """
     with closing(connect()) as connection:
         open_now = oldest_open_scn(connection)
-        _await_written(connection)  # what has ended before has its COMMIT in the logs then
+        await_written(connection)  # what has ended before has its COMMIT in the logs then
         found = [scn, *(start for start in (open_now,) if start is not None and start < scn)]
         session = MiningSession(connection, _FETCH)
         first, back = scn, 1
         while True:
-            selection = _selection(connection, first, scn)
+            selection = selection_from(connection, first, scn)
             session.use_logs(selection.files)
             session.start(selection.start_scn)
             begun = begun_before(_ends(session, container), scn)
@@ -108,18 +108,18 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: s
             )
         if begun.oldest is not None:
             found.append(begun.oldest)
-        _selection(connection, min(found), scn)
+        selection_from(connection, min(found), scn)
     return min(found)
 
 
-def _await_written(connection: oracledb.Connection) -> None:
+def await_written(connection: oracledb.Connection) -> None:
     """Until redo of now is in the logs. The log writer writes at least every three seconds, if there is anything to write."""
     now, deadline = current_scn(connection), time.monotonic() + _WRITTEN_WITHIN_S
     while written_scn(connection) < now and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
-def _selection(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
+def selection_from(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
     """All logs from the one that holds SCN `first` on. Raises LogGapError when one is missing."""
     threads, logs = read_threads(connection), read_logs(connection, first)
     if len(threads) > 1:

@@ -1,0 +1,244 @@
+"""The position after what another reader of the same redo has delivered, exactly to the transaction.
+
+That reader knows SCNs and transactions, a position has redo addresses. Both are in the redo:
+
+    since ............ COMMIT  COMMIT  DDL  COMMIT | COMMIT  COMMIT
+    delivered before    '- delivered ------------' | '- new; the first may be delivered in part
+                              last_commit, last_ddl'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, NamedTuple
+
+import oracledb
+
+from minercdc.capture.logminer.committed import beginning
+from minercdc.capture.logminer.logs import LogSelection
+from minercdc.capture.logminer.open_at import await_written, mine_from, selection_from
+from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of
+from minercdc.capture.logminer.row import LARGE_CODES, OpCode
+from minercdc.capture.logminer.session import MiningSession
+from minercdc.errors import SourceError
+from minercdc.offset import PartialTransaction
+from minercdc.oracle.scn import resetlogs_scn
+from minercdc.schema.filter import SYSTEM_SCHEMAS
+
+Connect = Callable[[], oracledb.Connection]
+_FETCH: Final = 10_000
+_SQL: Final = (
+    "SELECT SCN, OPERATION_CODE, XID, THREAD#, RS_ID, INFO FROM V$LOGMNR_CONTENTS"
+    f" WHERE OPERATION_CODE IN ({int(OpCode.COMMIT)}, {int(OpCode.DDL)})"
+)
+
+
+class Done(NamedTuple):
+    """A COMMIT or a user's DDL in redo."""
+
+    thread: int
+    address: RedoAddress
+    scn: int
+    xid: str
+    is_ddl: bool = False
+
+
+# CSF = 1: the statement goes on in the next row.
+_CHANGES: Final = ", ".join(str(int(code)) for code in (OpCode.INSERT, OpCode.DELETE, OpCode.UPDATE, *sorted(LARGE_CODES)))
+_ROWS: Final = f"SELECT OPERATION_CODE, SEG_OWNER, TABLE_NAME, CSF FROM V$LOGMNR_CONTENTS WHERE OPERATION_CODE IN ({_CHANGES}) AND XID = :xid"
+
+
+@dataclass(frozen=True, slots=True)
+class LastCommit:
+    """How far a thread is delivered.
+
+    :param xids: of the transactions with this commit SCN that are delivered, as hex; empty: all are.
+    :param rs_id: redo record of the last of them, where that is known in place of `xids`.
+    """
+
+    scn: int
+    xids: frozenset[str] = frozenset()
+    rs_id: str = ""
+
+    def covers(self, commit: Done) -> bool:
+        """Whether this commit is delivered."""
+        if commit.scn != self.scn:
+            return commit.scn < self.scn
+        return commit.xid in self.xids if self.xids else not self.rs_id or commit.address.rs_id <= self.rs_id
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveredElsewhere:
+    """What another reader has delivered.
+
+    :param since: what was committed before this SCN is delivered, in every thread.
+    :param commits: per thread, where it got to from there on.
+    :param ddl_scn: of the last DDL that it followed, 0 for none.
+    :param in_flight: XID of the transaction it delivered last, '' for none; `in_flight_seq` is the number of its last delivered event.
+    :param counts_all: that number counts the changes of all tables, not of captured ones only.
+    """
+
+    since: int
+    commits: Mapping[int, LastCommit] = field(default_factory=dict)
+    ddl_scn: int = 0
+    in_flight: str = ""
+    in_flight_seq: int = 0
+    counts_all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What `marks_of` finds: per thread, the last delivered COMMIT and DDL; the transaction that is delivered in part."""
+
+    commits: Mapping[int, Done]
+    ddl: Mapping[int, RedoAddress]
+    partial: PartialTransaction | None
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """Where to go on from.
+
+    :param partial: the transaction that is delivered in part, or as the last one in whole; None for none.
+    :param moved: owner and name of the table whose row the last delivered event of `partial` updated; None when it did something else.
+    """
+
+    position: LogMinerPosition
+    partial: PartialTransaction | None = None
+    moved: tuple[str, str] | None = None
+
+
+def position_after(
+    connect: Connect, done: DeliveredElsewhere, container: str | None, captured: Callable[[str, str], bool]
+) -> Imported:
+    """Where to go on from.
+
+    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :param captured: whether a table (owner, name) is captured.
+    :raises LogGapError: redo that this takes is gone.
+    :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread.
+    """
+    first = mine_from(connect, done.since - 1, container)
+    with closing(connect()) as connection:
+        await_written(connection)
+        marks = marks_of(_read(connection, selection_from(connection, done.since, done.since), container), done)
+        selection = selection_from(connection, first, done.since)
+        begins = beginning(selection.files, first)
+        resetlogs = resetlogs_scn(connection)
+        partial, moved = marks.partial, None
+        if partial is not None:
+            partial, moved = _placed(partial, _changes(connection, selection, container, partial), done, captured)
+    threads = {}
+    for thread, resume in begins.items():
+        commit = marks.commits.get(thread)
+        threads[thread] = ThreadMark(
+            resume, first, commit.address if commit else None, commit.scn if commit else 0, marks.ddl.get(thread)
+        )
+    return Imported(LogMinerPosition(threads, first, done.since - 1, resetlogs), partial, moved)
+
+
+def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
+    """Marks for the COMMITs and DDL of redo, in its order. Raises as `position_after` does."""
+    commits: dict[int, Done] = {}
+    first_new: dict[int, Done] = {}
+    partial: PartialTransaction | None = None
+    for commit in sorted((one for one in found if not one.is_ddl), key=lambda one: (one.thread, one.address)):
+        delivered = commit.scn < done.since or (commit.thread in done.commits and done.commits[commit.thread].covers(commit))
+        if not delivered:
+            first_new.setdefault(commit.thread, commit)
+            if commit.xid == done.in_flight:
+                partial = PartialTransaction(commit.xid, commit.scn, done.in_flight_seq)
+        elif (before := first_new.get(commit.thread)) is not None:
+            raise SourceError(
+                f"redo thread {commit.thread} has transaction {before.xid} (SCN {before.scn}), which is not delivered, before"
+                f" {commit.xid} (SCN {commit.scn}), which is",
+                hint="The offset is not of this database, or of another incarnation of it.",
+            )
+        else:
+            commits[commit.thread] = commit
+    ddl: dict[int, RedoAddress] = {}
+    for one in found:
+        last = commits.get(one.thread)
+        if one.is_ddl and (one.scn <= done.ddl_scn or (last is not None and one.address < last.address)):
+            ddl[one.thread] = max(RedoAddress(one.address.rs_id), ddl.get(one.thread, RedoAddress("")))
+    return Marks(commits, ddl, partial)
+
+
+class _Change(NamedTuple):
+    """A change of a transaction."""
+
+    code: int
+    owner: str
+    table: str
+
+
+def _changes(
+    connection: oracledb.Connection, selection: LogSelection, container: str | None, partial: PartialTransaction
+) -> list[_Change]:
+    """The changes of a transaction that were not undone, in order."""
+    session = MiningSession(connection, _FETCH)
+    session.use_logs(selection.files)
+    session.start(selection.start_scn, committed=True)
+    sql: str = _ROWS
+    binds: dict[str, Any] = {"xid": bytes.fromhex(partial.tx_id)}
+    if container is not None:
+        sql += " AND SRC_CON_NAME = :container"
+        binds["container"] = container
+    rows = (row for batch in session.rows(sql, binds) for row in batch)
+    return [_Change(int(code), owner, table) for code, owner, table, csf in rows if not csf and owner not in SYSTEM_SCHEMAS]
+
+
+def _placed(
+    partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
+) -> tuple[PartialTransaction, tuple[str, str] | None]:
+    """The partial transaction with our number of its last delivered event, and the table that it updated a row of.
+
+    :param changes: of the transaction.
+    :raises SourceError: the number does not say where in the transaction that is.
+    """
+    own = [change for change in changes if captured(change.owner, change.table)]
+    counted = changes if done.counts_all else own
+    if any(change.code in LARGE_CODES for change in counted):
+        if partial.seq < len(counted):
+            raise SourceError(
+                f"transaction {partial.tx_id} (SCN {partial.commit_scn}) has large values and is delivered up to its event"
+                f" {partial.seq}, which does not say up to which change",
+                hint="Run Debezium once more, and stop it while there are no changes.",
+            )
+        return partial, None
+    before = counted[: partial.seq]
+    seq = sum(captured(change.owner, change.table) for change in before) if done.counts_all else partial.seq
+    last = before[-1] if before else None
+    moved = (last.owner, last.table) if last is not None and last.code == OpCode.UPDATE else None
+    return replace(partial, seq=seq), moved
+
+
+def _read(connection: oracledb.Connection, selection: LogSelection, container: str | None) -> list[Done]:
+    session = MiningSession(connection, _FETCH)
+    session.use_logs(selection.files)
+    session.start(selection.start_scn)
+    sql, binds = _SQL, {}
+    if container is not None:
+        sql, binds = f"{_SQL} AND SRC_CON_NAME = :container", {"container": container}
+    rows = (row for batch in session.rows(sql, binds) for row in batch)
+    return list(_numbered(rows))
+
+
+def _numbered(rows: Iterator[tuple[int, int, bytes, int, str, str | None]]) -> Iterator[Done]:
+    """The rows with their addresses; the n-th COMMIT of a redo record has the number n."""
+    last: dict[int, RedoAddress] = {}
+    for scn, code, xid, thread, rs_id, info in rows:
+        address = address_of(thread, rs_id)
+        if address is None:
+            continue
+        if code == OpCode.DDL:
+            if (info or "").lstrip().startswith("USER DDL"):
+                yield Done(thread, address, int(scn), bytes(xid).hex(), is_ddl=True)
+            continue
+        before = last.get(thread)
+        if before is not None and before.rs_id == address.rs_id:
+            address = RedoAddress(address.rs_id, before.rows + 1)
+        last[thread] = address
+        yield Done(thread, address, int(scn), bytes(xid).hex())

@@ -1,0 +1,115 @@
+"""Checks of sections: their values one by one, what contradicts each other within a section, and across sections.
+
+A value that cannot be used is reported once, and hides nothing else: whatever does not follow from it is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import ValidationError
+from pydantic_core import PydanticUndefined
+
+from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out
+from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
+
+_STANDS_IN: Final = "x"  # for a required text that is missing
+
+
+def checked(section: type[Section], given: Mapping[str, str], problems: list[str], unusable: set[str]) -> Section:
+    """The section, with the defaults of what cannot be used.
+
+    :param problems: gets what is wrong with single values, and within the section.
+    :param unusable: properties without a value that can be used; gets those that are found here.
+    """
+    left_out = unusable & section.properties().keys()
+    while True:
+        values = {name: value for name, value in given.items() if name not in left_out}
+        for name in left_out:
+            if section.properties()[name].default is PydanticUndefined:
+                values[name] = _STANDS_IN
+        try:
+            with leaving_out(left_out):
+                made = section(**values)
+            break
+        except ValidationError as error:
+            found = list(_problem_lines(error))
+            if not all(name in section.properties() for name, _ in found):
+                raise
+        except UnreadableVariableError as error:
+            found = [(error.name, str(error))]
+        problems.extend(line for _, line in found)
+        left_out |= {name for name, _ in found}
+    unusable |= left_out
+    for check in section.rules():
+        problems.extend(holds(check, Sound(made, left_out)))
+    return made
+
+
+def contradictions(sections: Mapping[str, Section], unusable: set[str]) -> Iterator[str]:
+    """Contradictions between sections."""
+    seen = {name: Sound(section, unusable) for name, section in sections.items()}
+    for check in _RULES:
+        yield from holds(check, seen)
+
+
+def _archived_only(sections: Mapping[str, Any]) -> Iterator[str]:
+    archived_only = sections["log_mining"].log_mining_archive_log_only_mode
+    if archived_only and sections["database"].database_connection_adapter == "logminer_unbuffered":
+        # The transactions that are open now say where a pass begins, not those that were open when the last archived log ended.
+        yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
+
+
+def _redo_sql(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["capture"].lob_enabled and sections["log_mining"].log_mining_include_redo_sql:
+        yield "log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements"
+
+
+def _signal_table_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["incremental"].marks and not sections["signals"].signal_data_collection:
+        yield "signal.data.collection: needed, since incremental.snapshot.watermarking.strategy writes marks (scn does not)"
+
+
+def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
+    """Settings that would keep marks of incremental snapshots from being seen."""
+    if not sections["incremental"].marks:
+        return
+    user, mining = sections["database"].database_user.upper(), sections["log_mining"]
+    included = [name.upper() for name in mining.log_mining_username_include_list]
+    excluded = [name.upper() for name in mining.log_mining_username_exclude_list]
+    if user in excluded or (included and user not in included):
+        yield (
+            "log.mining.username.include.list, .exclude.list: leave out the transactions of database.user, which writes the"
+            " marks of incremental.snapshot.watermarking.strategy (scn does without)"
+        )
+
+
+def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["sink"].debezium_sink_type == "json" and sections["converters"].uses_registry():
+        yield "debezium.sink.type: json writes texts, and goes with JSON converters only"
+
+
+def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["kafka"].minercdc_kafka_record_too_large == "dead_letter" and not sections["run"].minercdc_dead_letter_topic:
+        yield "minercdc.dead.letter.topic: needed with minercdc.kafka.record.too.large=dead_letter"
+
+
+_RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
+    brokers_given,
+    channels_of_sink,
+    history_of_sink,
+    _archived_only,
+    _redo_sql,
+    _signal_table_of_marks,
+    _user_of_marks,
+    _texts,
+    _dead_letters,
+)
+
+
+def _problem_lines(error: ValidationError) -> Iterator[tuple[str, str]]:
+    """(Property, problem)."""
+    for item in error.errors(include_url=False, include_input=False):
+        name = str(item["loc"][0]) if item["loc"] else ""
+        yield name, f"{name}: {item['msg'].removeprefix('Value error, ')}"

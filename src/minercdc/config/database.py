@@ -1,0 +1,82 @@
+"""Where the database is, and how to log on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from pydantic import Field, SecretStr
+
+from minercdc.config.section import Section, rule
+
+
+class DatabaseConfig(Section):
+    """Where the database is."""
+
+    database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
+    database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
+    database_user: str = Field(
+        description="User that captures, a common user (C##...) in a container database. `PROXY[USER]`: log on as PROXY to work as USER."
+    )
+    database_password: SecretStr = Field(
+        SecretStr(""),
+        description="Password, needed unless `minercdc.database.token.location` is given. Better from MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder.",
+    )
+    database_dbname: str = Field(
+        description="Name (service) of the database; of the container database when there are pluggable ones."
+    )
+    database_pdb_name: str | None = Field(None, description="Pluggable database to capture from.")
+    database_url: str | None = Field(
+        None,
+        description="Connect string (EZConnect or a full descriptor; `jdbc:oracle:thin:@` is dropped) instead of host and port.",
+    )
+    database_query_timeout_ms: int = Field(
+        600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
+    )
+    database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
+    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback"] = Field(
+        "logminer",
+        description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
+        " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other."
+        " `flashback` reads row versions, which takes SELECT and FLASHBACK on the tables only.",
+    )
+
+    database_initial_statements: str = Field(
+        "",
+        description="Statements that each new session runs first, with `;` between them; `;;` stands for a `;` within one. The settings of time zone, NLS formats and container that minercdc needs follow them.",
+    )
+    minercdc_database_protocol: Literal["tcp", "tcps"] = Field(
+        "tcp", description="`tcps`: TLS to `database.hostname`. A `database.url` names its own."
+    )
+    minercdc_database_wallet_location: str | None = Field(
+        None,
+        description="Directory with `ewallet.pem`: the authorities that the server's certificate may come from, and this client's certificate and key (mTLS). Other forms of wallets are converted by `orapki` or `openssl`.",
+    )
+    minercdc_database_wallet_password: SecretStr | None = Field(None, description="Password of the key in `ewallet.pem`.")
+    minercdc_database_ssl_server_dn_match: bool = Field(
+        True, description="Whether the server's certificate has to name the host, or the next property."
+    )
+    minercdc_database_ssl_server_cert_dn: str | None = Field(
+        None, description="Distinguished name that the server's certificate has to have."
+    )
+    minercdc_database_config_dir: str | None = Field(
+        None, description="Directory with `tnsnames.ora`, for a `database.url` that is an alias in it."
+    )
+    minercdc_database_https_proxy_host: str | None = Field(
+        None, description="HTTP proxy that TLS connections go through, as to an Autonomous Database."
+    )
+    minercdc_database_https_proxy_port: int = Field(443, ge=1, le=65535, description="Its port.")
+    minercdc_database_token_location: str | None = Field(
+        None,
+        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS.",
+    )
+
+    @rule
+    def _password_or_token(self) -> Iterator[str]:
+        if not self.database_password.get_secret_value() and not self.minercdc_database_token_location:
+            yield "database.password: needed (or minercdc.database.token.location)"
+
+    @rule
+    def _host_or_url(self) -> Iterator[str]:
+        if not self.database_hostname and not self.database_url:
+            yield "database.hostname: needed (or database.url)"

@@ -1,0 +1,135 @@
+"""What `minercdc config FILE` prints: each property in force, its value, where it comes from, and what it does."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from pydantic import SecretStr
+from pydantic.fields import FieldInfo
+
+from minercdc.config import debezium
+from minercdc.config.load import SECTIONS, ConnectorConfig
+from minercdc.config.section import Section, environment_name, property_of
+
+HIDDEN: Final = "***"
+_DEFAULT: Final = "default"
+# Ends of names whose values are secrets; `custom.sanitize.pattern` adds to them.
+_SECRET: Final = re.compile(
+    r".*(secret|password|sasl\.jaas\.config|basic\.auth\.user\.info|credentials\.json|connection\.?string|token|\.pem"
+    r"|ssl\.keystore\.key)",
+    re.IGNORECASE,
+)
+_IN_URL: Final = re.compile(r"(?<=//)[^/@\s,]+:[^/@\s,]*(?=@)")
+
+
+class InForce(NamedTuple):
+    """One property.
+
+    :param value: secrets hidden.
+    :param origin: file and line, environment variable, `default`, or the property it follows from.
+    :param effect: its meaning; or why it has none.
+    """
+
+    name: str
+    value: str
+    origin: str
+    effect: str
+
+
+def in_force(config: ConnectorConfig) -> Iterator[InForce]:
+    """Every property in force: those of the sections, in their order, then those that are passed on, then those without effect."""
+    secret = _secret_names(config.run.custom_sanitize_pattern)
+    for name in SECTIONS:
+        section: Section = getattr(config, name)
+        for field_name, field in type(section).model_fields.items():
+            yield _of_field(config, section, field_name, field, secret)
+    for table, select in config.snapshot_selects.items():
+        given = f"snapshot.select.statement.overrides.{table}"
+        yield InForce(given, select, _origin(config.origins, given), "The SELECT that reads this table.")
+    for settings, prefixes, client in (
+        (config.kafka_client, debezium.KAFKA_PASS_THROUGH, "librdkafka"),
+        (config.signal_client, debezium.SIGNAL_PASS_THROUGH, "librdkafka"),
+        (config.lake_spark, debezium.SPARK_PASS_THROUGH, "Spark"),
+    ):
+        for name, value in settings.items():
+            yield _passed_on(config.origins, name, value, prefixes, client, secret)
+    for name, reason in sorted(config.ignored.items()):
+        if name not in _FIELDS:
+            value = HIDDEN if secret.fullmatch(name) else _text(config.given.get(name))
+            yield InForce(name, value, _origin(config.origins, name), f"no effect: {reason}")
+
+
+_FIELDS: Final = frozenset(name for section in SECTIONS.values() for name in section.properties())
+
+
+def _secret_names(more: str | None) -> re.Pattern[str]:
+    return re.compile(f"(?:{_SECRET.pattern})|(?:{more})", re.IGNORECASE) if more else _SECRET
+
+
+def _of_field(
+    config: ConnectorConfig, section: Section, field_name: str, field: FieldInfo, secret: re.Pattern[str]
+) -> InForce:
+    name = field.alias or property_of(field_name)
+    value = getattr(section, field_name)
+    effect = f"no effect: {config.ignored[name]}" if name in config.ignored else field.description or ""
+    hidden = (isinstance(value, SecretStr) and bool(value.get_secret_value())) or (secret.fullmatch(name) and value)
+    return InForce(name, HIDDEN if hidden else _text(value), _of_value(config, section, field_name, name), effect)
+
+
+def _of_value(config: ConnectorConfig, section: Section, field_name: str, name: str) -> str:
+    variable = environment_name(name)
+    if variable in os.environ:
+        return f"environment {variable}"
+    if os.environ.get(variable + "_FILE"):
+        return f"environment {variable}_FILE"
+    if name in config.origins:
+        return config.origins[name]
+    default = type(section).model_fields[field_name].default
+    return _DEFAULT if getattr(section, field_name) == default else "follows from other properties"
+
+
+def _text(value: object) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, SecretStr):
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, tuple):
+        return _IN_URL.sub(HIDDEN, ",".join(map(str, value)))
+    return _without_credentials(str(value))
+
+
+def _without_credentials(text: str) -> str:
+    """Without user and password of URLs and connect strings: `user/password@host`, `//user:password@host`, `password=...`."""
+    text = _IN_URL.sub(HIDDEN, text)
+    text = re.sub(r"(?i)(password\s*=\s*)(\"[^\"]*\"|[^)&\s]+)", rf"\1{HIDDEN}", text)
+    return re.sub(r"^((?:jdbc:oracle:thin:)?[^/@]*/).*@", rf"\1{HIDDEN}@", text) if "@" in text else text
+
+
+def _passed_on(
+    origins: Mapping[str, str], name: str, value: str, prefixes: tuple[str, ...], client: str, secret: re.Pattern[str]
+) -> InForce:
+    bare = name.removeprefix("spark.") if client == "Spark" else name
+    given = next((prefix + bare for prefix in reversed(prefixes) if prefix + bare in origins), "")
+    origin = _origin(origins, given) if given else "follows from a setting of the Java client"
+    shown = HIDDEN if secret.fullmatch(name) else _text(value)
+    return InForce(given or prefixes[-1] + bare, shown, origin, f"passed on to {client} as {name}")
+
+
+def _origin(origins: Mapping[str, str], name: str) -> str:
+    return next((place for given, place in origins.items() if given.upper() == name.upper()), _DEFAULT)
+
+
+def report(config: ConnectorConfig, path: Path) -> str:
+    """The text of `minercdc config FILE`: `NAME = VALUE` for each property, and a comment with its origin and effect."""
+    found = list(in_force(config))
+    lines = [f"# {path}: {sum(one.origin != _DEFAULT for one in found)} properties are given, {len(found)} are in force", ""]
+    lines += [f"# {notice}" for notice in config.notices.values()]
+    for one in found:
+        lines += [f"{one.name} = {one.value}".rstrip(), f"    # {one.origin}: {one.effect}"]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,181 @@
+"""Other spellings of properties: Debezium Server's and the engine's files, names of before Debezium 2.0, Kafka's Java clients.
+
+debezium.source.X                  X
+debezium.format.value=avro         value.converter, with debezium.format.value.X as value.converter.X
+debezium.sink.kafka.producer.X     a setting of the Kafka client; bootstrap.servers is minercdc.kafka.bootstrap.servers
+database.server.name               topic.prefix, as `RENAMED` and `RENAMED_PREFIXES` have it
+internal.X                         X, where X is known
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Final, NamedTuple
+
+from minercdc.config.converters import AVRO, JSON
+
+SERVER: Final = "debezium."
+_SOURCE: Final = "debezium.source."
+_FORMAT: Final = "debezium.format."
+_PRODUCER: Final = "debezium.sink.kafka.producer."
+_BROKERS: Final = "minercdc.kafka.bootstrap.servers"
+
+# Older name -> present name.
+RENAMED: Mapping[str, str] = {
+    "database.server.name": "topic.prefix",
+    "database.history": "schema.history.internal",
+    "database.history.store.only.monitored.tables.ddl": "schema.history.internal.store.only.captured.tables.ddl",
+    "schema.whitelist": "schema.include.list",
+    "schema.blacklist": "schema.exclude.list",
+    "table.whitelist": "table.include.list",
+    "table.blacklist": "table.exclude.list",
+    "column.whitelist": "column.include.list",
+    "column.blacklist": "column.exclude.list",
+    "database.out.server.name": "xstream.out.server.name",
+    "log.mining.archive.log.hours": "archive.log.hours",
+    "log.mining.archive.destination.name": "archive.destination.name",
+    "log.mining.readonly.hostname": "secondary.hostname",
+    "log.mining.view.fetch.size": "query.fetch.size",
+    "log.mining.buffer.memory.legacy.transaction.start": "log.mining.buffer.deferred.transaction.start",
+    "log.mining.transaction.retention.hours": "log.mining.transaction.retention.ms",
+    "sanitize.field.names": "field.name.adjustment.mode",
+    "bootstrap.servers": _BROKERS,
+}
+# Properties of the JDBC driver -> ours.
+DRIVER: Mapping[str, str] = {
+    "driver.oracle.net.wallet_location": "minercdc.database.wallet.location",
+    "driver.oracle.net.wallet_password": "minercdc.database.wallet.password",
+    "driver.oracle.net.tns_admin": "minercdc.database.config.dir",
+    "driver.oracle.net.ssl_server_dn_match": "minercdc.database.ssl.server.dn.match",
+    "driver.oracle.net.ssl_server_cert_dn": "minercdc.database.ssl.server.cert.dn",
+    "driver.oracle.net.httpsProxyHost": "minercdc.database.https.proxy.host",
+    "driver.oracle.net.httpsProxyPort": "minercdc.database.https.proxy.port",
+    "driver.oracle.jdbc.tokenLocation": "minercdc.database.token.location",
+}
+RENAMED_PREFIXES: Mapping[str, str] = {
+    "database.history.": "schema.history.internal.",
+    "database.standby.": "secondary.",
+}
+_SAME: Callable[[str], str] = str.strip
+
+
+def _hours(value: str) -> str:
+    return str(int(value) * 3_600_000)
+
+
+_DIRECTORY: Final = re.compile(r"\(\s*DIRECTORY\s*=\s*([^)]*?)\s*\)", re.IGNORECASE)
+
+
+def _directory(value: str) -> str:
+    """`(SOURCE=(METHOD=FILE)(METHOD_DATA=(DIRECTORY=/wallet)))`, `file:/wallet` or a path."""
+    found = _DIRECTORY.search(value)
+    return found[1] if found else value.strip().removeprefix("file:")
+
+
+def _yes(value: str) -> str:
+    return {"yes": "true", "on": "true", "no": "false", "off": "false"}.get(value.strip().lower(), value.strip())
+
+
+def _adjustment(value: str) -> str:
+    return "avro" if value.strip().lower() == "true" else "none"
+
+
+# By older name: its value as that of the present one.
+_VALUES: Mapping[str, Callable[[str], str]] = {
+    "log.mining.transaction.retention.hours": _hours,
+    "sanitize.field.names": _adjustment,
+    "driver.oracle.net.wallet_location": _directory,
+    "driver.oracle.net.ssl_server_dn_match": _yes,
+}
+_FORMATS: Mapping[str, str] = {
+    "json": JSON,
+    "avro": AVRO,
+    "protobuf": "io.confluent.connect.protobuf.ProtobufConverter",
+    "cloudevents": "io.debezium.converters.CloudEventsConverter",
+}
+
+
+class Spelled(NamedTuple):
+    """A property under its present name.
+
+    :param given_as: the name in the file.
+    :param notice: what to change in the file; '' for nothing.
+    """
+
+    name: str
+    value: str
+    given_as: str
+    notice: str = ""
+
+
+def is_of_server(properties: Collection[str]) -> bool:
+    """Whether these are the properties of a file of Debezium Server."""
+    return any(name.startswith(_SOURCE) for name in properties)
+
+
+def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problems: list[str]) -> Iterator[Spelled]:
+    """The properties by their present names; a name that is given twice comes once.
+
+    :param known: whether a name is one of a property.
+    :param problems: gets what is given twice, or cannot be converted.
+    """
+    found: dict[str, Spelled] = {}
+    for name, value in properties.items():
+        for new in _present(name, value, known, problems):
+            if (earlier := found.get(new.name)) is None:
+                found[new.name] = new
+            elif earlier.value != new.value or earlier.name == earlier.given_as == new.given_as:
+                problems.append(f"{new.name}: given twice, as {earlier.given_as} and as {name}")
+    yield from found.values()
+
+
+def _present(given_as: str, value: str, known: Callable[[str], bool], problems: list[str]) -> Iterable[Spelled]:
+    name = _without_server(given_as)
+    if given_as.startswith(_FORMAT):
+        return [Spelled(new, text, given_as) for new, text in _format(given_as.removeprefix(_FORMAT), value)]
+    if known(name.removeprefix("internal.")) and name not in DRIVER:
+        return [Spelled(name.removeprefix("internal."), value, given_as)]
+    name = name.removeprefix("internal.") if name.removeprefix("internal.") in RENAMED else name
+    new = _renamed(name)
+    if new is None:
+        return [Spelled(name, value, given_as)]
+    try:
+        converted = _VALUES.get(name, _SAME)(value)
+    except ValueError:
+        problems.append(f"{given_as}: {value} is not a number")
+        return []
+    return [Spelled(new, converted, given_as, f"{given_as} is taken as {new}")]
+
+
+def _without_server(name: str) -> str:
+    if name.startswith(_SOURCE):
+        return name.removeprefix(_SOURCE)
+    if name == _PRODUCER + "bootstrap.servers":
+        return _BROKERS
+    if name.startswith((f"{SERVER}transforms", f"{SERVER}predicates")):
+        return name.removeprefix(SERVER)
+    return name
+
+
+def _renamed(name: str) -> str | None:
+    if name in RENAMED or name in DRIVER:
+        return RENAMED.get(name) or DRIVER[name]
+    for old, new in RENAMED_PREFIXES.items():
+        if name.startswith(old):
+            return new + name.removeprefix(old)
+    return None
+
+
+def _format(name: str, value: str) -> Iterator[tuple[str, str]]:
+    """`value`, `key`, `value.X`, `key.X`, or X for both."""
+    side, _, rest = name.partition(".")
+    if side == "header":
+        yield "header.converter" + (f".{rest}" if rest else ""), value
+    elif side not in ("key", "value"):
+        yield f"key.converter.{name}", value
+        yield f"value.converter.{name}", value
+    elif rest:
+        yield f"{side}.converter.{rest}", value
+    else:
+        yield f"{side}.converter", _FORMATS.get(value.strip().lower(), value)

@@ -1,0 +1,59 @@
+"""The sink without Kafka transactions: every record arrives at least once, in order.
+
+    records, schema history .. flush -> offset .. flush
+
+A kill before the offset is there sends records again. The offset says how many records of the schema history belong to it.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from minercdc.errors import DeliveryError
+from minercdc.kafka.client import classify
+from minercdc.kafka.offset_json import offset_to_bytes
+from minercdc.kafka.sink import KafkaSink
+from minercdc.offset import Offset
+
+
+class AtLeastOnceSink(KafkaSink):
+    """See `KafkaSink`: the same records, visible as soon as they are sent."""
+
+    def _join(self) -> Any:
+        return self._client.producer(None, self._note_undelivered)
+
+    def _begin(self) -> None:
+        self._open = True
+
+    def commit(self, offset: Offset) -> None:
+        """Wait until everything that was written is durable, and store the offset.
+
+        :raises DeliveryError, FencedError, SinkError: a record or the offset may not have arrived; open the sink again.
+        """
+        self._flush("sending to Kafka")
+        self.check_owner()
+        self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
+        self._flush("storing the offset")
+        self._open = False
+
+    def close(self) -> None:
+        """Drop what waits to be sent."""
+        self._open = False
+        self._producer.purge(in_flight=False)
+        self._producer.flush(0.1)
+
+    def _flush(self, doing: str) -> None:
+        deadline = time.monotonic() + self._client.timeout + 5
+        while self._producer.flush(0.5):
+            if self._undelivered is not None or time.monotonic() > deadline:
+                break
+        if (lost := self._undelivered) is not None:
+            found = classify(lost.error, f"{doing} ({lost.record})")
+            found.hint = found.hint and f"{found.hint}; or see minercdc.kafka.record.too.large"
+            raise found
+        if len(self._producer):
+            raise DeliveryError(f"{doing} failed: {len(self._producer)} records were not taken in time")
+
+    def _failed(self, error: Any, doing: str) -> Any:
+        return classify(error, doing)

@@ -1,0 +1,1 @@
+"""Moving over from Debezium: its offsets and its schema history become ours."""

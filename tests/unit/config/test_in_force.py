@@ -1,0 +1,78 @@
+"""What `minercdc config FILE` prints."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minercdc.config.files import read_java_properties
+from minercdc.config.in_force import in_force, report
+from minercdc.config.load import SECTIONS, load_config
+
+FILE = """\
+name=inventory
+database.server.name=server1
+database.url=scott/tiger@//db:1521/ORCLCDB
+database.user=c##dbz
+database.password=hidden1
+database.dbname=ORCLCDB
+schema.history.internal.kafka.bootstrap.servers=kafka:9092
+producer.override.sasl.jaas.config=a.PlainLoginModule required username="u" password="hidden2";
+value.converter=io.confluent.connect.avro.AvroConverter
+value.converter.schema.registry.url=http://user:hidden3@registry:8081
+minercdc.kafka.client.sasl.oauthbearer.client.secret=hidden4
+tasks.max=1
+minercdc.sink.path=x
+minercdc.lake.spark.master=local[2]
+message.key.columns=S.T:A
+custom.sanitize.pattern=message\\\\.key\\\\..*
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "c.properties"
+    path.write_text(FILE)
+    return path
+
+
+def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_LOB_ENABLED", "true")
+    config = load_config(file)
+    found = {one.name: one for one in in_force(config)}
+    for section in SECTIONS.values():
+        assert section.properties().keys() <= found.keys()
+    assert found["topic.prefix"][1:3] == ("server1", "c.properties:2, as database.server.name")
+    assert found["lob.enabled"][1:3] == ("true", "environment MINERCDC_LOB_ENABLED")
+    assert found["database.port"][1:3] == ("1521", "default")
+    assert found["value.converter.schemas.enable"][1:3] == ("true", "follows from other properties")
+    assert found["tasks.max"][1:] == ("1", "c.properties:12", "no effect: one connector is one task")
+    assert found["minercdc.sink.path"].effect == "no effect: debezium.sink.type is kafka"
+    assert found["minercdc.lake.spark.master"][1:] == ("local[2]", "c.properties:14", "passed on to Spark as spark.master")
+    assert all(one.effect for one in found.values())
+    text = report(config, file)
+    assert "hidden" not in text
+    assert "tiger" not in text
+    assert found["message.key.columns"].value == "***"
+    assert read_java_properties(text)["database.password"] == "***"
+
+
+def test_the_command_needs_no_server_and_ends_with_2_for_problems(file: Path) -> None:
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "minercdc", "config", str(file)], capture_output=True, text=True, check=False
+        )
+
+    done = run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.search(r"^name = inventory\n    # c.properties:1: Name of the connector", done.stdout, re.MULTILINE)
+    file.write_text(FILE + "database.port=no\nunheard.of=1\n")
+    done = run()
+    assert done.returncode == 2
+    assert "database.port" in done.stderr
+    assert "unheard.of" in done.stderr
+    assert done.stdout == ""

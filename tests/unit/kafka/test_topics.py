@@ -1,0 +1,142 @@
+"""Names of topics, and what they are created with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.config.test_load import GOOD
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import ConfigError, SinkError
+from minercdc.kafka.topics import TopicNames
+from minercdc.schema.table import TableId
+from minercdc.sink.opening import need_kafka
+
+PACKAGE = "io.debezium.schema."
+A = TableId("ORCLPDB1", "SHOP", "ORDER_A$1")
+
+
+def config(**more: str) -> ConnectorConfig:
+    return parse_properties(GOOD | {name.replace("_", "."): value for name, value in more.items()})
+
+
+def names(**more: str) -> TopicNames:
+    found = config(**more)
+    return TopicNames(found.identity, found.topics, found.kafka)
+
+
+def own_name(prefix: str, delimiter: str, table: TableId) -> str:
+    return delimiter.join((prefix, table.table.lower()))
+
+
+def no_name(prefix: str, delimiter: str, table: TableId) -> str:
+    return ""
+
+
+REGEX = {"topic_naming_strategy": f"{PACKAGE}SchemaRegexTopicNamingStrategy", "topic_key_enforce_uniqueness": "false"}
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, "server1.SHOP.ORDER_A_1"),
+        ({"topic_delimiter": "-_"}, "server1-_SHOP-_ORDER_A_1"),
+        ({"topic_naming_strategy": f"{PACKAGE}DefaultTopicNamingStrategy"}, "server1.ORCLPDB1.ORDER_A_1"),
+        ({"topic_naming_strategy": f"{PACKAGE}SchemaUnicodeTopicNamingStrategy"}, "server1.SHOP.ORDER_u005fA_u00241"),
+        ({"topic_naming_strategy": f"{PACKAGE}DefaultUnicodeTopicNamingStrategy"}, "server1.ORCLPDB1.ORDER_u005fA_u00241"),
+        ({"topic_naming_strategy": f"{__name__}:own_name"}, "server1.order_a_1"),
+        ({**REGEX, "topic_regex": r"(.*)\.(.*)\.(.*)", "topic_replacement": r"$3\$of$2"}, "ORDER_A_1_ofSHOP"),
+        ({**REGEX, "topic_regex": r"(.*)\.SHOP", "topic_replacement": "x"}, "server1.SHOP.ORDER_A_1"),
+        ({**REGEX, "topic_regex": ".*", "topic_replacement": ""}, "server1.SHOP.ORDER_A_1"),
+    ],
+)
+def test_strategies(more: dict[str, str], expected: str) -> None:
+    assert names(**more).of_table(A) == expected
+
+
+def test_a_name_is_cut_where_kafka_ends_it() -> None:
+    assert len(names().of_table(TableId("D", "S" * 128, "T" * 128))) == 249
+
+
+def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> None:
+    topics = names(topic_naming_strategy=f"{PACKAGE}DefaultTopicNamingStrategy")
+    topics.of_table(A)
+    with pytest.raises(SinkError, match="would share the topic server1.ORCLPDB1.ORDER_A_1"):
+        topics.of_table(TableId("ORCLPDB1", "OTHER", "ORDER_A$1"))
+    same = names(**REGEX, topic_regex=".*", topic_replacement="server1")
+    with pytest.raises(SinkError, match="one of the connector's own topics"):
+        same.of_table(A)
+    with pytest.raises(ConfigError, match="gives no name for SHOP.ORDER_A"):
+        names(topic_naming_strategy=f"{__name__}:no_name").of_table(A)
+    with pytest.raises(ConfigError, match="cannot be loaded"):
+        names(topic_naming_strategy=f"{__name__}:nothing")
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        ({"topic_naming_strategy": "com.example.Topics"}, "topic.naming.strategy: com.example.Topics is not supported"),
+        ({**REGEX}, "topic.regex: needed"),
+        ({**REGEX, "topic_regex": "(", "topic_replacement": "x"}, "topic.regex: '(' is not a regular expression"),
+        (
+            {"topic_naming_strategy": REGEX["topic_naming_strategy"], "topic_regex": "x", "topic_replacement": "y"},
+            "topic.key.enforce.uniqueness: only false",
+        ),
+        ({"topic_delimiter": "/"}, "topic.delimiter"),
+        ({"topic_creation_groups": "a"}, "topic.creation.a.include: needed"),
+        ({"topic_creation_a_include": "x"}, "topic.creation.a.include: topic.creation.groups does not list a"),
+        ({"topic_creation_groups": "a", "topic_creation_a_include": "("}, "topic.creation.a.include: "),
+        (
+            {"topic_creation_groups": "a", "topic_creation_a_include": "x", "topic_creation_a_partitions": "0"},
+            "topic.creation.a.partitions: '0'",
+        ),
+        ({"topic_creation_default_replication_factor": "0"}, "topic.creation.default.replication.factor: 0 is neither"),
+    ],
+)
+def test_what_is_wrong_is_named(more: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        config(**more)
+    assert any(line.startswith(problem) for line in caught.value.problems), caught.value.problems
+
+
+GROUPS = {
+    "topic_creation_groups": "small, compact",
+    "topic_creation_small_include": r"server1\.SHOP\.S.*",
+    "topic_creation_small_exclude": r".*\.SX",
+    "topic_creation_small_partitions": "2",
+    "topic_creation_compact_include": r".*\.C, .*\.S",
+    "topic_creation_compact_cleanup_policy": "compact",
+    "topic_creation_default_partitions": "4",
+    "topic_creation_default_compression_type": "zstd",
+}
+
+
+def test_the_first_group_that_matches_counts() -> None:
+    found = config(**GROUPS).topics.creation
+
+    def rule_of(topic: str) -> str:
+        return next(rule.name for rule in found if rule.matches(topic))
+
+    assert [rule_of(f"server1.SHOP.{name}") for name in ("S1", "S", "SX", "C", "OTHER")] == [
+        "small",
+        "small",
+        "default",
+        "compact",
+        "default",
+    ]
+    assert (found[0].partitions, found[1].partitions, found[1].settings) == (2, None, {"cleanup.policy": "compact"})
+    assert found[2].settings == {"compression.type": "zstd"}
+
+
+def test_what_reads_the_topics_is_refused_where_it_would_miss_some(tmp_path: Path) -> None:
+    need_kafka(config(), "x")
+    need_kafka(config(topic_naming_strategy=f"{PACKAGE}DefaultUnicodeTopicNamingStrategy"), "x")
+    claims = {"minercdc_kafka_record_too_large": "claim_check", "minercdc_claim_check_path": str(tmp_path)}
+    for more, reason in (
+        ({**REGEX, "topic_regex": "x", "topic_replacement": "y"}, r"`x` finds topics by their names server1\.\*\.\* only"),
+        ({"topic_naming_strategy": f"{__name__}:own_name"}, "finds topics by their names"),
+        (claims, "claim_check leaves some out"),
+    ):
+        with pytest.raises(ConfigError, match=reason):
+            need_kafka(config(**more), "`x`")
