@@ -25,8 +25,8 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.envelope import ROWID_KEY
 from minercdc.kafka.sink import stored_offset
+from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake.change_log import placeholder_forms
 from minercdc.lake.history import LakeHistory, TableHistory, TableVersion
