@@ -12,9 +12,10 @@ from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
-from minercdc.kafka.envelope import EnvelopeEncoder, KeyColumns, Published
+from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.table_format import KeyColumns, Published
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.schema.filter import TableFilter

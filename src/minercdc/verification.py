@@ -27,9 +27,9 @@ from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.formats.connect import payload_of
 from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.envelope import ROWID_KEY
 from minercdc.kafka.name_adjustment import field_name
 from minercdc.kafka.sink import stored_offset
+from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake.change_log import placeholder_forms
 from minercdc.lake.history import LakeHistory, TableHistory, TableVersion

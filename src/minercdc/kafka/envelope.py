@@ -17,14 +17,13 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import ConfigError, DecodeError, MissingKeyError, SchemaMismatchError, ValueDecodeError
+from minercdc.errors import DecodeError, MissingKeyError, SchemaMismatchError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
@@ -40,61 +39,30 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
-from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema, table_changes
-from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, unavailable
+from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.dead_letter import dead_letter
-from minercdc.kafka.defaults import column_default
-from minercdc.kafka.name_adjustment import field_name, schema_name
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn, PrintRecord, compile_record
+from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn
 from minercdc.kafka.run_print import table_print
-from minercdc.kafka.source_block import SourceBlock, TablePieces
+from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.table_format import ROWID_KEY, CodecOf, KeyColumns, Published, TableFormat, TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.kafka.vanished import members, print_vanished
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
-from minercdc.values import raw
-from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
+from minercdc.values.codec import ValueHandling
 
 log = logging.getLogger(__name__)
 
-ROWID_KEY = "ROWID"
 RESELECT_HEADER = "__minercdc.reselect.scn"
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 # Not looked up in the enum for every row: that takes longer than the comparison.
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 # Reading a clock costs little, printing it three times as much as a column: rows within this time, in ns, share it.
 _MILLISECOND = 1_000_000
-_BYTES = raw.TYPES | {"BLOB"}
 _NO_CHANGES = ColumnChanges()
-CodecOf: TypeAlias = Callable[[TableId, Column, Codec], Codec]
-Published = Callable[[TableId, Column], bool]
-KeyColumns = Callable[[TableSchema], tuple[int, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class _TableFormat:
-    """The compiled format of one version of a table.
-
-    :param key: positions of the record key's columns.
-    :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
-    :param frame, columns: of values; the published columns.
-    :param key_frame, key_columns: of keys.
-    :param is_changed: values of some column are masked, hashed or cut.
-    """
-
-    topic: str
-    key: tuple[int, ...]
-    print_record: PrintRecord
-    rowid_frame: Frame | None
-    source: TablePieces
-    frame: Frame
-    columns: tuple[PrintedColumn, ...]
-    key_frame: Frame
-    key_columns: tuple[PrintedColumn, ...]
-    is_changed: bool
 
 
 class EnvelopeEncoder:
@@ -137,29 +105,30 @@ class EnvelopeEncoder:
         counts: TransactionCounts | None = None,
         codec_of: CodecOf = lambda _table, _column, codec: codec,
     ) -> None:
-        self._codec_of = codec_of
         self._transactions = transactions
         self._counts = counts
-        self._changes = changes
         self._skip_unchanged = skip_unchanged
-        self._by_number = by_number
         self._topics = topics
         self._source = source
         self._values = values
-        self._rowid_keys = filters.minercdc_keyless_table_key == "rowid"
         self._handling = handling
-        self._published = published
-        self._key_columns = key_columns
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
         self._notifications = notifications
         self._captured = captured
-        self._formats: dict[tuple[TableId, int], _TableFormat] = {}
+        self._formats = TableFormats(
+            *(topics, source, values, handling),
+            rowid_keys=filters.minercdc_keyless_table_key == "rowid",
+            published=published,
+            key_columns=key_columns,
+            by_number=by_number,
+            changes=changes,
+            codec_of=codec_of,
+            transaction=NO_TRANSACTION if counts is None else "",
+        )
         self._schema: TableSchema | None = None
-        self._format: _TableFormat
-        self._field_name = field_name(values.field_name_adjustment_mode)
-        self._schema_name = schema_name(values.schema_name_adjustment_mode)
+        self._format: TableFormat
         self._skipped = tuple(values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
         self._printer = (
@@ -242,7 +211,7 @@ class EnvelopeEncoder:
         return self._schema_changed(event) if isinstance(event, SchemaChange) else ()
 
     def _print(
-        self, compiled: _TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
+        self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
         self._look_at_clock()
         try:
@@ -295,13 +264,13 @@ class EnvelopeEncoder:
         _, value = compiled.print_record(None, None, source, Op.TRUNCATE, _end(self._clock_ns()))
         return Record(compiled.topic, None, value, partition=0)
 
-    def _format_of(self, schema: TableSchema) -> _TableFormat:
+    def _format_of(self, schema: TableSchema) -> TableFormat:
         """The table version's format. Events of one table follow each other, and need no look-up then."""
-        found = self._formats.get((schema.id, schema.version)) or self._compile(schema)
+        found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found
 
-    def _key_change(self, compiled: _TableFormat, event: ChangeEvent) -> Sequence[Record]:
+    def _key_change(self, compiled: TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
         assert event.after is not None
         old, deleted = self._print(compiled, event, _DELETE, event.before, None)
@@ -316,111 +285,6 @@ class EnvelopeEncoder:
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
-
-    def _compile(self, schema: TableSchema) -> _TableFormat:
-        topic = self._topics.of_table(schema.id)
-        key = self._key_columns(schema)
-        rowid_key = not key and self._rowid_keys
-        if not key and not rowid_key:
-            log.warning(
-                "table %s has no primary or NOT NULL unique key: its records get a null key "
-                "(minercdc.keyless.table.key=rowid or message.key.columns give it one)",
-                schema.id,
-            )
-        names = self._field_names(schema)
-        plain = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
-        codecs = {i: self._codec_of(schema.id, schema.columns[i], codec) for i, codec in plain.items()}
-        # The DEFAULT of a column is of the type that it has without a converter.
-        columns = (
-            replace(c, default=None) if codecs.get(i) is not plain.get(i) else c for i, c in enumerate(schema.columns)
-        )
-        described = replace(schema, columns=tuple(columns))
-        published = {i: codec for i, codec in codecs.items() if self._published(schema.id, schema.columns[i])}
-        shown = [self._printed(schema, i, names[i], codec) for i, codec in published.items()]
-        key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
-        value_frame = self._value_frame(
-            connect_schema.envelope(
-                self._schema_name(topic), [self._field(described, c.position, c.name, c.codec) for c in shown]
-            ),
-        )
-        rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
-        key_frame = self._key_frame(
-            connect_schema.key(
-                self._schema_name(topic),
-                [_field(names[i], described.columns[i], codecs[i]) for i in key] if key else [rowid_field],
-            ),
-        )
-        compiled = self._formats[schema.id, schema.version] = _TableFormat(
-            topic,
-            key,
-            compile_record(
-                *(shown, key_shown, len(schema.columns), key_frame, value_frame),
-                transaction=NO_TRANSACTION if self._counts is None else "",
-            ),
-            key_frame if rowid_key else None,
-            self._source.of_table(schema.id),
-            value_frame,
-            tuple(shown),
-            key_frame,
-            tuple(key_shown),
-            any(column.codec is not plain[column.position] for column in (*shown, *key_shown)),
-        )
-        return compiled
-
-    def _printed(self, schema: TableSchema, i: int, name: str, codec: Codec) -> PrintedColumn:
-        """How a published column is printed, which may be masked, hashed or cut."""
-        column = schema.columns[i]
-        rule = self._changes.rule_of(schema.id, column)
-        if rule is None:
-            return PrintedColumn(name, i, codec, self._unavailable(column, codec))
-        made = changed(codec, column, rule)
-        return PrintedColumn(name, i, made, unavailable(rule, made, self._handling.unavailable))
-
-    def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
-        """The schema of a published column."""
-        column = schema.columns[i]
-        made = _field(name, column, codec)
-        if parameters := self._changes.parameters(schema.id, column):
-            known = made.get("parameters")
-            made["parameters"] = {**(known if isinstance(known, dict) else {}), **parameters}
-        return made
-
-    def _key_frame(self, schema: connect_schema.Schema) -> Frame:
-        by_number, _ = self._by_number
-        return numbered(schema) if by_number else connect_schema.wrapped(self._values.key_converter_schemas_enable, schema)
-
-    def _value_frame(self, schema: connect_schema.Schema) -> Frame:
-        _, by_number = self._by_number
-        return numbered(schema) if by_number else connect_schema.wrapped(self._values.value_converter_schemas_enable, schema)
-
-    def _field_names(self, schema: TableSchema) -> list[str]:
-        """Names of the columns in records. Raises ConfigError when two of them become the same."""
-        names = [self._field_name(column.name) for column in schema.columns]
-        seen: dict[str, Column] = {}
-        for name, column in zip(names, schema.columns, strict=True):
-            if not self._published(schema.id, column):
-                continue
-            if (other := seen.setdefault(name, column)) is not column:
-                mode = self._values.field_name_adjustment_mode
-                raise ConfigError(
-                    [
-                        f"columns {other.name} and {column.name} of {schema.id} both become {name} by field.name.adjustment.mode={mode}"
-                    ],
-                    hint="avro_unicode keeps them apart; or leave one out by column.exclude.list.",
-                )
-        return names
-
-    def _unavailable(self, column: Column, codec: Codec) -> str:
-        """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
-        they are printed as text. That of bytes is encoded as they are."""
-        if codec.field.type == "string" and column.type_name in TEXTS:
-            return encode_basestring(self._handling.unavailable)
-        if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):
-            try:
-                return codec.to_json(self._handling.unavailable.encode().hex())
-            except ValueDecodeError:  # of a custom converter
-                pass
-        return "null"
 
     def _schema_change(self, change: SchemaChange) -> Record:
         key_head, key_tail = connect_schema.wrapped(
@@ -471,8 +335,3 @@ def _key_missing(event: ChangeEvent) -> MissingKeyError:
         where=f"scn {event.scn}, rs_id {event.rs_id}",
         hint=f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;',
     )
-
-
-def _field(name: str, column: Column, codec: Codec) -> connect_schema.Schema:
-    default = column_default(column, codec)
-    return connect_schema.field_schema(name, codec.field, optional=column.nullable, default=default)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minercdc.config.sections import ValueConfig
-from minercdc.kafka.envelope import ROWID_KEY
+from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.lake.delta import exists
 from minercdc.lake.sql import literal
 
