@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Iterator
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from minercdc.config.section import Section
+from minercdc.config.section import Section, rule
 from minercdc.config.sections import TRANSPORTABLE
 
 _TOPIC = f"^{TRANSPORTABLE.pattern}$"
@@ -32,11 +32,10 @@ class HeartbeatConfig(Section):
     )
     topic_heartbeat_name: str | None = Field(None, pattern=_TOPIC, description="Whole name of the heartbeat topic instead.")
 
-    @model_validator(mode="after")
-    def _beats(self) -> Self:
+    @rule
+    def _beats(self) -> Iterator[str]:
         if self.heartbeat_action_query and not self.heartbeat_interval_ms:
-            raise ValueError("heartbeat.interval.ms: needed with heartbeat.action.query")
-        return self
+            yield "heartbeat.interval.ms: needed with heartbeat.action.query"
 
     def topic(self, delimiter: str, prefix: str) -> str:
         """Name of the heartbeat topic, made of `topic.delimiter` and `topic.prefix` unless it is given whole."""
