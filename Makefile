@@ -3,7 +3,7 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
-.PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench docs
+.PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench bench-peer docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -53,6 +53,10 @@ parity: install
 
 bench: install
 	$(BIN)/python -m bench
+
+# Debezium and minercdc in turns on the same redo: half an hour.
+bench-peer: install
+	$(BIN)/python -m bench.peer
 
 docs: install
 	$(BIN)/minercdc config > docs/configuration.md

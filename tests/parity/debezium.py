@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -92,11 +92,13 @@ class Debezium:
     """One Java process; `run` and `stop` make runs of the connector, which share offsets and schema history.
 
     :param directory: for its offsets, schema history and log.
-    :ivar records: everything emitted in all runs.
+    :param java_options: of its Java process, such as the size of its heap.
+    :ivar records: everything emitted in all runs that Python consumes.
+    :ivar jvm: its classes, through py4j.
     :raises LocalServiceError: there is no Java, or the jars cannot be fetched.
     """
 
-    def __init__(self, settings: Mapping[str, str], directory: Path) -> None:
+    def __init__(self, settings: Mapping[str, str], directory: Path, java_options: Sequence[str] = ()) -> None:
         jars = fetch("debezium", ARTIFACTS)
         gateway_jar = next((Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar"))
         self._log = (directory / "debezium.log").open("wb")
@@ -104,6 +106,7 @@ class Debezium:
             jarpath=str(gateway_jar),
             classpath=":".join(map(str, jars)),
             java_path=str(find_java()),
+            javaopts=list(java_options),
             die_on_exit=True,
             return_proc=True,
             redirect_stdout=self._log,
@@ -113,6 +116,7 @@ class Debezium:
             gateway_parameters=GatewayParameters(port=port, auto_convert=True),
             callback_server_parameters=CallbackServerParameters(port=0),
         )
+        self.jvm: Any = self._gateway.jvm
         server, callbacks = self._gateway.java_gateway_server, self._gateway.get_callback_server()
         server.resetCallbackClient(server.getCallbackClient().getAddress(), callbacks.get_listening_port())
         self._settings = {
@@ -129,17 +133,33 @@ class Debezium:
         self._engine: Any = None
         self._completion = _Completion()
 
-    def run(self) -> None:
-        """Begin a run."""
-        java = self._gateway.jvm
+    @property
+    def pid(self) -> int:
+        """Of its Java process."""
+        return int(self._process.pid)
+
+    def classes(self, name: str) -> Any:
+        """A class by its full name."""
+        return self.jvm.java.lang.Class.forName(name)
+
+    def array(self, kind: Any, size: int) -> Any:
+        """An array of a class."""
+        return self._gateway.new_array(kind, size)
+
+    def run(self, consumer: Any = None) -> None:
+        """Begin a run.
+
+        :param consumer: a java.util.function.Consumer of its records; None: Python is, and keeps them.
+        """
+        java = self.jvm
         properties = java.java.util.Properties()
         for name, value in self._settings.items():
             properties.setProperty(name, value)
         self._completion = _Completion()
         form = java.java.lang.Class.forName("io.debezium.engine.format.Json")
         builder = java.io.debezium.engine.DebeziumEngine.create(form)
-        consumer = _Consumer(self.records.append)
-        self._engine = builder.using(properties).using(self._completion).notifying(consumer).build()
+        taker = _Consumer(self.records.append) if consumer is None else consumer
+        self._engine = builder.using(properties).using(self._completion).notifying(taker).build()
         java.java.lang.Thread(self._engine).start()
 
     def await_records(self, enough: Callable[[list[Emitted]], bool], seconds: float = 90) -> None:
@@ -149,6 +169,10 @@ class Debezium:
             assert not self._completion.ended.is_set(), f"Debezium ended: {self._completion.failure}"
             assert time.monotonic() < deadline, f"Debezium emitted {len(self.records)} records, the last {self.records[-1:]}"
             time.sleep(0.1)
+
+    def check(self) -> None:
+        """Fails when the engine has ended."""
+        assert not self._completion.ended.is_set(), f"Debezium ended: {self._completion.failure}"
 
     def stop(self) -> None:
         """End the run in order."""
