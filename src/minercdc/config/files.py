@@ -16,6 +16,7 @@ from pathlib import Path
 import javaproperties
 import yaml
 
+from minercdc.config.messages import without_salt
 from minercdc.errors import ConfigError
 
 
@@ -150,7 +151,7 @@ def _once(lines: Iterable[_Line]) -> FileProperties:
     for name, value, line in lines:
         if name in values:
             first = f" in line {places[name]}" if name in places else ""
-            problems.append(f"{name}: is given twice" + (f",{first} and line {line}" if line else ""))
+            problems.append(f"{without_salt(name)}: is given twice" + (f",{first} and line {line}" if line else ""))
             continue
         values[name] = value
         if line is not None:

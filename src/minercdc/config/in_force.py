@@ -13,6 +13,7 @@ from pydantic.fields import FieldInfo
 
 from minercdc.config import debezium
 from minercdc.config.load import SECTIONS, ConnectorConfig
+from minercdc.config.messages import without_salt
 from minercdc.config.section import Section, environment_name, property_of
 
 HIDDEN: Final = "***"
@@ -57,10 +58,38 @@ def in_force(config: ConnectorConfig) -> Iterator[InForce]:
     ):
         for name, value in settings.items():
             yield _passed_on(config.origins, name, value, prefixes, client, secret)
+    for name, value in config.given.items():
+        if (effect := _effect_in_group(name)) and name not in config.ignored:
+            yield InForce(without_salt(name), _shown(name, value, secret), _origin(config.origins, name), effect)
     for name, reason in sorted(config.ignored.items()):
         if name not in _FIELDS:
-            value = HIDDEN if secret.fullmatch(name) else _text(config.given.get(name))
+            value = _shown(name, config.given.get(name, ""), secret)
             yield InForce(name, value, _origin(config.origins, name), f"no effect: {reason}")
+
+
+def _shown(name: str, value: str, secret: re.Pattern[str]) -> str:
+    return HIDDEN if secret.fullmatch(name) else _text(value)
+
+
+def _effect_in_group(name: str) -> str:
+    """What a property does that belongs to a group of properties with names of the user's; '' for others."""
+    if name in _FIELDS or name.startswith((*debezium.KAFKA_PASS_THROUGH, *debezium.SIGNAL_PASS_THROUGH)):
+        return ""
+    if name.startswith((*debezium.SPARK_PASS_THROUGH, "snapshot.select.statement.overrides.")):
+        return ""
+    return next((effect for prefix, effect in _GROUPS.items() if name.startswith(prefix)), _OF_A_CLASS)
+
+
+_OF_A_CLASS: Final = "An option of one of `converters` or `post.processors` (docs/messages.md)."
+_GROUPS: Final[Mapping[str, str]] = {
+    "transforms": "Transformations of records (docs/transforms.md).",
+    "predicates": "Conditions of transformations (docs/transforms.md).",
+    "column.mask.": "Values of these columns are masked (docs/messages.md).",
+    "column.truncate.": "Values of these columns are cut (docs/messages.md).",
+    "converters": "Classes that convert columns (docs/messages.md).",
+    "post.processors": "Classes that complete rows (docs/messages.md).",
+    "topic.creation.": "Settings of topics that are created (docs/operations.md).",
+}
 
 
 _FIELDS: Final = frozenset(name for section in SECTIONS.values() for name in section.properties())

@@ -234,7 +234,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "lake_spark": lake_spark,
         "ignored": ignored,
         "notices": {given.given_as: given.notice for given in found if given.notice},
-        "given": {given.name: given.value for given in found if given.name in ignored},
+        "given": {given.name: given.value for given in found},
         "origins": {given.name: _origin(given, content, where) for given in found},
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]

@@ -97,6 +97,11 @@ class ColumnRule:
         return any(configured_pattern(pattern).matches(name) for pattern in self.patterns)
 
 
+def without_salt(name: str) -> str:
+    """The name of a property as it may be shown: `column.mask.hash..` has its salt in it."""
+    return re.sub(r"(\.with\.salt\.).+", r"\1***", name)
+
+
 def take_column_rules(properties: dict[str, str], problems: list[str]) -> tuple[ColumnRule, ...]:
     """The rules of flat properties, which are taken out; what is wrong is added to the problems, without salts."""
     return tuple(_rules(properties, problems))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from minercdc.config.converters import AVRO, JSON
+from minercdc.config.messages import without_salt
 
 SERVER: Final = "debezium."
 _SOURCE: Final = "debezium.source."
@@ -126,7 +127,7 @@ def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problem
             if (earlier := found.get(new.name)) is None:
                 found[new.name] = new
             elif earlier.value != new.value or earlier.name == earlier.given_as == new.given_as:
-                problems.append(f"{new.name}: given twice, as {earlier.given_as} and as {name}")
+                problems.append(without_salt(f"{new.name}: given twice, as {earlier.given_as} and as {name}"))
     yield from found.values()
 
 

@@ -12,6 +12,7 @@ import pytest
 from minercdc.config.files import read_java_properties
 from minercdc.config.in_force import in_force, report
 from minercdc.config.load import SECTIONS, load_config
+from minercdc.errors import ConfigError
 
 FILE = """\
 name=inventory
@@ -59,6 +60,31 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert "tiger" not in text
     assert found["message.key.columns"].value == "***"
     assert read_java_properties(text)["database.password"] == "***"
+
+
+def test_properties_of_named_groups_are_in_force_too(tmp_path: Path) -> None:
+    given = {
+        "transforms": "flat",
+        "transforms.flat.type": "io.debezium.transforms.ExtractNewRecordState",
+        "column.mask.hash.SHA-256.with.salt.hidden5": "S.T.C",
+        "topic.creation.groups": "big",
+        "topic.creation.big.include": "server1[.]S[.]BIG",
+        "topic.creation.big.partitions": "3",
+        "converters": "num",
+        "num.type": "io.debezium.connector.oracle.converters.NumberOneToBooleanConverter",
+    }
+    path = tmp_path / "c.properties"
+    path.write_text(FILE + "".join(f"{name}={value}\n" for name, value in given.items()))
+    config = load_config(path)
+    found = {one.name: one for one in in_force(config)}
+    shown = {name.replace("hidden5", "***"): value for name, value in given.items()}
+    assert {name: found[name].value for name in shown} == shown
+    assert all(found[name].effect and found[name].origin.startswith("c.properties:") for name in shown)
+    assert "hidden" not in report(config, path)
+    path.write_text(FILE + "column.mask.hash.SHA-256.with.salt.hidden5=S.T.C\n" * 2)
+    with pytest.raises(ConfigError) as caught:
+        load_config(path)
+    assert "hidden" not in str(caught.value)
 
 
 def test_the_command_needs_no_server_and_ends_with_2_for_problems(file: Path) -> None:
