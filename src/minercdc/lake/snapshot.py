@@ -33,7 +33,7 @@ from minercdc.lake.sql import in_type
 from minercdc.lake.state import Entry, StateTable
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.oracle.scn import current_scn
+from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import table_filter
 from minercdc.values.codec import LARGE_TYPES
@@ -175,7 +175,7 @@ class _Loading:
                 ids = [one for one in ids if str(one) == table]
                 if not ids:
                     raise LakeError(f"Oracle has no table {table} that the configuration selects")
-            first = at = current_scn(connection) if scn is None else scn
+            first = at = present_scn(connection) if scn is None else scn
             self._refuse_later(at, [str(one) for one in ids])
             refused = {one: why for one in ids if coverage is not None and (why := coverage.refusal(str(one), at))}
             found = {one: Loaded(str(one), at, 0, 0.0, why) for one, why in refused.items()}
@@ -189,7 +189,7 @@ class _Loading:
                 left = [one for one in left if one in found and found[one].failure and _passes(found[one].failure)]
                 if not left or turn + 1 == tries:
                     break
-                at = current_scn(connection)
+                at = present_scn(connection)
         done = [found[one] for one in ids if one in found]
         if table is None and all(one.scn == first and not one.failure for one in done) and not self._state.read().complete:
             self._state.append([Entry("complete", scn=first, batch=0)])
