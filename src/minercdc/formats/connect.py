@@ -21,12 +21,15 @@ TIMESTAMP = "org.apache.kafka.connect.data.Timestamp"
 
 
 _numbered: list[Schema] = []
+_numbers: dict[str, int] = {}  # by the schema's text: a pipeline that is opened again has the same schemas
 
 
 def numbered(schema: Schema) -> tuple[str, str]:
     """Text before and after a payload, with a number in place of the schema; of this process only."""
-    _numbered.append(schema)
-    return f'{{"schema":@{len(_numbered) - 1},"payload":', "}"
+    number = _numbers.setdefault(json.dumps(schema), len(_numbered))
+    if number == len(_numbered):
+        _numbered.append(schema)
+    return f'{{"schema":@{number},"payload":', "}"
 
 
 def split(document: bytes) -> tuple[bytes, bytes] | None:

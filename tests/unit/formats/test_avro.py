@@ -18,7 +18,7 @@ from minercdc.errors import ConfigError, SinkError
 from minercdc.events import Op, Row
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
-from minercdc.formats.connect import Schema, schema_of, split
+from minercdc.formats.connect import Schema, numbered, schema_of, split
 from minercdc.kafka import connect_schema
 from minercdc.kafka.name_adjustment import Mode, field_name
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -319,3 +319,11 @@ def test_a_number_stands_for_a_schema_that_is_taken_out_anyway() -> None:
     for document, shorter in ((written.key, short.key), (written.value, short.value)):
         assert parts(document) == parts(shorter)
         assert len(document or b"") > len(shorter or b"") + 100
+
+
+def test_a_schema_has_one_number() -> None:
+    first, again = ({"type": "struct", "name": "one.number", "fields": []} for _ in range(2))
+    assert numbered(first) == numbered(again)
+    assert numbered({**first, "name": "another"}) != numbered(first)
+    head, _ = numbered(again)
+    assert schema_of(head.encode()[len(b'{"schema":') : -len(b',"payload":')]) == first
