@@ -12,7 +12,13 @@ from minercdc.config.section import CommaList, Section, rule
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 AVRO: Final = "io.confluent.connect.avro.AvroConverter"
+CLOUD_EVENTS: Final = "io.debezium.converters.CloudEventsConverter"
 Converter = Literal["org.apache.kafka.connect.json.JsonConverter", "io.confluent.connect.avro.AvroConverter"]
+ValueConverter = Literal[
+    "org.apache.kafka.connect.json.JsonConverter",
+    "io.confluent.connect.avro.AvroConverter",
+    "io.debezium.converters.CloudEventsConverter",
+]
 SubjectStrategy = Literal[
     "io.confluent.kafka.serializers.subject.TopicNameStrategy",
     "io.confluent.kafka.serializers.subject.RecordNameStrategy",
@@ -45,11 +51,21 @@ class RegistryProperties:
 class ConverterConfig(Section):
     """How keys and values are written: as JSON, or as Avro with a schema registry."""
 
-    value_converter: Converter = Field(
+    value_converter: ValueConverter = Field(
         JSON,
-        description="JSON, or Avro in Confluent's wire format. Named in full, Connect's JsonConverter writes schemas by default.",
+        description="JSON, Avro in Confluent's wire format, or CloudEvents. Named in full, Connect's JsonConverter writes schemas by default.",
     )
-    key_converter: Converter = Field(JSON, description=_SAME)
+    key_converter: Converter = Field(JSON, description="JSON, or Avro.")
+    value_converter_serializer_type: Literal["json"] = Field(
+        "json", description="Of a CloudEvent: its envelope is JSON; Avro is not there yet."
+    )
+    value_converter_data_serializer_type: Literal["json"] = Field(
+        "json", description="Of a CloudEvent: its `data` is JSON; Avro is not there yet."
+    )
+    value_converter_json_schemas_enable: bool = Field(True, description="Of a CloudEvent: `data` has its schema.")
+    value_converter_extension_attributes_enable: bool = Field(
+        True, description="Of a CloudEvent: it has attributes `iodebezium…` from `source`."
+    )
     value_converter_schema_registry_url: CommaList = Field(
         (), description="The registry, with Confluent's REST API; several are tried in order."
     )
@@ -139,6 +155,10 @@ class ConverterConfig(Section):
             normalize=flag("normalize_schemas"),
             subject_strategy=text(f"{side}_subject_name_strategy"),
         )
+
+    def not_read_back(self) -> str:
+        """Why records in these formats are not read back, '' where they are."""
+        return "values are CloudEvents" if self.value_converter == CLOUD_EVENTS else ""
 
     def uses_registry(self) -> bool:
         """Whether keys or values are written in a format that needs a registry."""

@@ -18,7 +18,7 @@ from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.adapters import of_other_adapters
 from minercdc.config.checking import checked, contradictions
-from minercdc.config.converters import AVRO, JSON, ConverterConfig
+from minercdc.config.converters import AVRO, CLOUD_EVENTS, JSON, ConverterConfig
 from minercdc.config.custom_converters import CustomConverter, take_custom_converters
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
@@ -263,7 +263,7 @@ def _default_schemas_like_connect(properties: dict[str, str]) -> None:
     for side in ("key", "value"):
         if properties.get(f"{side}.converter") == JSON:
             properties.setdefault(f"{side}.converter.schemas.enable", "true")
-        elif properties.get(f"{side}.converter") == AVRO:
+        elif properties.get(f"{side}.converter") in (AVRO, CLOUD_EVENTS):
             properties[f"{side}.converter.schemas.enable"] = "true"
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from minercdc.config.converters import AVRO, ConverterConfig, RegistryProperties
+from minercdc.config.converters import AVRO, CLOUD_EVENTS, ConverterConfig, RegistryProperties
 from minercdc.config.converters import Side as SideName
 from minercdc.formats.avro import AvroFormat
+from minercdc.formats.cloud_events import CloudEventsFormat
 from minercdc.formats.converting import RecordConverter, Side
 from minercdc.formats.json_format import JsonFormat
 from minercdc.formats.registry import RegistryAccess, SchemaRegistry
@@ -20,12 +21,20 @@ def record_converter(
     :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
     :raises ConfigError: a certificate cannot be read.
     """
-    if not config.uses_registry() and json_schemas is None:
+    in_json = not config.uses_registry() and config.value_converter != CLOUD_EVENTS
+    if in_json and json_schemas is None:
         return None
     registries: dict[RegistryAccess, SchemaRegistry] = {}
 
     def side(name: SideName) -> Side | None:
-        if (config.key_converter if name == "key" else config.value_converter) != AVRO:
+        converter = config.key_converter if name == "key" else config.value_converter
+        if converter == CLOUD_EVENTS:
+            events = CloudEventsFormat(
+                schemas=config.value_converter_json_schemas_enable,
+                extensions=config.value_converter_extension_attributes_enable,
+            )
+            return Side(events)
+        if converter != AVRO:
             return Side(JsonFormat(schemas=json_schemas[name == "value"])) if json_schemas else None
         properties = config.registry(name)
         access = registry_access(properties, timeout)

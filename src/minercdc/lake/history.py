@@ -124,6 +124,11 @@ class TableHistories:
     topic: str
 
     def __init__(self, config: ConnectorConfig) -> None:
+        if reason := config.converters.not_read_back():
+            raise LakeError(
+                f"{reason}, which are not read back",
+                hint="The lake and verify read Debezium's envelopes: run a connector with another value.converter for them.",
+            )
         if config.transforms:
             names = ", ".join(one.name for one in config.transforms)
             raise LakeError(

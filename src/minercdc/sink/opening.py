@@ -54,6 +54,8 @@ def not_read_back(config: ConnectorConfig) -> str:
     """Why records cannot be read back, '' where they can."""
     if config.converters.uses_registry():
         return "records in Avro cannot be read back yet"
+    if reason := config.converters.not_read_back():
+        return f"{reason}, which cannot be read back"
     if config.transforms:
         return "records that transforms have changed cannot be read back"
     if config.sink.is_kafka and config.kafka.minercdc_kafka_record_too_large != "fail":
