@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from uuid import uuid4
 
 import oracledb
 
@@ -64,7 +65,7 @@ class Encoding:
         encoder: RecordEncoder = printing
         encode_run: RunEncoder | None = printing.encode_run if native.rows is not None and self._counts is None else None
         extended = self._config.messages.extended_headers_enabled
-        headers = ContextHeaders(self._config.identity.topic_prefix) if extended else None
+        headers = ContextHeaders(self._config.identity.topic_prefix, str(uuid4())) if extended else None
         for stage in (headers, self._transformer, self._converter):
             if stage is not None:
                 encoder, encode_run = stage.encoder(encoder), encode_run and stage.run_encoder(encode_run)

@@ -37,7 +37,7 @@ class MessageConfig(Section):
     )
     extended_headers_enabled: bool = Field(
         False,
-        description="Headers `__debezium.context.*` with connector, prefix and task in each change.",
+        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change. Debezium has them by default; they make each record 200 bytes larger.",
     )
     legacy_decimal_handling_strategy: bool = Field(
         False,

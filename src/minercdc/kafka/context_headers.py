@@ -14,10 +14,11 @@ class ContextHeaders:
     """Adds the headers.
 
     :param name: topic.prefix.
+    :param run: identifies the run of the connector; a start, or a restart after an error, begins another one.
     """
 
-    def __init__(self, name: str) -> None:
-        facts = {"connectorLogicalName": name, "taskId": "0", "connectorName": "oracle"}
+    def __init__(self, name: str, run: str) -> None:
+        facts = {"connectorLogicalName": name, "taskId": "0", "connectorName": "oracle", "runId": run}
         self._headers = tuple((_PREFIX + fact, value.encode()) for fact, value in facts.items())
 
     def added(self, records: Sequence[Record]) -> list[Record]:

@@ -16,12 +16,13 @@ CONTEXT = (
     ("__debezium.context.connectorLogicalName", b"shop"),
     ("__debezium.context.taskId", b"0"),
     ("__debezium.context.connectorName", b"oracle"),
+    ("__debezium.context.runId", b"a run"),
 )
 DELETE, MOVED = event(Op.DELETE, PAID, None), event(Op.UPDATE, NEW, ("7", *NEW[1:]))
 
 
 def test_each_change_and_tombstone_has_the_headers_after_its_own() -> None:
-    adding = ContextHeaders("shop").encoder(encoder({}))
+    adding = ContextHeaders("shop", "a run").encoder(encoder({}))
     assert [record.headers for record in adding.encode(DELETE)] == [CONTEXT, CONTEXT]
     moved = [record.headers for record in adding.encode(MOVED)]
     assert [headers[0][0] for headers in moved] == ["__debezium.newkey", "__debezium.newkey", "__debezium.oldkey"]
@@ -30,7 +31,7 @@ def test_each_change_and_tombstone_has_the_headers_after_its_own() -> None:
 
 def test_other_records_have_none() -> None:
     change = SchemaChange(ORDERS.id, None, ORDERS, "CREATE TABLE ORDERS", Scn(1), 0)
-    (record,) = ContextHeaders("shop").encoder(encoder({})).encode(change)
+    (record,) = ContextHeaders("shop", "a run").encoder(encoder({})).encode(change)
     assert record.headers == ()
 
 
@@ -40,7 +41,7 @@ def test_runs_have_the_same_headers() -> None:
     def encode_run(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         return EncodedRun(plain, 1, 0, (0, 1, 0), {}, 0)
 
-    made = ContextHeaders("shop").run_encoder(encode_run)(ChangeRun(None), 0, 1, 1)  # type: ignore[arg-type]
+    made = ContextHeaders("shop", "a run").run_encoder(encode_run)(ChangeRun(None), 0, 1, 1)  # type: ignore[arg-type]
     assert [(r.topic, r.key, r.value, r.partition) for r in made.records] == [
         (r.topic, r.key, r.value, r.partition) for r in plain
     ]
