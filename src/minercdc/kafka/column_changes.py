@@ -48,12 +48,25 @@ class ColumnChanges:
         )
 
     def parameters(self, table: TableId, column: Column) -> dict[str, str]:
-        """Parameters of the schema of a column that name its type; {} where none are wanted."""
+        """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are wanted."""
         name, kind = (f"{table.schema}.{table.table}.{part}" for part in (column.name, column.type_name))
-        if not (_matches(self.by_name, name) or _matches(self.by_type, kind)):
-            return {}
-        facts = {"type": column.type_name.upper(), "length": column.length, "scale": column.scale, "name": column.name}
-        return {_PARAMETER + fact: str(value) for fact, value in facts.items() if value is not None}
+        rule = next((rule for rule in self.rules if rule.matches(name)), None)
+        found = _of_rule(rule) if rule is not None and column.type_name in TEXTS else {}
+        if _matches(self.by_name, name) or _matches(self.by_type, kind):
+            facts = {"type": column.type_name.upper(), "length": _length(column), "scale": column.scale, "name": column.name}
+            found |= {_PARAMETER + fact: str(value) for fact, value in facts.items() if value is not None}
+        return found
+
+
+def _length(column: Column) -> int | None:
+    """As Oracle's JDBC driver gives it: 38 digits for NUMBER(*,s), 0 for NUMBER."""
+    if column.type_name != "NUMBER" or column.length is not None:
+        return column.length
+    return 0 if column.scale is None else 38
+
+
+def _of_rule(rule: ColumnRule) -> dict[str, str]:
+    return {"truncateLength": str(rule.length)} if rule.kind == "truncate" else {"masked": "true"}
 
 
 def _matches(patterns: Sequence[str], name: str) -> bool:
@@ -90,6 +103,11 @@ def _modified_utf8(value: str) -> bytes:
     image = value.encode("utf-16-be", "surrogatepass")
     units = struct.unpack(f">{len(image) // 2}H", image)
     return b"".join(b"\xc0\x80" if unit == 0 else chr(unit).encode("utf-8", "surrogatepass") for unit in units)
+
+
+def null(rule: ColumnRule, codec: Codec) -> str:
+    """JSON of NULL: a mask of fixed length does not show which values are missing."""
+    return codec.to_json("") if rule.kind == "mask" else "null"
 
 
 def unavailable(rule: ColumnRule, codec: Codec, placeholder: str) -> str:

@@ -40,16 +40,18 @@ class PrintedColumn:
 
     :param position: in the row.
     :param unavailable: JSON printed when redo does not hold the value.
+    :param null: JSON printed for NULL.
     """
 
     name: str
     position: int
     codec: Codec
     unavailable: str = "null"
+    null: str = "null"
 
     def print(self, value: Value) -> str:
         """JSON of a value. Raises ValueDecodeError for one that does not fit the column's type."""
-        return "null" if value is None else self.unavailable if value is UNAVAILABLE else self.codec.to_json(value)
+        return self.null if value is None else self.unavailable if value is UNAVAILABLE else self.codec.to_json(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +172,7 @@ def _with_own_codec(columns: Sequence[PrintedColumn], key: Sequence[PrintedColum
 def _printed(column: PrintedColumn, value: str, of_key: Collection[int] = ()) -> str:
     """:param of_key: positions whose text is the key's own."""
     to_json = f"{'key_' if column.position in of_key else ''}json{column.position}"
-    return f"('null' if {value} is None else {to_json}({value}))"
+    return f"({column.null!r} if {value} is None else {to_json}({value}))"
 
 
 def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Document:

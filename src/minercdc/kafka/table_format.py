@@ -12,7 +12,7 @@ from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError, ValueDecodeError
 from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema
-from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, unavailable
+from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, null, unavailable
 from minercdc.kafka.defaults import column_default
 from minercdc.kafka.name_adjustment import field_name, schema_name
 from minercdc.kafka.row_format import Frame, PrintedColumn, PrintRecord, compile_record
@@ -157,7 +157,7 @@ class TableFormats:
         if rule is None:
             return PrintedColumn(name, i, codec, self._unavailable(column, codec))
         made = changed(codec, column, rule)
-        return PrintedColumn(name, i, made, unavailable(rule, made, self._handling.unavailable))
+        return PrintedColumn(name, i, made, unavailable(rule, made, self._handling.unavailable), null(rule, made))
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
         """The schema of a published column."""

@@ -11,7 +11,9 @@ from minercdc.offset import JsonValue
 
 # Debezium's SchemaFactory: names, versions and the order of the fields.
 _KEY = struct([plain("id", "string")], name="io.debezium.connector.common.TransactionMetadataKey", version=1)
-_COLLECTION = struct([plain("data_collection", "string"), plain("event_count", "int64")], name="event.collection", version=1)
+_COLLECTION = struct(
+    [plain("data_collection", "string"), plain("event_count", "int64")], name="event.collection", version=1, optional=True
+)
 _VALUE = struct(
     [
         plain("status", "string"),

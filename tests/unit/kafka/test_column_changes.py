@@ -54,7 +54,7 @@ def test_a_mask_has_its_length_for_every_value() -> None:
     rule = {"column.mask.with.5.chars": f"{STATUS},OTHER.*"}
     assert after(rule)["STATUS"] == "*****"
     assert after(rule, ("1", "a much longer one", None, None))["STATUS"] == "*****"
-    assert after(rule, ("1", None, None, None))["STATUS"] is None
+    assert after(rule, ("1", None, None, None))["STATUS"] == "*****"
     assert after(rule, ("1", UNAVAILABLE, None, None))["STATUS"] == "*****"
     assert after({"column.mask.with.0.chars": STATUS})["STATUS"] == ""
 
@@ -227,3 +227,9 @@ def test_columns_that_are_not_published_do_not_count_but_keys_do() -> None:
 def test_a_value_that_redo_lacks_on_one_side_is_a_change() -> None:
     assert len(encoded(SKIP, event(Op.UPDATE, ("1", UNAVAILABLE, "1", None), ("1", "x", "1", None)))) == 1
     assert encoded(SKIP, event(Op.UPDATE, ("1", UNAVAILABLE, "1", None), ("1", UNAVAILABLE, "1", None))) == []
+
+
+def test_schemas_say_what_became_of_the_values() -> None:
+    assert fields({"column.mask.with.5.chars": STATUS})["STATUS"]["parameters"] == {"masked": "true"}
+    assert fields({"column.mask.hash.SHA-256.with.salt.s": STATUS})["STATUS"]["parameters"] == {"masked": "true"}
+    assert fields({"column.truncate.to.3.chars": STATUS})["STATUS"]["parameters"] == {"truncateLength": "3"}
