@@ -78,15 +78,33 @@ class RecordConverter:
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are rewritten."""
+        return rewriting(encode_run, self.record)
 
-        def converted(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+
+def rewriting(encode_run: RunEncoder, rewrite: Callable[[Record], Record | None]) -> RunEncoder:
+    """An encoder of runs whose records are rewritten, or left out. It ends before the change of a record that cannot be, which is
+    then encoded, and its error raised, by itself.
+
+    :param rewrite: raises DecodeError for a record that cannot be rewritten.
+    """
+
+    def rewritten(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        while most_records > 0:
             encoded = encode_run(run, begin, most_records, most_bytes)
+            done: list[Record] = []
+            fitting = 0
             try:
-                return encoded._replace(records=[self.record(record) for record in encoded.records])
-            except DecodeError:  # found again, with its row, when the changes are encoded one by one
-                return EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
+                for record in encoded.records:
+                    if (made := rewrite(record)) is not None:
+                        done.append(made)
+                    fitting += 1
+            except DecodeError:
+                most_records = min(fitting, most_records - 1)
+            else:
+                return encoded._replace(records=done)
+        return EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
 
-        return converted
+    return rewritten
 
 
 class _ConvertingEncoder:

@@ -6,10 +6,11 @@ import logging
 import re
 from collections.abc import Collection, Iterable, Sequence
 
-from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
+from minercdc.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError, ValueDecodeError
-from minercdc.events import ChangeEvent, ChangeRun, Event
+from minercdc.events import ChangeEvent, Event
 from minercdc.formats.connect import Schema, numbered, schema_of, split
+from minercdc.formats.converting import rewriting
 from minercdc.transforms.chain import Chain
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed
 
@@ -17,7 +18,6 @@ _log = logging.getLogger(__name__)
 _HEAD = len(b'{"schema":')
 _BETWEEN = b',"payload":'
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-_NONE = EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
 
 
 class RecordTransformer:
@@ -91,24 +91,7 @@ class RecordTransformer:
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are transformed. It ends before the change of a record that does not fit, which is then
         encoded, and its error raised, by itself."""
-
-        def transformed(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-            while most_records > 0:
-                encoded = encode_run(run, begin, most_records, most_bytes)
-                done: list[Record] = []
-                fitting = 0
-                try:
-                    for record in encoded.records:
-                        if (made := self.record(record)) is not None:
-                            done.append(made)
-                        fitting += 1
-                except DecodeError:
-                    most_records = min(fitting, most_records - 1)
-                else:
-                    return encoded._replace(records=done)
-            return _NONE
-
-        return transformed
+        return rewriting(encode_run, self.record)
 
     def _typed(self, document: bytes | None) -> Typed | None:
         if document is None:
