@@ -22,7 +22,7 @@ COPY src/minercdc/native src/minercdc/native
 RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
     && touch src/minercdc/__init__.py README.md LICENSE sandbox/src/minercdc_sandbox/__init__.py sandbox/README.md sandbox/LICENSE \
     && python -m venv /opt/minercdc \
-    && /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox,expressions]'
+    && /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox]'
 
 FROM packages AS source
 COPY src/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
@@ -57,7 +57,7 @@ COPY --from=source /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox /
 
 FROM packages AS lake-packages
 ENV MINERCDC_CACHE=/opt/minercdc/cache
-RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox,local,lake,expressions]'
+RUN /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox,local,lake]'
 COPY src/minercdc/errors.py src/minercdc/errors.py
 COPY src/minercdc/local src/minercdc/local
 RUN PYTHONPATH=src /opt/minercdc/bin/python -m minercdc.local.prepare \

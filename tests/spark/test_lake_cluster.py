@@ -62,8 +62,8 @@ def configured(lab: Lab, cluster: Cluster) -> str:
     changes: dict[str, object] = {
         "minercdc_lake_path": "viewfs://lab/lake",
         "minercdc_lake_spark_hadoop_fs_viewfs_mounttable_lab_link_/lake": f"file:{lab.directory / 'tables'}",
-        "minercdc_lake_trigger_interval_ms": 500,
-        "minercdc_lake_merge_interval_ms": 500,
+        "minercdc_lake_trigger_interval_ms": 1000,
+        "minercdc_lake_merge_interval_ms": 3000,
         "skipped_operations": "none",
         "minercdc_lake_spark_master": cluster.master,
         "minercdc_lake_spark_driver_host": "127.0.0.1",
@@ -71,6 +71,9 @@ def configured(lab: Lab, cluster: Cluster) -> str:
         "minercdc_lake_spark_ui_enabled": "false",
         "minercdc_lake_spark_executor_memory": "700m",
         "minercdc_lake_spark_sql_shuffle_partitions": 2,
+        "minercdc_lake_spark_sql_adaptive_enabled": "false",
+        "minercdc_lake_spark_sql_streaming_pollingDelay": "200ms",
+        "minercdc_lake_spark_executor_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     return str(lab.config("connector.yaml", **changes))
 
