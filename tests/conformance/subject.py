@@ -12,6 +12,8 @@ from tests.conformance.abilities import ABILITIES, Abilities
 from tests.conformance.history import LOGGED, TABLES, Change
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import IS_NATIVE, taken_apart
+from tests.olr_server.feed import Feed
+from tests.olr_server.server import OlrServer
 from tests.sandbox_capture.lab import canonical
 
 from minercdc.capture.adapter import Adapter, CaptureContext
@@ -48,6 +50,7 @@ class Subject:
             for statement in TABLES:
                 cursor.execute(statement)
                 cursor.execute(LOGGED.format(statement.split()[2]))
+        self.server = OlrServer(Feed(sandbox, [schema], directory)) if adapter == "olr" else None
         self.abilities: Abilities = ABILITIES[adapter]
         self.adapter = adapter
         self.config = parse_properties(
@@ -65,12 +68,26 @@ class Subject:
                 "minercdc.state.dir": str(directory),
                 "poll.interval.ms": "20",
                 **SETTINGS.get(adapter, {}),
+                **self._server_settings(),
             }
         )
         with self._connect_pdb() as connection:
             fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
         self.shapes = fixed.schemas
         self.start = self.open(Tables()).start_position(fixed.scn, fixed.mine_from).to_json()
+
+    def close(self) -> None:
+        """End what it started."""
+        for session in self.sessions.values():
+            session.close()
+        if self.server is not None:
+            self.server.close()
+
+    def _server_settings(self) -> dict[str, str]:
+        if self.server is None:
+            return {}
+        given = {"source": self.server.source, "host": self.server.host, "port": str(self.server.port)}
+        return {f"openlogreplicator.{name}": value for name, value in given.items()}
 
     @property
     def _database(self) -> str:

@@ -30,8 +30,7 @@ def subject(request: pytest.FixtureRequest, sandbox: SandboxProcess, tmp_path: P
         admin.cursor().execute("alter database add supplemental log data")
     opened = Subject(sandbox, request.param, f"conform{next(_numbers)}", tmp_path)
     yield opened
-    for session in opened.sessions.values():
-        session.close()
+    opened.close()
 
 
 def until(events: Iterator[Event], count: int) -> list[Event]:
