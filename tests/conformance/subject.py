@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
@@ -38,19 +40,30 @@ SETTINGS = {"flashback": {"minercdc.flashback.interval.ms": "20"}}
 class Subject:
     """One schema of a sandbox, and an adapter that reads it.
 
+    :param server: how the server of `olr` behaves.
+
     :ivar sessions: of the application, by name.
     :ivar start: JSON of the position before the history.
     :ivar shapes: of the tables there.
     """
 
-    def __init__(self, sandbox: SandboxProcess, adapter: str, schema: str, directory: Path) -> None:
+    def __init__(
+        self,
+        sandbox: SandboxProcess,
+        adapter: str,
+        schema: str,
+        directory: Path,
+        tables: Sequence[str] = TABLES,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        **server: Any,
+    ) -> None:
         sandbox.create_user(schema)
         self.sessions = {name: sandbox.connect(schema, schema) for name in ("one", "two")}
         with self.sessions["one"].cursor() as cursor:
-            for statement in TABLES:
+            for statement in tables:
                 cursor.execute(statement)
                 cursor.execute(LOGGED.format(statement.split()[2]))
-        self.server = OlrServer(Feed(sandbox, [schema], directory)) if adapter == "olr" else None
+        self.server = OlrServer(Feed(sandbox, [schema], directory), **server) if adapter == "olr" else None
         self.abilities: Abilities = ABILITIES[adapter]
         self.adapter = adapter
         self.config = parse_properties(
@@ -69,11 +82,14 @@ class Subject:
                 "poll.interval.ms": "20",
                 **SETTINGS.get(adapter, {}),
                 **self._server_settings(),
+                **settings,
             }
         )
         with self._connect_pdb() as connection:
             fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
         self.shapes = fixed.schemas
+        if self.server is not None:
+            self.server.feed.shapes = self.shapes
         self.start = self.open(Tables()).start_position(fixed.scn, fixed.mine_from).to_json()
 
     def close(self) -> None:

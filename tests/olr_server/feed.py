@@ -51,6 +51,7 @@ class Feed:
     """Reads in a thread of its own, once it is started.
 
     :param schemas: whose tables are read.
+    :param shapes: of the tables where reading begins, as far as they are not to be looked up.
     :ivar units: so far, in order.
     :ivar error: why it ended.
     """
@@ -58,6 +59,7 @@ class Feed:
     sandbox: SandboxProcess
     schemas: Sequence[str]
     directory: Path
+    shapes: Sequence[TableSchema] = ()
     units: list[Unit] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -107,7 +109,7 @@ class Feed:
         database = self._config.database
         context = CaptureContext(
             config=self._config,
-            tables=Tables(),
+            tables=Tables(self.shapes),
             mined=table_filter(self._config),
             database=database_name(database),
             connect_root=lambda: connect(database, "root"),

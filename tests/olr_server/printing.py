@@ -31,6 +31,7 @@ class Style:
     :param ends: print `b_scn` and `e_scn` (bits 2 and 8 of `scn-type`).
     :param whole: a transaction is one message.
     :param hex: SCNs as `scns`.
+    :param block: SCNs in a block of redo.
     :param xid: format of the XID, 0 to 3.
     :param dates: as numbers of nanoseconds, or as text.
     """
@@ -41,6 +42,7 @@ class Style:
     whole: bool = False
     hex: bool = False
     xid: int = 0
+    block: int = 8
     dates: Literal["ns", "text"] = "ns"
 
 
@@ -57,9 +59,13 @@ class Printer:
             yield from self._transaction(unit)
         elif isinstance(unit, Checkpoint):
             head = {"scn": unit.scn, "tm": unit.time_us * 1_000}
-            yield self._printed(unit.scn, head, [{"op": "chkpt", "seq": 1, "offset": 1024}])
+            yield self._printed(self._block(unit.scn), head, [{"op": "chkpt", "seq": 1, "offset": 1024}])
         else:
             yield from self._ddl(unit)
+
+    def _block(self, scn: int) -> int:
+        """SCN of the block of redo that holds a record."""
+        return scn if self._style.meaning == "begin" else scn // self._style.block * self._style.block
 
     def _ddl(self, unit: SchemaChange) -> Iterator[tuple[tuple[int, int], bytes]]:
         table = unit.after or unit.before
@@ -69,7 +75,7 @@ class Printer:
             head |= {"b_scn": unit.scn, "e_scn": unit.scn}
         schema = {"owner": unit.table.schema, "table": unit.table.table, "obj": table.object_id}
         for op in ({"op": "begin"}, {"op": "ddl", "schema": schema, "sql": unit.ddl}, {"op": "commit"}):
-            yield self._printed(unit.scn, head, [op])
+            yield self._printed(self._block(unit.scn), head, [op])
 
     def _transaction(self, unit: Committed) -> Iterator[tuple[tuple[int, int], bytes]]:
         info, style = unit.info, self._style
@@ -81,7 +87,7 @@ class Printer:
         for number, change in enumerate(unit.changes):
             parts.append(({"scn": change.scn, "tm": change.time_us * 1_000}, self._change(number, change)))
         parts.append(({"scn": info.commit_scn, "tm": info.commit_us * 1_000}, {"op": "commit"}))
-        c_scn = info.start_scn if style.meaning == "begin" else info.commit_scn // 8 * 8
+        c_scn = info.start_scn if style.meaning == "begin" else self._block(info.commit_scn)
         if style.whole:
             yield self._printed(c_scn, {**parts[0][0], **ends, "xid": info.id}, [op for _, op in parts])
             return

@@ -63,7 +63,7 @@ class OlrServer:
         self.faults = faults or Faults()
         self.requests: list[dict[str, Any]] = []
         self.confirmed: tuple[int, int] = (0, 0)
-        self._feed = feed
+        self.feed = feed
         self._style = style or Style()
         self._printer = Printer(self._style)
         self._queue = queue
@@ -87,7 +87,7 @@ class OlrServer:
         self._notify()
         self._thread.join(30)
         self._listener.close()
-        self._feed.close()
+        self.feed.close()
         self._wake.close()
         self._woken.close()
 
@@ -95,18 +95,18 @@ class OlrServer:
         """As the process restarts: it goes on from what is confirmed, counts again, and begins with a checkpoint less."""
         confirmed = self.confirmed
         self._printer = Printer(self._style)
-        units = [unit for unit in self._feed.units if not isinstance(unit, Checkpoint)]
+        units = [unit for unit in self.feed.units if not isinstance(unit, Checkpoint)]
         printed = [message for unit in units for message in self._printer.messages(unit)]
         self._messages = [message for message in printed if message[0] > confirmed]
-        self._printed, self._head = len(self._feed.units), 0
+        self._printed, self._head = len(self.feed.units), 0
 
     def forget(self) -> None:
         """As if its state was removed: it is READY again. A new feed begins with START."""
         self._started = False
         self.confirmed = (0, 0)
         self._messages, self._printed, self._head = [], 0, 0
-        old = self._feed
-        self._feed = Feed(old.sandbox, old.schemas, old.directory)
+        old = self.feed
+        self.feed = Feed(old.sandbox, old.schemas, old.directory, old.shapes)
         self._printer = Printer(self._style)
         old.close()
 
@@ -183,7 +183,7 @@ class OlrServer:
             if self.faults.failed_start:
                 return False, {"code": FAILED_START}
             self._started = True
-            self._feed.start(request["scn"], self._notify)
+            self.feed.start(request["scn"], self._notify)
             return True, running
         return (True, running) if self._started else (False, {"code": INVALID_COMMAND})
 
@@ -193,8 +193,8 @@ class OlrServer:
             self._head += 1
 
     def _print(self) -> None:
-        while self._printed < len(self._feed.units):
-            unit = self._feed.units[self._printed]
+        while self._printed < len(self.feed.units):
+            unit = self.feed.units[self._printed]
             self._printed += 1
             if isinstance(unit, Checkpoint):
                 if monotonic() < self._checkpoint_at:

@@ -140,9 +140,10 @@ class OlrCapture:
             if monotonic() < due:
                 continue
             due = monotonic() + self._tick
-            if delivery.within:
-                continue
             oldest.look(delivery.complete_scn)
+            if delivery.within:
+                self._send_confirmation()  # the server sends no more while its queue is full
+                continue
             position = delivery.position(oldest.begun)
             confirmations.issue(position)
             yield Progress(position, Scn(delivery.complete_scn), delivery.time_us)

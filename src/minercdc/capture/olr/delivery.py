@@ -37,7 +37,7 @@ class _Transaction:
 
     :param info: None until its commit SCN is known.
     :param waiting: what came of it before `info` was known.
-    :param place: highest place of its messages.
+    :param place: highest place of its messages; `last` that of the latest one.
     :param skip: it is delivered already.
     :param seq: number of its last change.
     :param number: `num` of its last operation.
@@ -48,6 +48,7 @@ class _Transaction:
     begin_scn: int | None
     begin_us: int
     place: Place
+    last: Place
     info: TransactionInfo | None = None
     skip: bool = False
     waiting: list[tuple[Operation, Message]] = field(default_factory=list)
@@ -98,7 +99,11 @@ class Delivery:
     def open_messages(self) -> str:
         """For a message about the transaction that has not ended."""
         open_ = self._transaction
-        return f"transaction {open_.xid} after {(open_.number or 0) + 1} changes" if open_ else "no transaction"
+        return (
+            f"transaction {open_.xid} after {0 if open_.number is None else open_.number + 1} changes"
+            if open_
+            else "no transaction"
+        )
 
     def position(self, begun: int) -> OlrPosition:
         """Everything up to here is emitted."""
@@ -114,6 +119,10 @@ class Delivery:
         """
         self._confirmations.note(message.place)
         if self._transaction is not None:
+            last = self._transaction.last
+            if last.scn == message.place.scn and last.idx + 1 != message.place.idx:
+                raise _lost(message, f"c_idx {last.idx} came before it")
+            self._transaction.last = message.place
             self._transaction.place = max(self._transaction.place, message.place)
         for operation in message.operations:
             if operation.op == "begin":
@@ -138,7 +147,7 @@ class Delivery:
                 "OpenLogReplicator's messages have no xid", hint="Its format has to include it in each message."
             )
         begin_scn = message.begin_scn if message.begin_scn is not None else message.scn
-        begun = _Transaction(message.xid, begin_scn, message.begin_us or message.time_us or 0, message.place)
+        begun = _Transaction(message.xid, begin_scn, message.begin_us or message.time_us or 0, message.place, message.place)
         if message.commit_scn is not None:
             self._know(begun, message, message.commit_scn)
         self._transaction = begun
@@ -174,8 +183,9 @@ class Delivery:
             raise _lost(message, f"it is a change of {message.xid} within {transaction.xid}")
         number = operation.number
         if number is not None:
-            if transaction.number is not None and number != transaction.number + 1:
-                raise _lost(message, f"change {number} follows change {transaction.number} of transaction {transaction.xid}")
+            wanted = 0 if transaction.number is None else transaction.number + 1
+            if number != wanted:
+                raise _lost(message, f"it is change {number} of transaction {transaction.xid}, {wanted} was to come")
             transaction.number = number
         if transaction.info is None:
             transaction.waiting.append((operation, message))

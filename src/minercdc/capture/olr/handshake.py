@@ -58,8 +58,8 @@ class Handshake:
                 answer = yield from self._exchanged(Request(RequestCode.START, self._source, scn=position.begun))
             elif answer.code is ResponseCode.REPLICATE:
                 self._check_confirmed(answer.confirmed, position)
-                place = Place(max(position.begun - 1, 0), LAST_INDEX)
-                _log.info("%s: CONTINUE after c_scn %d", self._connection.name, place.scn)
+                place = _before(position)
+                _log.info("%s: CONTINUE after %s", self._connection.name, place or "what is confirmed")
                 answer = yield from self._exchanged(Request(RequestCode.CONTINUE, self._source, place=place))
             if answer is None:
                 return False
@@ -114,3 +114,12 @@ class Handshake:
                 " another client has confirmed changes, which are not sent any more",
                 hint="Give each connector an OpenLogReplicator of its own, remove this connector's offset, and take a new snapshot.",
             )
+
+
+def _before(position: OlrPosition) -> Place | None:
+    """A place that no undelivered message lies at or below, whatever `c_scn` means: by the begin none is below `begun`, by the commit none
+    below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have begun before it.
+    """
+    if position.seen is None:
+        return None
+    return Place(max(min(position.begun, position.seen.scn) - 1, 0), LAST_INDEX)

@@ -16,6 +16,7 @@ from minercdc.errors import SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE
 from minercdc.schema.table import Column, TableId, TableSchema
 
+DEFAULTS: dict[str, Any] = {}
 TZ, LTZ = "TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH LOCAL TIME ZONE"
 YM, DS = "INTERVAL YEAR TO MONTH", "INTERVAL DAY TO SECOND"
 
@@ -121,7 +122,7 @@ SCHEMA = TableSchema(TableId("DB", "S", "T"), COLUMNS, (0,), stored=("ID", "NAME
 
 
 def reader(**more: Any) -> RowReader:
-    return RowReader(SCHEMA, OlrConfig(), **{"lobs": True, **more})
+    return RowReader(SCHEMA, OlrConfig(**DEFAULTS), **{"lobs": True, **more})
 
 
 def test_an_update_keeps_what_it_does_not_change() -> None:
