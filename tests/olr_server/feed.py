@@ -123,18 +123,22 @@ class Feed:
         )
         opened = adapter_factory("logminer").open(context)
         pending: list[ChangeEvent] = []
+        reached = 0
         with closing(opened.capture):
             for event in taken_apart(opened.capture.stream(opened.start_position(scn, scn), self._stop)):
                 if isinstance(event, ChangeEvent):
                     pending.append(event)
                 elif isinstance(event, SchemaChange):
+                    reached = max(reached, event.scn)
                     if event.ddl:
                         self.units.append(event)
                 elif isinstance(event, Progress) and event.committed is not None:
+                    reached = max(reached, event.committed.commit_scn)
                     self.units.append(Committed(event.committed, pending))
                     pending = []
                 elif isinstance(event, Progress):
-                    self.units.append(Checkpoint(event.complete_scn, event.time_us))
+                    if event.complete_scn >= reached:  # within a pass it is that of the pass before
+                        self.units.append(Checkpoint(event.complete_scn, event.time_us))
                 else:
                     raise AssertionError(f"{event} is not sent")
                 self._grown()

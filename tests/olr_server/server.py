@@ -8,6 +8,7 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -46,6 +47,7 @@ class OlrServer:
     :param queue: messages that may be unconfirmed.
     :param checkpoint_seconds: least time between two checkpoints.
     :ivar requests: all that came.
+    :ivar bytes: of data that were sent, `sent` messages.
     :ivar confirmed: place of the last message that was confirmed.
     """
 
@@ -73,9 +75,11 @@ class OlrServer:
         self._printed = 0  # units
         self._head = 0  # first message that is not confirmed
         self._started = False
-        self._sent = 0  # data messages, over all connections
-        self._bytes = 0
+        self.sent = 0  # data messages, over all connections
+        self.bytes = 0
         self._stop = False
+        self._action: Callable[[], None] | None = None
+        self._done = threading.Event()
         self._wake, self._woken = socket.socketpair()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=1)
         self.host, self.port = self._listener.getsockname()
@@ -92,7 +96,19 @@ class OlrServer:
         self._woken.close()
 
     def restart(self) -> None:
-        """As the process restarts: it goes on from what is confirmed, counts again, and begins with a checkpoint less."""
+        """As the process restarts: connections end, it goes on from what is confirmed, and counts again, without checkpoints."""
+        self._between_connections(self._restart)
+
+    def forget(self) -> None:
+        """As if its state was removed: it is READY again. A new feed begins with START."""
+        self._between_connections(self._forget)
+
+    def _between_connections(self, action: Callable[[], None]) -> None:
+        self._action, self._done = action, threading.Event()
+        self._notify()
+        assert self._done.wait(30)
+
+    def _restart(self) -> None:
         confirmed = self.confirmed
         self._printer = Printer(self._style)
         units = [unit for unit in self.feed.units if not isinstance(unit, Checkpoint)]
@@ -100,8 +116,7 @@ class OlrServer:
         self._messages = [message for message in printed if message[0] > confirmed]
         self._printed, self._head = len(self.feed.units), 0
 
-    def forget(self) -> None:
-        """As if its state was removed: it is READY again. A new feed begins with START."""
+    def _forget(self) -> None:
         self._started = False
         self.confirmed = (0, 0)
         self._messages, self._printed, self._head = [], 0, 0
@@ -120,6 +135,10 @@ class OlrServer:
 
     def _serve(self) -> None:
         while not self._stop:
+            if self._action is not None:
+                self._action()
+                self._action = None
+                self._done.set()
             if self._listener in self._readable([self._listener]):
                 connection, _ = self._listener.accept()
                 with connection:
@@ -136,7 +155,7 @@ class OlrServer:
 
     def _converse(self, connection: socket.socket) -> None:
         buffer, position, after = b"", None, (0, 0)
-        while not self._stop:
+        while not self._stop and self._action is None:
             if connection in self._readable([connection], 0.05 if position is not None else 0.2):
                 data = connection.recv(65_536)
                 if not data:
@@ -203,16 +222,16 @@ class OlrServer:
             self._messages += self._printer.messages(unit)
 
     def _send(self, connection: socket.socket, message: bytes) -> None:
-        number, self._sent = self._sent, self._sent + 1
+        number, self.sent = self.sent, self.sent + 1
         if number == self.faults.drop:
             return
         frame = _framed(self.faults.instead.pop(number, message))
         cut = self.faults.cut_after
-        if cut is not None and self._bytes + len(frame) > cut:
-            connection.sendall(frame[: cut - self._bytes])
+        if cut is not None and self.bytes + len(frame) > cut:
+            connection.sendall(frame[: cut - self.bytes])
             self.faults.cut_after = None
             raise OSError("cut")
-        self._bytes += len(frame)
+        self.bytes += len(frame)
         connection.sendall(frame)
 
 

@@ -17,10 +17,8 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import taken_apart
 from tests.olr_server.printing import Style
 from tests.olr_server.server import Faults, OlrServer
-from tests.olr_server.wire import REQUEST, encode
 from tests.sandbox_capture.lab import canonical
 
-from minercdc.contracts import Capture
 from minercdc.errors import ConfigError, LogGapError, MinerCdcError, SourceError, TransientSourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
 from minercdc.schema.tables import Tables
@@ -55,7 +53,7 @@ class Run:
     :ivar errors: that ended streams.
     """
 
-    def __init__(self, subject: Subject, capture: Callable[[Capture], Capture] = lambda capture: capture) -> None:
+    def __init__(self, subject: Subject) -> None:
         self._subject = subject
         self.kept: list[Event] = []
         self.errors: list[MinerCdcError] = []
@@ -121,10 +119,6 @@ def test_a_connection_that_is_cut_loses_and_repeats_nothing(opened: Opened, at: 
     run = Run(subject).to(len(TRANSACTIONS), restarts=1)
     assert [type(error) for error in run.errors] == [TransientSourceError]
     assert transactions(run.kept) == [list(one) for one in TRANSACTIONS]
-
-
-def data_messages(subject: Subject) -> int:
-    return server_of(subject)._sent
 
 
 @pytest.mark.parametrize("number", range(1, 9))
@@ -259,7 +253,6 @@ def test_what_another_client_confirmed_is_noticed(opened: Opened) -> None:
         server._confirm((2**62, 0))
     with pytest.raises(SourceError, match="another client has confirmed"):
         run.to(2)
-    assert encode(REQUEST, {"code": 3})
 
 
 TYPES = (

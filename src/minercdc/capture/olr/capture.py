@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
@@ -71,7 +72,8 @@ class OlrCapture:
         """Let the server forget what it may."""
         if self._confirmations is not None and isinstance(position, OlrPosition):
             self._confirmations.stored(position)
-            self._send_confirmation()
+            with suppress(TransientSourceError):  # the next read finds the connection broken, too
+                self._send_confirmation()
 
     def close(self) -> None:
         """See `contracts.Capture`."""
