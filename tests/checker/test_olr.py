@@ -141,9 +141,10 @@ def fault(server: OlrServer, chance: random.Random, script: list[str]) -> None:
 def test_what_was_committed_comes_once(instance: SingleInstance, tmp_path: Path, seed: int) -> None:
     chance, schema = random.Random(seed), next(_names)
     lobs = chance.random() < 0.5
-    lab = OlrLab(instance, schema, tmp_path, **{"poll.interval.ms": 1, "lob.enabled": lobs})
+    settings: dict[str, Any] = {"poll.interval.ms": 1, "lob.enabled": lobs}
+    lab = OlrLab(instance, schema, tmp_path, **settings)
     lab.run("create table marker (n number(10) primary key)")
-    workload = Workload(instance, schema, seed, [instance.service] * 4, lobs=lobs)  # type: ignore[arg-type]
+    workload = Workload(instance, schema, seed, [instance.service] * 4, lobs=lobs)
     feed = Feed(instance, [schema], tmp_path / "feed")
     style = Style(chance.choice(["commit", "begin"]), ends=chance.random() < 0.7, block=chance.choice([8, 50]))
     lab.server = server = OlrServer(feed, style=style, checkpoint_seconds=chance.choice([0.0, 0.05, 1e6]))

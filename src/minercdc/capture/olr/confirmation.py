@@ -55,8 +55,8 @@ class Confirmations:
         """Whether something is not confirmed yet."""
         return bool(self._units)
 
-    def note(self, place: Place) -> None:
-        """A message has come.
+    def note(self, place: Place, *, checkpoint: bool = False) -> None:
+        """A message has come; a checkpoint does not keep the latest block waiting.
 
         :raises SourceError: `c_scn` went back, though it is the commit's.
         """
@@ -68,13 +68,17 @@ class Confirmations:
                     hint="Use release 1.9.0, or set minercdc.olr.c.scn=begin.",
                 )
             self._meaning = "begin"
+        if not checkpoint or self._last is None or place.scn != self._last.scn:
+            self._moved = monotonic()
         self._last = place
-        self._moved = monotonic()
         self.seen = place if self.seen is None else max(self.seen, place)
 
     def judge(self, c_scn: int, begin_scn: int | None, commit_scn: int) -> None:
-        """See of a whole transaction what `c_scn` means."""
-        if self._meaning == "auto" and begin_scn is not None and begin_scn not in (c_scn, commit_scn):
+        """See of a whole transaction with changes of rows what `c_scn` means; each commits at a higher SCN than it began at.
+
+        :param begin_scn: None when not known.
+        """
+        if self._meaning == "auto" and (c_scn == commit_scn if begin_scn is None else begin_scn not in (c_scn, commit_scn)):
             self._meaning = "commit"
 
     def end(self, place: Place) -> None:

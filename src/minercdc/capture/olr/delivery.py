@@ -117,7 +117,7 @@ class Delivery:
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
         """
-        self._confirmations.note(message.place)
+        self._confirmations.note(message.place, checkpoint=all(one.op == "chkpt" for one in message.operations))
         if self._transaction is not None:
             last = self._transaction.last
             if last.scn == message.place.scn and last.idx + 1 != message.place.idx:
@@ -212,7 +212,10 @@ class Delivery:
         if not transaction.skip:
             for operation, earlier in transaction.waiting:
                 yield from self._events(operation, earlier, transaction, info)
-        self._confirmations.judge(message.place.scn, transaction.begin_scn, info.commit_scn)
+        if transaction.number is not None:
+            # With bit 1 of scn-type, `scn` of each message is the commit's.
+            begin_scn = None if transaction.begin_scn == info.commit_scn else transaction.begin_scn
+            self._confirmations.judge(message.place.scn, begin_scn, info.commit_scn)
         self._transaction = None
         self._confirmations.end(transaction.place)
         if not transaction.skip:

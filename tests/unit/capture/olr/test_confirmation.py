@@ -51,6 +51,26 @@ def test_the_last_block_waits_until_no_more_of_it_comes(monkeypatch: pytest.Monk
     assert stream.confirmations.due(0) is None  # once
 
 
+def test_checkpoints_of_the_last_block_do_not_hold_it_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(confirmation, "monotonic", lambda: now)
+    stream = Stream()
+    last = stream.transaction(104, 101, 105)
+    for index in range(3, 10):
+        now += 1
+        stream.confirmations.note(Place(104, index), checkpoint=True)
+    stream.confirmations.stored(last)
+    assert stream.confirmations.due(0) == Place(104, 2)
+
+
+def test_the_commits_own_scn_is_never_the_begins() -> None:
+    stream = Stream()
+    stream.confirmations.judge(105, None, 105)
+    stream.confirmations.stored(stream.transaction(105, 105, 105))
+    stream.transaction(112, 112, 113)
+    assert stream.confirmations.due(0) == Place(105, 2)
+
+
 def test_by_the_begin_nothing_above_the_oldest_open_transaction_is_confirmed() -> None:
     stream = Stream()
     stream.transaction(120, 120, 125)
