@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.e2e.connector import Database
 from tests.native_pair import taken_apart
 
 from minercdc.capture.adapter import CaptureContext
@@ -56,7 +56,7 @@ class Feed:
     :ivar error: why it ended.
     """
 
-    sandbox: SandboxProcess
+    sandbox: Database
     schemas: Sequence[str]
     directory: Path
     shapes: Sequence[TableSchema] = ()
