@@ -30,6 +30,7 @@ ABILITIES: Mapping[str, Abilities] = {
     "logminer": Abilities(),
     "logminer_unbuffered": Abilities(),
     "flashback": Abilities(every_image=False, order_within_transaction=False),
+    "olr": Abilities(),
 }
 
 

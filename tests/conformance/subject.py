@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
 from tests.conformance.history import LOGGED, TABLES, Change
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import IS_NATIVE, taken_apart
+from tests.olr_server.feed import Feed
+from tests.olr_server.server import OlrServer
 from tests.sandbox_capture.lab import canonical
 
 from minercdc.capture.adapter import Adapter, CaptureContext
@@ -36,18 +40,30 @@ SETTINGS = {"flashback": {"minercdc.flashback.interval.ms": "20"}}
 class Subject:
     """One schema of a sandbox, and an adapter that reads it.
 
+    :param server: how the server of `olr` behaves.
+
     :ivar sessions: of the application, by name.
     :ivar start: JSON of the position before the history.
     :ivar shapes: of the tables there.
     """
 
-    def __init__(self, sandbox: SandboxProcess, adapter: str, schema: str, directory: Path) -> None:
+    def __init__(
+        self,
+        sandbox: SandboxProcess,
+        adapter: str,
+        schema: str,
+        directory: Path,
+        tables: Sequence[str] = TABLES,
+        settings: Mapping[str, str] = MappingProxyType({}),
+        **server: Any,
+    ) -> None:
         sandbox.create_user(schema)
         self.sessions = {name: sandbox.connect(schema, schema) for name in ("one", "two")}
         with self.sessions["one"].cursor() as cursor:
-            for statement in TABLES:
+            for statement in tables:
                 cursor.execute(statement)
                 cursor.execute(LOGGED.format(statement.split()[2]))
+        self.server = OlrServer(Feed(sandbox, [schema], directory), **server) if adapter == "olr" else None
         self.abilities: Abilities = ABILITIES[adapter]
         self.adapter = adapter
         self.config = parse_properties(
@@ -65,12 +81,29 @@ class Subject:
                 "minercdc.state.dir": str(directory),
                 "poll.interval.ms": "20",
                 **SETTINGS.get(adapter, {}),
+                **self._server_settings(),
+                **settings,
             }
         )
         with self._connect_pdb() as connection:
             fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
         self.shapes = fixed.schemas
+        if self.server is not None:
+            self.server.feed.shapes = self.shapes
         self.start = self.open(Tables()).start_position(fixed.scn, fixed.mine_from).to_json()
+
+    def close(self) -> None:
+        """End what it started."""
+        for session in self.sessions.values():
+            session.close()
+        if self.server is not None:
+            self.server.close()
+
+    def _server_settings(self) -> dict[str, str]:
+        if self.server is None:
+            return {}
+        given = {"source": self.server.source, "host": self.server.host, "port": str(self.server.port)}
+        return {f"openlogreplicator.{name}": value for name, value in given.items()}
 
     @property
     def _database(self) -> str:

@@ -14,6 +14,7 @@ from tests.conformance.abilities import ABILITIES, comparable, expected
 from tests.conformance.history import STATEMENTS, TRANSACTIONS, write
 from tests.conformance.subject import Subject, transactions
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.olr_server.printing import Style
 
 from minercdc.capture.registry import ADAPTERS, adapter_factory
 from minercdc.errors import ConfigError, MinerCdcError
@@ -24,14 +25,24 @@ _PATIENCE_SECONDS = 60.0
 _numbers = itertools.count()
 
 
-@pytest.fixture(params=sorted(ABILITIES))
+VARIANTS: dict[str, tuple[str, Style]] = {
+    **{name: (name, Style()) for name in ABILITIES},
+    "olr by begin": ("olr", Style(meaning="begin", hex=True, xid=3)),
+    "olr in large blocks": ("olr", Style(block=1_000)),
+    "olr in protobuf": ("olr", Style(format="protobuf")),
+}
+"""Adapter, and how the server of `olr` prints."""
+
+
+@pytest.fixture(params=sorted(VARIANTS))
 def subject(request: pytest.FixtureRequest, sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Subject]:
     with sandbox.connect(service=sandbox.root_service) as admin:
         admin.cursor().execute("alter database add supplemental log data")
-    opened = Subject(sandbox, request.param, f"conform{next(_numbers)}", tmp_path)
+    adapter, style = VARIANTS[request.param]
+    more = {"minercdc.olr.protobuf.nulls": "accept"} if adapter == "olr" else {}
+    opened = Subject(sandbox, adapter, f"conform{next(_numbers)}", tmp_path, settings=more, style=style)
     yield opened
-    for session in opened.sessions.values():
-        session.close()
+    opened.close()
 
 
 def until(events: Iterator[Event], count: int) -> list[Event]:

@@ -7,11 +7,14 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.lab import Lab
 from tests.e2e.sinks import await_written, sink_config
+from tests.olr_server.feed import Feed
+from tests.olr_server.server import OlrServer
 from tests.torture.chain import Chain
 
 from minercdc.sink.segment_log import SegmentLog
@@ -40,9 +43,23 @@ def offset(path: Any) -> dict[str, Any]:
     return dict(json.loads(SegmentLog(path).last_offset() or "{}"))
 
 
-@pytest.mark.parametrize("adapters", [("logminer", "flashback", "logminer"), ("flashback", "logminer", "flashback")])
-def test_from_one_adapter_to_another_and_back(adapters: tuple[str, ...], make_lab: Callable[..., Lab]) -> None:
+@pytest.mark.parametrize(
+    "adapters",
+    [
+        ("logminer", "flashback", "logminer"),
+        ("flashback", "logminer", "flashback"),
+        ("logminer", "olr", "logminer"),
+        ("olr", "flashback", "olr"),
+    ],
+    ids="-".join,
+)
+def test_from_one_adapter_to_another_and_back(
+    adapters: tuple[str, ...], make_lab: Callable[..., Lab], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     lab, chance, stop = make_lab(""), random.Random(7), threading.Event()
+    replicators = [OlrServer(Feed(lab.server, [lab.schema], tmp_path / f"feed-{turn}")) for turn in range(len(adapters))]
+    for replicator in replicators:
+        request.addfinalizer(replicator.close)
     scn: int | None = None
     worker = threading.Thread(target=work, args=(lab, stop))
     worker.start()
@@ -54,6 +71,9 @@ def test_from_one_adapter_to_another_and_back(adapters: tuple[str, ...], make_la
                 database_connection_adapter=adapter,
                 minercdc_handover_scn=scn,
                 tombstones_on_delete=False,
+                openlogreplicator_source="ORCL",
+                openlogreplicator_host="127.0.0.1",
+                openlogreplicator_port=replicators[turn].port,
                 **QUICK,
             )
             for kill in range(3):

@@ -19,6 +19,8 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.sinks import await_written
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.olr_server.feed import Feed
+from tests.olr_server.server import OlrServer
 
 from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
@@ -44,9 +46,18 @@ def shop() -> Iterator[SandboxProcess]:
 
 
 @pytest.fixture
+def replicator(shop: SandboxProcess, tmp_path: Path) -> Iterator[OlrServer]:
+    """Reads nothing before a connector connects."""
+    running = OlrServer(Feed(shop, ["shop"], tmp_path / "feed"))
+    yield running
+    running.close()
+
+
+@pytest.fixture
 def environment(
     shop: SandboxProcess,
     broker: KafkaBroker,
+    replicator: OlrServer,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
@@ -77,6 +88,7 @@ def environment(
         "MINERCDC_HTTP_PORT": str(port),
         "MINERCDC_SIGNAL_POLL_INTERVAL_MS": "50",
         "MINERCDC_POLL_INTERVAL_MS": "100",
+        "MINERCDC_OPENLOGREPLICATOR_PORT": str(replicator.port),
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
     }
     for variable, value in given.items():

@@ -8,6 +8,7 @@ from dataclasses import replace
 from minercdc.capture.adapter import AdapterFactory
 from minercdc.capture.flashback.adapter import FlashbackFactory
 from minercdc.capture.logminer.adapter import LogMinerFactory
+from minercdc.capture.olr.adapter import OlrFactory
 from minercdc.errors import ConfigError
 from minercdc.offset import Offset
 
@@ -15,6 +16,7 @@ ADAPTERS: Mapping[str, AdapterFactory] = {
     "logminer": LogMinerFactory(committed=False),
     "logminer_unbuffered": LogMinerFactory(committed=True),
     "flashback": FlashbackFactory(),
+    "olr": OlrFactory(),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from minercdc.config.section import property_of
 
-_SECTIONS = {"log_mining": "logminer", "flashback": "flashback"}
+_SECTIONS = {"log_mining": "logminer", "flashback": "flashback", "olr": "olr"}
 
 
 def of_other_adapters(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

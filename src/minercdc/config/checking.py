@@ -61,6 +61,11 @@ def _archived_only(sections: Mapping[str, Any]) -> Iterator[str]:
         yield "log.mining.archive.log.only.mode: works with database.connection.adapter=logminer only"
 
 
+def _replicator(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["database"].database_connection_adapter == "olr":
+        yield from sections["olr"].missing()
+
+
 def _redo_sql(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["capture"].lob_enabled and sections["log_mining"].log_mining_include_redo_sql:
         yield "log.mining.include.redo.sql: does not go with lob.enabled, whose events have many statements"
@@ -100,6 +105,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     channels_of_sink,
     history_of_sink,
     _archived_only,
+    _replicator,
     _redo_sql,
     _signal_table_of_marks,
     _user_of_marks,

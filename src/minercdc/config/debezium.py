@@ -168,7 +168,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "value.converter.schema.registry.ssl.truststore.": _PEM,
     "value.converter.schema.registry.ssl.keystore.": _PEM,
     "xstream.": "XStream needs Oracle's OCI client",
-    "openlogreplicator.": "the OpenLogReplicator adapter is not there yet",
     "secondary.": "reading a standby is not there yet",
     "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",

@@ -27,6 +27,7 @@ from minercdc.config.kafka_client import as_librdkafka
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
+from minercdc.config.olr import OlrConfig
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.renaming import Spelled, is_of_server, spelled
@@ -67,6 +68,7 @@ class ConnectorConfig:
     capture: CaptureConfig
     log_mining: LogMiningConfig
     flashback: FlashbackConfig
+    olr: OlrConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
     incremental: IncrementalConfig
@@ -101,6 +103,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
     "flashback": FlashbackConfig,
+    "olr": OlrConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
     "incremental": IncrementalConfig,

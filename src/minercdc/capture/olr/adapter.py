@@ -1,0 +1,34 @@
+"""The adapter `olr`."""
+
+from __future__ import annotations
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.logminer.open_at import mine_from
+from minercdc.capture.olr.capture import OlrCapture
+from minercdc.capture.olr.position import OlrPosition
+from minercdc.capture.olr.prerequisites import OlrPrerequisites
+from minercdc.config.load import ConnectorConfig
+
+
+class OlrFactory:
+    """See `capture.adapter.AdapterFactory`."""
+
+    family = "olr"
+    reads_redo = True
+    prerequisites = OlrPrerequisites()
+
+    def open(self, context: CaptureContext) -> Adapter:
+        """See `capture.adapter.AdapterFactory`."""
+        container = context.database if context.config.database.database_pdb_name else None
+        return Adapter(
+            OlrCapture(context),
+            lambda scn, begun: OlrPosition(scn + 1, begun=min(begun, scn)),
+            # An SCN of the past: redo shows what was open there.
+            lambda scn: mine_from(context.connect_root, scn, container),
+            # Only the server knows which redo it can read: it answers START.
+            lambda _: None,
+        )
+
+    def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
+        """None: nothing is written to the source."""
+        return frozenset()

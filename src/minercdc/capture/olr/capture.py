@@ -1,0 +1,186 @@
+"""The stream: connect, hand the server a position, then message after message.
+
+A connection that breaks ends the run; the engine starts the next one from the stored position. Only what the reader has stored is
+confirmed, so the server still has all the rest.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from time import monotonic
+
+from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.olr.confirmation import Confirmations
+from minercdc.capture.olr.connection import OlrConnection
+from minercdc.capture.olr.delivery import Delivery
+from minercdc.capture.olr.handshake import Handshake
+from minercdc.capture.olr.json_format import read_json
+from minercdc.capture.olr.message import Message
+from minercdc.capture.olr.open_transactions import OldestUndelivered
+from minercdc.capture.olr.position import OlrPosition
+from minercdc.capture.olr.protobuf_format import read_protobuf
+from minercdc.capture.olr.protocol import Request, RequestCode
+from minercdc.capture.olr.shapes import Shapes
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError, MinerCdcError, TransientSourceError, UnknownSourceError
+from minercdc.events import Event, Progress, Scn
+from minercdc.offset import JsonValue, Position
+
+_log = logging.getLogger(__name__)
+
+
+class OlrCapture:
+    """See `contracts.Capture`."""
+
+    def __init__(self, context: CaptureContext) -> None:
+        self._context = context
+        self._config = context.config.olr
+        self._tick = context.config.capture.poll_interval_ms / 1000
+        self._timeout = self._config.minercdc_olr_timeout_ms / 1000
+        self._connection: OlrConnection | None = None
+        self._oldest: OldestUndelivered | None = None
+        self._confirmations: Confirmations | None = None
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> OlrPosition:
+        """Back from `OlrPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        try:
+            return OlrPosition.from_json(saved)
+        except (KeyError, ValueError, TypeError, IndexError) as error:
+            raise ConfigError(
+                [f"the stored offset is no position of olr ({error!r})"],
+                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
+            ) from error
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+
+        :raises TypeError: `start` is of another adapter.
+        :raises LogGapError: the server cannot start there.
+        :raises TransientSourceError, UnknownSourceError: the server went away, or messages are missing or no messages at all.
+        :raises SourceError, ConfigError: the server cannot be used as it is.
+        """
+        if not isinstance(start, OlrPosition):
+            raise TypeError(f"{type(start).__name__} is no position of olr")
+        try:
+            yield from self._stream(start, stop)
+        finally:
+            self.close()
+
+    def confirm(self, position: Position) -> None:
+        """Let the server forget what it may."""
+        if self._confirmations is not None and isinstance(position, OlrPosition):
+            self._confirmations.stored(position)
+            with suppress(TransientSourceError):  # the next read finds the connection broken, too
+                self._send_confirmation()
+
+    def close(self) -> None:
+        """See `contracts.Capture`."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if self._oldest is not None:
+            self._oldest.close()
+        if self._context.reselect is not None:
+            self._context.reselect.close()
+
+    def _stream(self, start: OlrPosition, stop: StopFlag) -> Iterator[Event]:
+        config, context = self._config, self._context
+        host, port, source = config.openlogreplicator_host, config.openlogreplicator_port, config.openlogreplicator_source
+        assert host is not None
+        assert port is not None
+        assert source is not None
+        connection = self._connection = OlrConnection(
+            host,
+            port,
+            self._timeout,
+            config.minercdc_olr_message_max_bytes,
+        )
+        oldest = self._oldest = OldestUndelivered(context.connect_pdb, start.begun)
+        confirmations = self._confirmations = Confirmations(config.minercdc_olr_c_scn, start.seen)
+        delivery = Delivery(
+            start,
+            self._shapes(),
+            confirmations,
+            on_failure=context.config.run.event_processing_failure_handling_mode,
+            unread=context.unread,
+            reselect=context.reselect if context.config.capture.lob_enabled else None,
+        )
+        waiting = Handshake(connection, source, self._timeout, self._tick, stop).run(start)
+        while True:
+            try:
+                next(waiting)
+            except StopIteration as ended:
+                if not ended.value:
+                    return
+                break
+            yield Progress(start, Scn(delivery.complete_scn), 0)
+        yield from self._messages(connection, delivery, oldest, confirmations, stop)
+
+    def _messages(
+        self,
+        connection: OlrConnection,
+        delivery: Delivery,
+        oldest: OldestUndelivered,
+        confirmations: Confirmations,
+        stop: StopFlag,
+    ) -> Iterator[Event]:
+        due = moved = monotonic()
+        while not stop.is_set():
+            frame = connection.receive(max(due - monotonic(), 0.0))
+            if frame is not None:
+                moved = monotonic()
+                for event in delivery.take(self._message(frame, connection), oldest.begun):
+                    yield event
+                    due = monotonic() + self._tick
+            elif delivery.within and monotonic() - moved > self._timeout:
+                raise TransientSourceError(
+                    f"{connection.name} stopped within {delivery.open_messages}",
+                    hint="Its queue is full if the transaction has more messages than it holds: raise queue-size in its configuration.",
+                )
+            if monotonic() < due:
+                continue
+            due = monotonic() + self._tick
+            oldest.look(delivery.complete_scn)
+            if delivery.within:
+                self._send_confirmation()  # the server sends no more while its queue is full
+                continue
+            position = delivery.position(oldest.begun)
+            confirmations.issue(position)
+            yield Progress(position, Scn(delivery.complete_scn), delivery.time_us)
+            self._send_confirmation()
+
+    def _message(self, frame: bytes, connection: OlrConnection) -> Message:
+        try:
+            return read_json(frame) if frame[:1] == b"{" else read_protobuf(frame)
+        except MinerCdcError as error:
+            raise UnknownSourceError(f"{connection.name} sent a message that cannot be read ({error.message})") from error
+        except ValueError as error:
+            confirmations = self._confirmations
+            after = confirmations.seen if confirmations is not None else None
+            place = f" after c_scn {after.scn}, c_idx {after.idx}" if after is not None else ""
+            raise UnknownSourceError(
+                f"{connection.name} sent a message of {len(frame)} bytes{place} that cannot be read ({error}): {frame[:80]!r}",
+                hint="Nothing is confirmed of it, and it is requested again. See docs/capture/olr.md for the formats that are read.",
+            ) from error
+
+    def _send_confirmation(self) -> None:
+        if self._connection is None or self._confirmations is None or self._oldest is None:
+            return
+        place = self._confirmations.due(self._oldest.begun)
+        if place is not None:
+            source = self._config.openlogreplicator_source or ""
+            self._connection.send(Request(RequestCode.CONFIRM, source, place=place).encoded())
+
+    def _shapes(self) -> Shapes:
+        context = self._context
+        return Shapes(
+            context.tables,
+            context.mined,
+            context.database,
+            context.read_table,
+            context.unlogged,
+            self._config,
+            lobs=context.config.capture.lob_enabled,
+        )

@@ -1,0 +1,358 @@
+"""From messages to events.
+
+    begin    a transaction; if the message has its commit SCN (e_scn), changes are emitted as they come, else at the commit
+    c u d    its changes, numbered
+    ddl      SchemaChange, in its place among them
+    commit   Progress
+    chkpt    how far the server has read
+
+A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows that
+messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+
+from minercdc.capture.adapter import Reselect
+from minercdc.capture.olr.confirmation import Confirmations
+from minercdc.capture.olr.message import Message, Operation, Place
+from minercdc.capture.olr.position import OlrPosition
+from minercdc.capture.olr.shapes import Shapes
+from minercdc.errors import DecodeError, SourceError, UnknownSourceError
+from minercdc.events import ChangeEvent, Event, Op, Progress, SchemaChange, Scn, TransactionInfo, UndecodableRow
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
+
+_OPERATION_NAMES = {"c": "INSERT", "u": "UPDATE", "d": "DELETE"}
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """A transaction whose commit has not come.
+
+    :param info: None until its commit SCN is known.
+    :param waiting: what came of it before `info` was known.
+    :param place: highest place of its messages; `last` that of the latest one.
+    :param skip: it is delivered already.
+    :param seq: number of its last change.
+    :param number: `num` of its last operation.
+    :param changed: something of it was emitted.
+    """
+
+    xid: str
+    begin_scn: int | None
+    begin_us: int
+    place: Place
+    last: Place
+    info: TransactionInfo | None = None
+    skip: bool = False
+    waiting: list[tuple[Operation, Message]] = field(default_factory=list)
+    seq: int = 0
+    number: int | None = None
+    changed: bool = False
+
+
+class Delivery:
+    """Events of the messages of one connection.
+
+    :param position: where it begins.
+    :param on_failure: `event.processing.failure.handling.mode`.
+    :param unread: see `CaptureContext`.
+    :ivar complete_scn: every commit at or below it is emitted.
+    :ivar time_us: time of the source up to which every commit is emitted.
+    """
+
+    def __init__(
+        self,
+        position: OlrPosition,
+        shapes: Shapes,
+        confirmations: Confirmations,
+        *,
+        on_failure: str,
+        unread: Callable[[TransactionInfo], frozenset[str]],
+        reselect: Reselect | None,
+    ) -> None:
+        self._position = position
+        self._shapes = shapes
+        self._confirmations = confirmations
+        self._on_failure = on_failure
+        self._unread = unread
+        self._reselect = reselect
+        self._transaction: _Transaction | None = None
+        self._begins = False  # the server sends `begin`
+        self._advanced = False  # a transaction was emitted on this connection
+        self._checkpoints = True  # their SCNs can be relied on
+        self.complete_scn = position.scn - 1
+        self.time_us = 0
+
+    @property
+    def within(self) -> bool:
+        """Whether a transaction has begun and not ended."""
+        return self._transaction is not None
+
+    @property
+    def open_messages(self) -> str:
+        """For a message about the transaction that has not ended."""
+        open_ = self._transaction
+        return (
+            f"transaction {open_.xid} after {0 if open_.number is None else open_.number + 1} changes"
+            if open_
+            else "no transaction"
+        )
+
+    def position(self, begun: int) -> OlrPosition:
+        """Everything up to here is emitted."""
+        return replace(self._position, begun=max(begun, self._position.begun), seen=self._confirmations.seen)
+
+    def take(self, message: Message, begun: int) -> Iterator[Event]:
+        """The events that a message makes ready.
+
+        :param begun: for the positions.
+        :raises UnknownSourceError: messages are missing.
+        :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
+        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        """
+        self._confirmations.note(message.place, checkpoint=all(one.op == "chkpt" for one in message.operations))
+        if self._transaction is not None:
+            last = self._transaction.last
+            if last.scn == message.place.scn and last.idx + 1 != message.place.idx:
+                raise _lost(message, f"c_idx {last.idx} came before it")
+            self._transaction.last = message.place
+            self._transaction.place = max(self._transaction.place, message.place)
+        for operation in message.operations:
+            if operation.op == "begin":
+                self._begin(message)
+                self._begins = True
+            elif operation.op == "commit":
+                yield from self._commit(message, begun)
+            elif operation.op == "chkpt":
+                self._checkpoint(message)
+            elif operation.op == "ddl" and self._transaction is None:
+                yield from self._lone_ddl(operation, message, begun)
+            else:
+                yield from self._change(operation, message)
+
+    # ---- transactions ----
+
+    def _begin(self, message: Message) -> _Transaction:
+        if self._transaction is not None:
+            raise _lost(message, f"it begins a transaction, and {self._transaction.xid} has no commit")
+        if message.xid is None:
+            raise SourceError(
+                "OpenLogReplicator's messages have no xid", hint="Its format has to include it in each message."
+            )
+        begin_scn = message.begin_scn if message.begin_scn is not None else message.scn
+        begun = _Transaction(message.xid, begin_scn, message.begin_us or message.time_us or 0, message.place, message.place)
+        if message.commit_scn is not None:
+            self._know(begun, message, message.commit_scn)
+        self._transaction = begun
+        return begun
+
+    def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
+        """Take note of the commit SCN: it says whether the transaction is delivered already."""
+        position = self._position
+        transaction.skip = position.includes(commit_scn, transaction.xid)
+        if transaction.skip and self._advanced and commit_scn < position.scn:
+            raise SourceError(
+                f"transaction {transaction.xid} of commit SCN {commit_scn} came after one of SCN {position.scn}:"
+                " OpenLogReplicator has to send transactions in the order of their commits",
+            )
+        info = transaction.info = TransactionInfo(
+            transaction.xid,
+            Scn(transaction.begin_scn or 0),
+            Scn(commit_scn),
+            transaction.begin_us,
+            message.commit_us or message.time_us or 0,
+            message.thread,
+            message.user,
+        )
+        return info
+
+    def _change(self, operation: Operation, message: Message) -> Iterator[Event]:
+        transaction = self._transaction
+        if transaction is None:
+            if self._begins:
+                raise _lost(message, "it is a change outside of any transaction")
+            transaction = self._begin(message)
+        elif message.xid is not None and message.xid != transaction.xid:
+            raise _lost(message, f"it is a change of {message.xid} within {transaction.xid}")
+        number = operation.number
+        if number is not None:
+            wanted = 0 if transaction.number is None else transaction.number + 1
+            if number != wanted:
+                raise _lost(message, f"it is change {number} of transaction {transaction.xid}, {wanted} was to come")
+            transaction.number = number
+        if transaction.info is None:
+            transaction.waiting.append((operation, message))
+        elif not transaction.skip:
+            yield from self._events(operation, message, transaction, transaction.info)
+
+    def _commit(self, message: Message, begun: int) -> Iterator[Event]:
+        transaction = self._transaction
+        if transaction is None or (message.xid is not None and message.xid != transaction.xid):
+            raise _lost(message, "it is the commit of a transaction that has not begun")
+        info = transaction.info
+        if info is None:
+            commit_scn = message.commit_scn
+            if commit_scn is None and message.scn is not None and not any(one.op == "begin" for one in message.operations):
+                commit_scn = message.scn
+            if commit_scn is None:
+                raise SourceError(
+                    f"the messages of transaction {transaction.xid} do not have its commit SCN",
+                    hint="Set 8 (and 2) in format.scn-type of OpenLogReplicator's configuration.",
+                )
+            info = self._know(transaction, message, commit_scn)
+        elif not info.commit_us:
+            info.commit_us = message.commit_us or message.time_us or 0
+        if not transaction.skip:
+            for operation, earlier in transaction.waiting:
+                yield from self._events(operation, earlier, transaction, info)
+        if transaction.number is not None:
+            # With bit 1 of scn-type, `scn` of each message is the commit's.
+            begin_scn = None if transaction.begin_scn == info.commit_scn else transaction.begin_scn
+            self._confirmations.judge(message.place.scn, begin_scn, info.commit_scn)
+        self._transaction = None
+        self._confirmations.end(transaction.place)
+        if not transaction.skip:
+            self._reach(info.commit_scn)
+        if transaction.changed:
+            yield self._ended(info.commit_scn, transaction.xid, info if transaction.seq else None, info.commit_us, begun)
+
+    def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
+        """A statement that comes without `begin` and `commit`."""
+        scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
+        if scn is None:
+            raise SourceError(
+                "a DDL message has no SCN",
+                hint="Set 4 in format.scn-type of OpenLogReplicator's configuration: SCN in every message.",
+            )
+        changes: list[SchemaChange] = []
+        if not self._position.includes(scn, xid):
+            changes += self._shapes.follow(operation, message, message.time_us or 0)
+            self._reach(scn)
+        yield from changes
+        self._confirmations.end(message.place)
+        if changes:
+            yield self._ended(scn, xid, None, message.time_us or 0, begun)
+
+    def _ended(self, scn: int, xid: str, info: TransactionInfo | None, time_us: int, begun: int) -> Progress:
+        position = self._position
+        xids = position.xids | {xid} if scn == position.scn else frozenset({xid})
+        self._position = replace(position, scn=scn, xids=xids)
+        self._advanced = True
+        emitted = self.position(begun)
+        self._confirmations.issue(emitted)
+        return Progress(emitted, Scn(self.complete_scn), time_us, committed=info)
+
+    def _checkpoint(self, message: Message) -> None:
+        if self._transaction is not None:
+            return
+        self._confirmations.end(message.place)
+        if message.scn is not None and self._checkpoints and message.scn > self.complete_scn:
+            self.complete_scn = message.scn - 1
+            self.time_us = message.time_us or 0
+
+    def _reach(self, commit_scn: int) -> None:
+        """A transaction that is new came: those before it are all there, but another one may have the same SCN."""
+        if commit_scn <= self.complete_scn and self._checkpoints:
+            self._checkpoints = False
+            _log.warning(
+                "a checkpoint said that SCN %d is complete, and a commit of SCN %d came later: checkpoints are not relied on any"
+                " more",
+                self.complete_scn,
+                commit_scn,
+            )
+        self.complete_scn = max(self.complete_scn, commit_scn - 1)
+
+    # ---- changes ----
+
+    def _events(
+        self, operation: Operation, message: Message, transaction: _Transaction, info: TransactionInfo
+    ) -> Iterator[Event]:
+        time_us = message.time_us or info.commit_us
+        if operation.op == "ddl":
+            for change in self._shapes.follow(operation, message, time_us):
+                transaction.changed = True
+                yield change
+            return
+        table = self._shapes.captured(operation)
+        if table is None:
+            return
+        transaction.changed = True
+        if str(table) in self._unread(info):
+            transaction.seq += 1
+            row = self._left_out(table, operation, message, info, transaction.seq)
+            row.reason, row.counted = "the table is suspended", True
+            yield row
+            return
+        yield from self._shapes.renewed(table, operation, message, time_us)
+        try:
+            event = self._decoded(table, operation, message, info, transaction.seq + 1)
+        except DecodeError as error:
+            yield self._undecodable(error, table, operation, message, info, transaction.seq)
+            return
+        transaction.seq += 1
+        yield event
+
+    def _decoded(
+        self, table: TableId, operation: Operation, message: Message, info: TransactionInfo, seq: int
+    ) -> ChangeEvent:
+        reader = self._shapes.reader(table)
+        op, before, after = reader.read(operation)
+        event = ChangeEvent(
+            op,
+            reader.schema,
+            before,
+            after,
+            Scn(message.scn if message.scn is not None else info.commit_scn),
+            message.time_us or info.commit_us,
+            info,
+            seq,
+            operation.row_id,
+        )
+        if self._reselect is not None and op is not Op.DELETE:
+            self._reselect.complete(event)
+        return event
+
+    def _undecodable(
+        self,
+        error: DecodeError,
+        table: TableId,
+        operation: Operation,
+        message: Message,
+        info: TransactionInfo,
+        seq: int,
+    ) -> UndecodableRow:
+        """A row that goes without event. Raises the error when it is to stop the connector."""
+        where = f"SCN {message.scn}, c_scn {message.place.scn}, c_idx {message.place.idx}, XID {info.id}, {table}"
+        located = type(error)(error.message, where=where, hint=error.hint)
+        if self._on_failure == "fail":
+            raise located from error
+        if self._on_failure == "warn":
+            _log.warning("a row is left out: %s", located)
+        row = self._left_out(table, operation, message, info, seq)
+        row.reason, row.code, row.hint = f"{located.code}: {located.message}", located.code, located.hint
+        return row
+
+    def _left_out(
+        self, table: TableId, operation: Operation, message: Message, info: TransactionInfo, seq: int
+    ) -> UndecodableRow:
+        images = json.dumps({"before": operation.before, "after": operation.after}, default=repr)
+        scn = message.scn if message.scn is not None else info.commit_scn
+        time_us = message.time_us or info.commit_us
+        name = _OPERATION_NAMES[operation.op]
+        return UndecodableRow(table, name, "", images, Scn(scn), time_us, info, seq, operation.row_id)
+
+
+def _lost(message: Message, what: str) -> UnknownSourceError:
+    place = message.place
+    return UnknownSourceError(
+        f"messages of OpenLogReplicator are missing before c_scn {place.scn}, c_idx {place.idx}: {what}",
+        hint="They are requested again. If that does not help, see OpenLogReplicator's log; flags and message must not leave out begin"
+        " and commit.",
+    )

@@ -1,0 +1,125 @@
+"""From a new connection to a stream of changes: INFO, then START or CONTINUE.
+
+INFO      READY       no position is known to the server: START at an SCN
+          REPLICATE   it runs: CONTINUE
+          STARTING    another START is under way: INFO again a second later
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from time import monotonic
+from typing import Final
+
+from minercdc.capture.olr.connection import OlrConnection
+from minercdc.capture.olr.message import Place
+from minercdc.capture.olr.position import OlrPosition
+from minercdc.capture.olr.protocol import LAST_INDEX, Request, RequestCode, Response, ResponseCode, read_response
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError, LogGapError, SourceError, TransientSourceError, UnknownSourceError
+
+_log = logging.getLogger(__name__)
+
+_AGAIN_SECONDS: Final = 1.0
+
+
+class Handshake:
+    """Requests the stream from a position on.
+
+    :param source: `source.name` of the server.
+    :param timeout: seconds for each answer, and for the server to get started.
+    :param tick: seconds after which `run` yields while it waits.
+    """
+
+    def __init__(self, connection: OlrConnection, source: str, timeout: float, tick: float, stop: StopFlag) -> None:
+        self._connection = connection
+        self._source = source
+        self._timeout = timeout
+        self._tick = tick
+        self._stop = stop
+
+    def run(self, position: OlrPosition) -> Generator[None, None, bool]:
+        """Yields now and then while it waits.
+
+        :returns: False when the stop came first.
+        :raises ConfigError: the server has another source.
+        :raises LogGapError: it cannot start there.
+        :raises SourceError: another client has confirmed what this connector has not received.
+        :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
+        """
+        deadline = monotonic() + self._timeout
+        while True:
+            answer = yield from self._exchanged(Request(RequestCode.INFO, self._source))
+            if answer is None:
+                return False
+            if answer.code is ResponseCode.READY:
+                _log.info("%s: START at SCN %d", self._connection.name, position.begun)
+                answer = yield from self._exchanged(Request(RequestCode.START, self._source, scn=position.begun))
+            elif answer.code is ResponseCode.REPLICATE:
+                self._check_confirmed(answer.confirmed, position)
+                place = _before(position)
+                _log.info("%s: CONTINUE after %s", self._connection.name, place or "what is confirmed")
+                answer = yield from self._exchanged(Request(RequestCode.CONTINUE, self._source, place=place))
+            if answer is None:
+                return False
+            if answer.code is ResponseCode.REPLICATE:
+                return True
+            self._check(answer.code, position)
+            if monotonic() >= deadline:
+                raise TransientSourceError(f"{self._connection.name} is {answer.code.name} for {self._timeout:g} s")
+            self._stop.wait(_AGAIN_SECONDS)
+            yield None
+
+    def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
+        """The answer to a request, None when the stop came first."""
+        self._connection.send(request.encoded())
+        deadline = monotonic() + self._timeout
+        while not self._stop.is_set():
+            frame = self._connection.receive(self._tick)
+            if frame is not None:
+                try:
+                    return read_response(frame)
+                except ValueError as error:
+                    raise UnknownSourceError(
+                        f"{self._connection.name} answered {request.code.name} with bytes that are no RedoResponse ({error}):"
+                        f" {frame[:60]!r}"
+                    ) from error
+            if monotonic() >= deadline:
+                raise TransientSourceError(
+                    f"{self._connection.name} did not answer {request.code.name} in {self._timeout:g} s"
+                )
+            yield None
+        return None
+
+    def _check(self, code: ResponseCode, position: OlrPosition) -> None:
+        """Whether to try again. Raises as `run` where that does not help."""
+        if code is ResponseCode.INVALID_DATABASE:
+            raise ConfigError(
+                [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
+                hint="It is source.name in OpenLogReplicator's configuration.",
+            )
+        if code is ResponseCode.FAILED_START:
+            raise LogGapError(
+                f"{self._connection.name} cannot start at SCN {position.begun}",
+                hint="Its log says why. If redo of that SCN is gone, remove the offset and take a new snapshot.",
+            )
+
+    def _check_confirmed(self, confirmed: Place | None, position: OlrPosition) -> None:
+        """One server serves one connector: what another one confirms is never sent to this one."""
+        ours = position.scn if position.seen is None else max(position.scn, position.seen.scn)
+        if confirmed is not None and confirmed.scn > ours:
+            raise SourceError(
+                f"{self._connection.name}: c_scn {confirmed.scn} is confirmed, and this connector has received up to {ours}:"
+                " another client has confirmed changes, which are not sent any more",
+                hint="Give each connector an OpenLogReplicator of its own, remove this connector's offset, and take a new snapshot.",
+            )
+
+
+def _before(position: OlrPosition) -> Place | None:
+    """A place that no undelivered message lies at or below, whatever `c_scn` means: by the begin none is below `begun`, by the commit none
+    below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have begun before it.
+    """
+    if position.seen is None:
+        return None
+    return Place(max(min(position.begun, position.seen.scn) - 1, 0), LAST_INDEX)

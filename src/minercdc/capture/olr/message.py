@@ -1,0 +1,133 @@
+"""What OpenLogReplicator sends, whatever format it came in."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final, NamedTuple, TypeAlias
+
+_XID_HEX: Final = re.compile(r"0x([0-9a-fA-F]{1,4})\.([0-9a-fA-F]{1,4})\.([0-9a-fA-F]{1,8})", re.ASCII)
+_XID_DECIMAL: Final = re.compile(r"(\d{1,5})\.(\d{1,5})\.(\d{1,10})", re.ASCII)
+_XID_PLAIN: Final = re.compile(r"[0-9a-fA-F]{16}", re.ASCII)
+_ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?Z?", re.ASCII)
+
+
+class Number(str):
+    """A number as it was spelled."""
+
+    __slots__ = ()
+
+
+class Binary(Number):
+    """A number that came as IEEE float or double, in the shortest spelling."""
+
+    __slots__ = ()
+
+
+class Absent:
+    """A protobuf value without content."""
+
+    __slots__ = ()
+
+
+ABSENT: Final = Absent()
+Value: TypeAlias = str | bytes | Absent | None
+"""A column's value: text, a Number, bytes, ABSENT, or None for NULL."""
+
+
+class Place(NamedTuple):
+    """Where a message is in the server's stream: `c_scn` and `c_idx`."""
+
+    scn: int
+    idx: int
+
+
+@dataclass(slots=True)
+class Operation:
+    """One operation.
+
+    :param op: `begin`, `commit`, `c`, `u`, `d`, `ddl` or `chkpt`.
+    :param columns: names that the message's schema lists; None when it lists none.
+    :param number: `num`, the operation's number in its transaction; None when not given.
+    """
+
+    op: str
+    owner: str | None = None
+    table: str | None = None
+    object_id: int = 0
+    columns: frozenset[str] | None = None
+    number: int | None = None
+    row_id: str | None = None
+    before: Mapping[str, Value] | None = None
+    after: Mapping[str, Value] | None = None
+    sql: str = ""
+
+
+@dataclass(slots=True)
+class Message:
+    """One message. SCNs and times are None where it does not have them; times are microseconds since the epoch in UTC.
+
+    :param xid: 16 lower-case hex digits, None when not given.
+    """
+
+    place: Place
+    operations: Sequence[Operation]
+    scn: int | None = None
+    begin_scn: int | None = None
+    commit_scn: int | None = None
+    time_us: int | None = None
+    begin_us: int | None = None
+    commit_us: int | None = None
+    xid: str | None = None
+    user: str | None = None
+    thread: int = 0
+
+
+def xid_of(text: str) -> str:
+    """XID as LogMiner prints it (RAW, little-endian parts), from any spelling: hex or decimal parts, or 16 hex digits.
+
+    :raises ValueError: it is none.
+    """
+    if _XID_PLAIN.fullmatch(text):
+        return text.lower()
+    for pattern, base in ((_XID_HEX, 16), (_XID_DECIMAL, 10)):
+        if match := pattern.fullmatch(text):
+            undo, slot, sequence = (int(part, base) for part in match.groups())
+            return _packed(undo, slot, sequence)
+    raise ValueError(f"{text[:60]!r} is no XID")
+
+
+def xid_of_number(number: int) -> str:
+    """XID from its number: undo segment, slot and sequence from the highest bits down. Raises ValueError beyond 64 bits."""
+    if not 0 <= number < 2**64:
+        raise ValueError(f"{number} is no XID")
+    return _packed(number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF)
+
+
+def _packed(undo: int, slot: int, sequence: int) -> str:
+    try:
+        return struct.pack("<HHI", undo, slot, sequence).hex()
+    except struct.error:
+        raise ValueError(f"{undo}.{slot}.{sequence} is no XID") from None
+
+
+def time_of(text: str) -> int:
+    """Microseconds since the epoch of a message's time: a date in ISO 8601, or seconds, milliseconds, microseconds or nanoseconds
+    since 1970. Which of them shows in the size of the number, for the years 1973 to 5138.
+
+    :raises ValueError: it is none.
+    """
+    if text.lstrip("-").isascii() and text.lstrip("-").isdigit() and len(text) < 25:
+        number = int(text)
+        for limit, factor in ((10**11, 1_000_000), (10**14, 1_000), (10**17, 1)):
+            if abs(number) < limit:
+                return number * factor
+        return number // 1_000
+    match = _ISO.fullmatch(text)
+    if not match:
+        raise ValueError(f"{text[:60]!r} is no time")
+    moment = datetime.fromisoformat(f"{match[1]} {match[2]}").replace(tzinfo=UTC)
+    return int(moment.timestamp()) * 1_000_000 + int((match[3] or "").ljust(9, "0")[:6])

@@ -1,0 +1,58 @@
+"""The oldest transaction that is not delivered: nothing that the server sends later began before it.
+
+The stream does not show it: a transaction comes once it has committed. V$TRANSACTION does. What is read there at an SCN holds as soon
+as every commit up to that SCN is delivered: each transaction that comes later was open then, or began after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from time import monotonic
+
+import oracledb
+
+from minercdc.oracle.scn import current_scn, oldest_undecided_scn
+
+_EVERY_SECONDS = 3.0
+
+
+class OldestUndelivered:
+    """Follows `begun` of the positions.
+
+    :param connect: to where V$TRANSACTION shows the transactions of the captured tables.
+    :ivar begun: SCN at or below the begin of every transaction that is not delivered.
+    """
+
+    def __init__(self, connect: Callable[[], oracledb.Connection], begun: int) -> None:
+        self._connect = connect
+        self._connection: oracledb.Connection | None = None
+        self._next: tuple[int, int] | None = None  # what `begun` becomes, once so many SCNs are complete
+        self._due = monotonic() + _EVERY_SECONDS
+        self.begun = begun
+
+    def look(self, complete_scn: int) -> None:
+        """Look again if it is time.
+
+        :param complete_scn: every commit at or below it is delivered.
+        :raises MinerCdcError: V$TRANSACTION cannot be read.
+        """
+        if self._next is not None:
+            begun, scn = self._next
+            if complete_scn < scn:
+                return
+            self.begun, self._next = max(self.begun, begun), None
+        if monotonic() < self._due:
+            return
+        self._due = monotonic() + _EVERY_SECONDS
+        if self._connection is None:
+            self._connection = self._connect()
+        begun = oldest_undecided_scn(self._connection)
+        self._next = begun, current_scn(self._connection)
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        if self._connection is not None:
+            with suppress(oracledb.Error, OSError):
+                self._connection.close()
+            self._connection = None

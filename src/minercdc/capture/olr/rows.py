@@ -1,0 +1,83 @@
+"""The images of a row in a message to Rows of a table version."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from minercdc.capture.olr.message import Operation, Value
+from minercdc.capture.olr.values import converter
+from minercdc.config.olr import OlrConfig
+from minercdc.errors import SchemaMismatchError, ValueDecodeError
+from minercdc.events import UNAVAILABLE, Op, Row
+from minercdc.events import Value as RowValue
+from minercdc.schema.table import TableSchema
+from minercdc.values.codec import LARGE_TYPES
+
+_OPS = {"c": Op.CREATE, "u": Op.UPDATE, "d": Op.DELETE}
+
+
+class RowReader:
+    """Reads rows of one table version.
+
+    :param lobs: `lob.enabled`; without it large values are UNAVAILABLE.
+    """
+
+    def __init__(self, schema: TableSchema, config: OlrConfig, *, lobs: bool) -> None:
+        self.schema = schema
+        self._positions = schema.positions()
+        self._large = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES)
+        self._left_out = self._large if not lobs else frozenset()
+        self._passed_over = frozenset(schema.stored) - self._positions.keys()
+        self._converters = [converter(column, config) for column in schema.columns if column.name not in self._left_out]
+        kept = [column.name for column in schema.columns if column.name not in self._left_out]
+        self._convert = dict(zip(kept, self._converters, strict=True))
+
+    def unknown(self, operation: Operation) -> list[str]:
+        """Columns of the message that the table version does not have."""
+        names = {*(operation.before or ()), *(operation.after or ())}
+        return sorted(names - self._positions.keys() - self._passed_over)
+
+    def read(self, operation: Operation) -> tuple[Op, Row | None, Row | None]:
+        """Operation, row before and row after. What the message does not have is UNAVAILABLE; what only the image before has, an
+        update did not change.
+
+        :raises ValueDecodeError: a value does not fit its column.
+        :raises SchemaMismatchError: an insert lacks a column.
+        """
+        op = _OPS[operation.op]
+        before, after = self._texts(operation.before), self._texts(operation.after)
+        if op is Op.CREATE:
+            self._check_whole(operation)
+        old = tuple(before.get(column.name, UNAVAILABLE) for column in self.schema.columns)
+        new = tuple(
+            after.get(column.name, UNAVAILABLE if column.name in self._large else old[i])
+            for i, column in enumerate(self.schema.columns)
+        )
+        return op, None if op is Op.CREATE else old, None if op is Op.DELETE else new
+
+    def _texts(self, image: Mapping[str, Value] | None) -> dict[str, RowValue]:
+        found: dict[str, RowValue] = {}
+        for name, value in (image or {}).items():
+            convert = self._convert.get(name)
+            if convert is None:
+                continue
+            try:
+                found[name] = convert(value)
+            except ValueDecodeError as error:
+                raise ValueDecodeError(f"{name}: {error.message.removeprefix(f'{name}: ')}", hint=error.hint) from error
+        return found
+
+    def _check_whole(self, operation: Operation) -> None:
+        """An insert holds every column, unless the server leaves out nulls: then null and unknown look alike."""
+        listed = operation.columns
+        missing = [
+            name
+            for name in self._convert
+            if name not in self._large and name not in (operation.after or ()) and (listed is None or name in listed)
+        ]
+        if missing:
+            raise SchemaMismatchError(
+                f"the message of an insert lacks {', '.join(missing)}",
+                hint="In OpenLogReplicator's configuration, format.column has to be 2 (all that redo holds); invisible columns take"
+                " 64 in flags.",
+            )

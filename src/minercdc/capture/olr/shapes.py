@@ -1,0 +1,143 @@
+"""The captured tables as the messages have them: DDL, tables that are new, and shapes that changed without DDL."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
+from minercdc.capture.olr.message import Message, Operation
+from minercdc.capture.olr.rows import RowReader
+from minercdc.config.olr import OlrConfig
+from minercdc.errors import SchemaMismatchError
+from minercdc.events import SchemaChange, Scn
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+from minercdc.values.supported import without_unsupported
+
+_log = logging.getLogger(__name__)
+_NO_TIME = datetime(1970, 1, 1)
+
+
+class Shapes:
+    """Keeps `tables` in step with the messages.
+
+    :param read_table: present shape of a table, None when it does not exist.
+    :param unlogged: see `CaptureContext.unlogged`.
+    :param lobs: `lob.enabled`.
+    """
+
+    def __init__(
+        self,
+        tables: Tables,
+        table_filter: TableFilter,
+        database: str,
+        read_table: ReadTable,
+        unlogged: Callable[[TableId], str],
+        config: OlrConfig,
+        *,
+        lobs: bool,
+    ) -> None:
+        self._tables = tables
+        self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged)
+        self._read_table = read_table
+        self._config = config
+        self._lobs = lobs
+        self._readers: dict[TableId, RowReader] = {}
+        self._looked_up: set[tuple[object, ...]] = set()
+        self._unnamed: set[str | None] = set()
+
+    def captured(self, operation: Operation) -> TableId | None:
+        """The captured table of a change, None when it is not captured."""
+        if operation.owner is None or (operation.table or "").startswith("OBJ_"):
+            # The server does not know the object's name.
+            known = self._tables.find_object(operation.object_id) if operation.object_id else None
+            if known is not None:
+                return known
+            if operation.table not in self._unnamed:
+                self._unnamed.add(operation.table)
+                _log.warning(
+                    "OpenLogReplicator does not know the name of %s: changes of it are left out; if it is captured, let"
+                    " OpenLogReplicator read its dictionary again",
+                    operation.table,
+                )
+            return None
+        return self._tracker.captured(operation.owner, operation.table, operation.object_id)
+
+    def follow(self, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
+        """What a DDL statement does to captured tables."""
+        yield from self._tracker.follow(_row(operation, message), time_us)
+
+    def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
+        """The table as the change has it, where that is not the known shape and no DDL came: read from the dictionary."""
+        known = self._tables.find(table)
+        if known is None:
+            change = self._tracker.discover(table, _row(operation, message), time_us)
+            if change is not None:
+                yield change
+            return
+        unknown = self._reader(known).unknown(operation)
+        is_other = bool(operation.object_id and known.object_id and operation.object_id != known.object_id)
+        if not unknown and not is_other:
+            return
+        occasion = (table, known.version, operation.object_id, *unknown)
+        if occasion in self._looked_up:
+            return
+        self._looked_up.add(occasion)
+        present = self._read_table(table)
+        if present is None:
+            return
+        present = without_unsupported(present)
+        if replace(present, version=known.version) == known:
+            return  # a partition's object id, or a column that was dropped since
+        why = (
+            f"changes have columns {', '.join(unknown)}" if unknown else f"changes have the object id {operation.object_id}"
+        )
+        _log.warning("%s: %s and no DDL was seen; its present shape is taken", table, why)
+        after = self._tables.next_version(present)
+        change = SchemaChange(table, known, after, "", Scn(message.scn or 0), time_us, tx_id=message.xid, user=message.user)
+        self._tables.apply(change)
+        yield change
+
+    def reader(self, table: TableId) -> RowReader:
+        """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        schema = self._tables.find(table)
+        if schema is None:
+            raise SchemaMismatchError("the table's shape is not known")
+        return self._reader(schema)
+
+    def _reader(self, schema: TableSchema) -> RowReader:
+        known = self._readers.get(schema.id)
+        if known is None or known.schema != schema:
+            known = self._readers[schema.id] = RowReader(schema, self._config, lobs=self._lobs)
+        return known
+
+
+def _row(operation: Operation, message: Message) -> LogMinerRow:
+    """A DDL statement, or a change, in the form that shapes are followed by."""
+    return LogMinerRow(
+        scn=message.scn or message.commit_scn or 0,
+        code=OpCode.DDL,
+        thread=message.thread,
+        rs_id="",
+        ssn=0,
+        xid=bytes.fromhex(message.xid or "0" * 16),
+        con_id=None,
+        owner=operation.owner,
+        table=operation.table,
+        row_id=None,
+        rollback=0,
+        csf=0,
+        status=0,
+        info=None,
+        timestamp=_NO_TIME,
+        user=message.user,
+        client_id=None,
+        object_id=operation.object_id,
+        start_scn=None,
+        sql=operation.sql,
+    )
