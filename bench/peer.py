@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import psutil
 from confluent_kafka import Consumer
@@ -65,22 +64,6 @@ class Rates:
 
     def ratios(self) -> list[float]:
         return [ours / theirs for ours, theirs in zip(self.minercdc, self.debezium, strict=True)]
-
-
-class Peer(Protocol):
-    """A connector that runs."""
-
-    @abstractmethod
-    def cpu(self) -> float:
-        """CPU seconds by now."""
-
-    @abstractmethod
-    def arrived(self) -> int:
-        """Changes that have arrived by now; called again and again."""
-
-    @abstractmethod
-    def check(self) -> None:
-        """Fail when it has ended."""
 
 
 class Arrivals:
@@ -165,8 +148,8 @@ class Theirs:
     """Debezium's embedded engine. Its consumer is made of method handles, so that nothing but Java runs for a record."""
 
     def __init__(self, directory: Path, name: str, work: Work, target: Target, sandbox: Sandbox, broker: str) -> None:
-        self._directory = directory / name
-        self._directory.mkdir()
+        own = directory / name
+        own.mkdir()
         self._target, self._broker = target, broker
         settings = {
             "database.connection.adapter": "logminer",
@@ -185,7 +168,7 @@ class Theirs:
             "value.converter.schemas.enable": "false",
             "schema.history.internal.store.only.captured.tables.ddl": "true",
         }
-        self._engine = Debezium(settings, self._directory, [f"-Xmx{_HEAP}"])
+        self._engine = Debezium(settings, own, [f"-Xmx{_HEAP}"])
         self._facts = psutil.Process(self._engine.pid)
         self._adder = self._engine.jvm.java.util.concurrent.atomic.LongAdder()
 
@@ -319,15 +302,15 @@ def turn(
 _keys = count(1)  # of all rows: no two are the same
 
 
-def _until_streaming(peer: Peer | Any, arrived: Callable[[], int], sandbox: Sandbox, tables: Sequence[BenchTable]) -> None:
+def _until_streaming(
+    peer: Ours | Theirs, arrived: Callable[[], int], sandbox: Sandbox, tables: Sequence[BenchTable]
+) -> None:
     """Insert a row in each table now and then, until rows arrive: the connector streams then. Wait until no more come."""
     deadline = time.monotonic() + _PATIENCE
     with closing(sandbox.connect()) as application, application.cursor() as cursor:
-        inserted = 0
         while arrived() < len(tables):
             for table in tables:
                 cursor.execute(table.insert, table.row(next(_keys)))
-                inserted += 1
             application.commit()
             for _ in range(20):
                 arrived()

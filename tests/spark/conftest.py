@@ -18,22 +18,24 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def config(broker: KafkaBroker, prefix: str, tmp_path: Path) -> ConnectorConfig:
-    return parse_properties(
-        {
-            "name": prefix,
-            "topic.prefix": prefix,
-            "database.hostname": "x",
-            "database.user": "u",
-            "database.password": "p",
-            "database.dbname": "d",
-            "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
-            "minercdc.lake.path": str(tmp_path / "lake"),
-            "minercdc.lake.trigger.interval.ms": "0",
-            "minercdc.keyless.table.key": "rowid",
-            "skipped.operations": "none",
-        }
-    )
+def properties(broker: KafkaBroker, prefix: str, tmp_path: Path) -> dict[str, str]:
+    """What every lake is given here."""
+    return {
+        "name": prefix,
+        "topic.prefix": prefix,
+        "database.hostname": "x",
+        "database.user": "u",
+        "database.password": "p",
+        "database.dbname": "d",
+        "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
+        "minercdc.lake.path": str(tmp_path / "lake"),
+        "minercdc.lake.trigger.interval.ms": "0",
+    }
+
+
+@pytest.fixture
+def config(properties: dict[str, str]) -> ConnectorConfig:
+    return parse_properties({**properties, "minercdc.keyless.table.key": "rowid", "skipped.operations": "none"})
 
 
 @pytest.fixture

@@ -20,7 +20,6 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.lake import read_changes, start
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.state import StateTable
-from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.schema_registry import LocalRegistry
 from minercdc.schema.table import Column, TableId, TableSchema
 
@@ -61,22 +60,9 @@ def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def configure(broker: KafkaBroker, prefix: str, tmp_path: Path) -> Configure:
+def configure(properties: dict[str, str]) -> Configure:
     def made(**more: str) -> ConnectorConfig:
-        return parse_properties(
-            {
-                "name": prefix,
-                "topic.prefix": prefix,
-                "database.hostname": "x",
-                "database.user": "u",
-                "database.password": "p",
-                "database.dbname": "d",
-                "minercdc.kafka.bootstrap.servers": broker.bootstrap_servers,
-                "minercdc.lake.path": str(tmp_path / "lake"),
-                "minercdc.lake.trigger.interval.ms": "0",
-                **{name.replace("_", "."): value for name, value in more.items()},
-            }
-        )
+        return parse_properties({**properties, **{name.replace("_", "."): value for name, value in more.items()}})
 
     return made
 

@@ -1,4 +1,4 @@
-"""Begin, end and numbers of source transactions: once, whatever Kafka transactions and kills come between."""
+"""Begin, end and numbers of source transactions: once, with Kafka transactions and kills in between."""
 
 from __future__ import annotations
 

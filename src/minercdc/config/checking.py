@@ -1,6 +1,6 @@
 """Checks of sections: their values one by one, what contradicts each other within a section, and across sections.
 
-A value that cannot be used is reported once, and hides nothing else: whatever does not follow from it is checked.
+A value that cannot be used is reported once, and hides nothing else: all that does not follow from it is checked.
 """
 
 from __future__ import annotations

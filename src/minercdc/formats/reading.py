@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 import fastavro
 
-from minercdc.config.converters import AVRO, ConverterConfig, Side
+from minercdc.config.converters import AVRO, Side
 from minercdc.config.load import ConnectorConfig
 from minercdc.formats.configured import registry_access
 from minercdc.formats.registry import SchemaRegistry
@@ -42,11 +42,8 @@ def side_registry(config: ConnectorConfig, side: Side) -> SchemaRegistry | None:
     """The registry that the schemas of keys or of values are in; None where they are written without one."""
     if getattr(config.converters, f"{side}_converter") != AVRO:
         return None
-    return _registry(config.converters, side, config.kafka.minercdc_kafka_timeout_ms / 1000)
-
-
-def _registry(converters: ConverterConfig, side: Side, timeout: float) -> SchemaRegistry:
-    return SchemaRegistry(registry_access(converters.registry(side), timeout))
+    timeout = config.kafka.minercdc_kafka_timeout_ms / 1000
+    return SchemaRegistry(registry_access(config.converters.registry(side), timeout))
 
 
 def _reader(config: ConnectorConfig, side: Side) -> Read:

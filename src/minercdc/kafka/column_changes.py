@@ -37,7 +37,7 @@ class ColumnChanges:
         :raises ValueDecodeError: they are to be hidden, and are no texts.
         """
         name = f"{table.schema}.{table.table}.{column.name}"
-        rule = next((rule for rule in self.rules if rule.matches(name)), None)
+        rule = self._matching(name)
         if rule is None or column.type_name in TEXTS:
             return rule
         if rule.kind == "truncate":
@@ -47,10 +47,13 @@ class ColumnChanges:
             hint="Leave it out by column.exclude.list, or out of column.mask.*.",
         )
 
+    def _matching(self, name: str) -> ColumnRule | None:
+        return next((rule for rule in self.rules if rule.matches(name)), None)
+
     def parameters(self, table: TableId, column: Column) -> dict[str, str]:
         """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are wanted."""
         name, kind = (f"{table.schema}.{table.table}.{part}" for part in (column.name, column.type_name))
-        rule = next((rule for rule in self.rules if rule.matches(name)), None)
+        rule = self._matching(name)
         found = _of_rule(rule) if rule is not None and column.type_name in TEXTS else {}
         if _matches(self.by_name, name) or _matches(self.by_type, kind):
             facts = {"type": column.type_name.upper(), "length": _length(column), "scale": column.scale, "name": column.name}

@@ -1,6 +1,6 @@
 """Partitions of records by some columns of their key, so that rows that belong together come in order.
 
-    SHOP.ORDER_LINES:ORDER_ID      all lines of an order in one partition, whatever else is in their key
+    SHOP.ORDER_LINES:ORDER_ID      all lines of an order in one partition, with any other columns in their key
 
 The columns are of the record key: all records of a key are in one partition then, tombstones among them.
 """

@@ -49,7 +49,7 @@ class AvroTopics:
         :raises SinkError, DeliveryError: it has none, or does not answer.
         """
         for side, registry in self._registries.items():
-            ids = records.where(f"{_is_avro(side)}").selectExpr(f"{_id(side)} AS id").distinct().collect()
+            ids = records.where(_is_avro(side)).selectExpr(f"{_id(side)} AS id").distinct().collect()
             self._take(side, {row["id"]: registry.schema(row["id"]) for row in ids if row["id"] not in self._schemas[side]})
 
     def learn_subjects(self, topic: str) -> None:

@@ -9,6 +9,7 @@ from typing import Protocol
 import oracledb
 
 from minercdc.config.sections import DatabaseConfig
+from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
@@ -128,6 +129,44 @@ class SupplementalLogging:
             " is suspended at the first such row"
         )
         yield Finding(problem, fix, blocking=False, suspends=True)
+
+
+def unreadable_views(connection: oracledb.Connection, views: Sequence[str], user: str) -> Iterator[Finding]:
+    """V$ views that the user may not read. Grants are on the V_$ forms."""
+    for view in views:
+        try:
+            with oracle_errors(view), connection.cursor() as cursor:
+                cursor.execute(f"SELECT 1 FROM {view} WHERE 1 = 0")
+        except PrerequisiteError as error:
+            fix = f"GRANT SELECT ON {view.replace('V$', 'V_$')} TO {user}"
+            yield Finding(f"{view} cannot be read ({error.message})", fix, blocking=True)
+
+
+def redo_findings(
+    connection: oracledb.Connection, tables: Sequence[TableSchema], *, without_minimal: str
+) -> Iterator[Finding]:
+    """What redo lacks: ARCHIVELOG mode, minimal supplemental logging, that of the tables.
+
+    :param without_minimal: what follows from the second.
+    """
+    sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
+    log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
+    if log_mode != "ARCHIVELOG":
+        yield Finding(
+            f"the database is in {log_mode} mode: redo is overwritten before it is read",
+            "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
+            blocking=True,
+        )
+    if minimal not in ("YES", "IMPLICIT"):
+        yield Finding(
+            f"minimal supplemental logging is off: {without_minimal}",
+            "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
+            blocking=True,
+        )
+    if all_columns != "YES":
+        logging = SupplementalLogging(connection, {table.id.schema for table in tables})
+        for table in tables:
+            yield from logging.findings(table.id, keyed=bool(table.key))
 
 
 def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError
-from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding, SupplementalLogging
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.prerequisites import Finding, redo_findings, unreadable_views
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
-# What the connector reads; grants are on the V_$ forms.
+# What the connector reads.
 _VIEWS = ("V$DATABASE", "V$LOG", "V$LOGFILE", "V$ARCHIVED_LOG", "V$ARCHIVE_DEST_STATUS", "V$THREAD", "V$TRANSACTION")
 _LONGEST_NAME = 30  # bytes; LogMiner gives no usable SQL for longer names of tables or columns
 
@@ -23,34 +20,11 @@ class LogMinerPrerequisites:
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
         """Views that cannot be read."""
-        for view in _VIEWS:
-            try:
-                with oracle_errors(view), connection.cursor() as cursor:
-                    cursor.execute(f"SELECT 1 FROM {view} WHERE 1 = 0")
-            except PrerequisiteError as error:
-                fix = f"GRANT SELECT ON {view.replace('V$', 'V_$')} TO {user}"
-                yield Finding(f"{view} cannot be read ({error.message})", fix, blocking=True)
+        yield from unreadable_views(connection, _VIEWS, user)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """ARCHIVELOG mode and supplemental logging."""
-        sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
-        log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
-        if log_mode != "ARCHIVELOG":
-            yield Finding(
-                f"the database is in {log_mode} mode: redo is overwritten before it is read",
-                "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
-                blocking=True,
-            )
-        if minimal not in ("YES", "IMPLICIT"):
-            yield Finding(
-                "minimal supplemental logging is off: LogMiner cannot show whole rows",
-                "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
-                blocking=True,
-            )
-        if all_columns != "YES":
-            logging = SupplementalLogging(connection, {table.id.schema for table in tables})
-            for table in tables:
-                yield from logging.findings(table.id, keyed=bool(table.key))
+        yield from redo_findings(connection, tables, without_minimal="LogMiner cannot show whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Names that are too long, and types whose tables LogMiner does not show."""

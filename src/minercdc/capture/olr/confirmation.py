@@ -1,7 +1,7 @@
 """What the server may be allowed to forget.
 
 The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a place; the
-server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out whatever lies at or below.
+server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all that lies at or below.
 So one is sent only when every message that can lie there is stored by the reader:
 
     c_scn of the commit   it never goes back, so all below the highest one are there; the highest itself once no more has come for a while

@@ -1,4 +1,4 @@
-"""What OpenLogReplicator sends, whatever format it came in."""
+"""What OpenLogReplicator sends, in any of its formats."""
 
 from __future__ import annotations
 

@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError
-from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.prerequisites import Finding, SupplementalLogging
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.prerequisites import Finding, redo_findings, unreadable_views
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
@@ -21,34 +18,11 @@ class OlrPrerequisites:
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
         """Views that cannot be read."""
-        for view in _VIEWS:
-            try:
-                with oracle_errors(view), connection.cursor() as cursor:
-                    cursor.execute(f"SELECT 1 FROM {view} WHERE 1 = 0")
-            except PrerequisiteError as error:
-                fix = f"GRANT SELECT ON {view.replace('V$', 'V_$')} TO {user}"
-                yield Finding(f"{view} cannot be read ({error.message})", fix, blocking=True)
+        yield from unreadable_views(connection, _VIEWS, user)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """ARCHIVELOG mode and supplemental logging."""
-        sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
-        log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
-        if log_mode != "ARCHIVELOG":
-            yield Finding(
-                f"the database is in {log_mode} mode: redo is overwritten before it is read",
-                "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
-                blocking=True,
-            )
-        if minimal not in ("YES", "IMPLICIT"):
-            yield Finding(
-                "minimal supplemental logging is off: redo does not hold whole rows",
-                "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
-                blocking=True,
-            )
-        if all_columns != "YES":
-            logging = SupplementalLogging(connection, {table.id.schema for table in tables})
-            for table in tables:
-                yield from logging.findings(table.id, keyed=bool(table.key))
+        yield from redo_findings(connection, tables, without_minimal="redo does not hold whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Columns whose values do not come."""
