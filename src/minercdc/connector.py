@@ -27,7 +27,7 @@ from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
-from minercdc.state_directory import make_private
+from minercdc.state_directory import make_private, running
 from minercdc.wiring import build
 
 _log = logging.getLogger(__name__)
@@ -66,6 +66,7 @@ class Connector:
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
+            stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
             if signals.minercdc_http_port is not None:
                 serving = serve(
                     *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),

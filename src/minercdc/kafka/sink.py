@@ -198,9 +198,16 @@ class KafkaSink:
 
         :raises DeliveryError, FencedError, SinkError: the transaction may not be committed; open the sink again.
         """
+        self._commit(offset_to_bytes(offset))
+
+    def remove_offset(self) -> None:
+        """See `contracts.OffsetSink`: a tombstone."""
+        self._commit(None)
+
+    def _commit(self, stored: bytes | None) -> None:
         if not self._open:
             self._begin()
-        self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
+        self._produce(self._topics.offsets, self._name.encode(), stored, (), 0)
         # a delivery failure of any record of the transaction surfaces here
         self._call(self._producer.commit_transaction, "committing to Kafka")
         self._open = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import RecordSink
+from minercdc.contracts import OffsetSink
 from minercdc.errors import ConfigError
 from minercdc.kafka.at_least_once import AtLeastOnceSink
 from minercdc.kafka.client import KafkaClient
@@ -17,7 +17,7 @@ from minercdc.sink.segment_topics import SegmentTopics
 from minercdc.sink.segments import SegmentSink
 
 
-def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> RecordSink:
+def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
     """The sink of `debezium.sink.type`.
 
     :param client, ownership: of Kafka; not used by the others.
