@@ -131,9 +131,7 @@ def test_a_message_that_the_server_loses_is_requested_again(opened: Opened, numb
 
 
 def test_a_commit_that_the_server_loses_is_requested_again_while_checkpoints_come(opened: Opened) -> None:
-    subject = opened(
-        faults=Faults(drop_commit=True), checkpoint_seconds=0.0, settings={"minercdc.olr.timeout.ms": "500"}
-    )
+    subject = opened(faults=Faults(drop_commit=True), checkpoint_seconds=0.0, settings={"minercdc.olr.timeout.ms": "500"})
     write(subject.sessions, STATEMENTS[:5])
     run = Run(subject).to(1, restarts=1)
     assert [type(error) for error in run.errors] == [TransientSourceError]

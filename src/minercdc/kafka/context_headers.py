@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.events import ChangeEvent, ChangeRun, Event, VanishedRow
 
@@ -35,6 +36,9 @@ class ContextHeaders:
 
         def adding(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
             encoded = encode_run(run, begin, most_records, most_bytes)
+            if native.rows is not None and isinstance(encoded.records, native.rows.Records):
+                encoded.records.headers = self._headers
+                return encoded
             return encoded._replace(records=self.added(encoded.records))
 
         return adding

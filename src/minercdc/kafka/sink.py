@@ -149,12 +149,22 @@ class KafkaSink:
                 self.write(records[done])
                 done += 1
 
-    def _produce_fitting(self, topic: str, value: bytes | None, key: bytes | None, partition: int) -> None:
+    def _produce_fitting(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int,
+        on_delivery: None = None,
+        callback: None = None,
+        timestamp: int = 0,
+        headers: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         """`produce` of librdkafka, with what is sent in place of a record that is too large."""
         if self._large is None or not self._large.is_large(key, value):
-            self._producer.produce(topic, value, key, partition)
+            self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
             return
-        record = self._large.replaced(Record(topic, key, value, (), None if partition < 0 else partition))
+        record = self._large.replaced(Record(topic, key, value, tuple(headers), None if partition < 0 else partition))
         self._make_topic(record.topic)
         where = -1 if record.partition is None else record.partition
         self._producer.produce(record.topic, record.value, record.key, where, headers=list(record.headers) or None)
