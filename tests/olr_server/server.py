@@ -114,7 +114,12 @@ class OlrServer:
         confirmed = self.confirmed
         self._printer = Printer(self._style)
         units = self.feed.units[:]  # it grows meanwhile
-        printed = [one for unit in units if not isinstance(unit, Checkpoint) for one in self._printer.messages(unit)]
+        printed: list[tuple[tuple[int, int], bytes]] = []
+        for unit in units:
+            if isinstance(unit, Checkpoint):
+                self._printer.pass_over(unit)
+            else:
+                printed += self._printer.messages(unit)
         self._messages = [message for message in printed if message[0] > confirmed]
         self._printed, self._head = len(units), 0
 
@@ -219,6 +224,7 @@ class OlrServer:
             self._printed += 1
             if isinstance(unit, Checkpoint):
                 if monotonic() < self._checkpoint_at:
+                    self._printer.pass_over(unit)
                     continue
                 self._checkpoint_at = monotonic() + self._checkpoint_seconds
             self._messages += self._printer.messages(unit)

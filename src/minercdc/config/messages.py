@@ -37,7 +37,7 @@ class MessageConfig(Section):
     )
     extended_headers_enabled: bool = Field(
         True,
-        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change, as Debezium has them. `false` makes each record 200 bytes smaller.",
+        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change of a row or a table, as Debezium has them. `false` makes each record 200 bytes smaller.",
     )
     legacy_decimal_handling_strategy: bool = Field(
         False,

@@ -1,4 +1,4 @@
-"""Headers of each change that name the connector (`extended.headers.enabled`)."""
+"""Headers of each change, of rows and of structures, that name the connector (`extended.headers.enabled`)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
-from minercdc.events import ChangeEvent, ChangeRun, Event, VanishedRow
+from minercdc.events import ChangeEvent, ChangeRun, Event, SchemaChange, VanishedRow
 
 _PREFIX = "__debezium.context."
 
@@ -52,4 +52,4 @@ class _Adding:
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`."""
         records = self._encoder.encode(event)
-        return self._headers.added(records) if isinstance(event, ChangeEvent | VanishedRow) else records
+        return self._headers.added(records) if isinstance(event, ChangeEvent | SchemaChange | VanishedRow) else records
