@@ -57,6 +57,7 @@ ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["migration"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["verification"] = ALLOWED["lake"] | {"lake"}
+ALLOWED["relay"] = set(ALLOWED) - {"lake", "local", "demo", "verification", "handover", "migration"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["submit"] = {"cli"}
