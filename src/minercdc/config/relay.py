@@ -58,6 +58,11 @@ class RelayConfig(Section):
         None,
         description="`http://HOST:PORT` of a relay to read from, instead of a database. No property of a database is needed then.",
     )
+    minercdc_relay_window_hold_ms: int = Field(
+        500,
+        ge=0,
+        description="How long the window of the database's very last commit waits for one more transaction of its SCN. With later commits it does not wait.",
+    )
     minercdc_relay_clients_max: int = Field(
         500, ge=1, description="Connections that the relay serves at once; more are refused with status 503."
     )

@@ -368,6 +368,14 @@ class EventBuffer:
             place = end
         return place
 
+    def newest_events(self) -> int:
+        """How many events the newest window has, without its end; 0 for an empty buffer."""
+        place, count = self.latest(), 0
+        while place < self._state.tail:
+            place = self.end_of_event(place)
+            count += 1
+        return max(0, count - 1)
+
     def cut(self, begin: int, most: int) -> Cut:
         """What can be answered from `begin` on in at most `most` bytes. It ends with a window wherever a whole one fits.
 

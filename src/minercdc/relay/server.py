@@ -141,7 +141,8 @@ class Relay:
         """See `pipeline.Target`."""
         self._complete = Completeness()
         self._sink = RelaySink(
-            *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready)
+            *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready),
+            hold_seconds=self._config.relay.minercdc_relay_window_hold_ms / 1000,
         )
         return self._sink
 

@@ -3,9 +3,12 @@
     write     the event joins the window of its SCN
     commit    windows that are complete are published; then the offset is stored
 
-A window is complete when a higher SCN has come, or when the capture says that every commit at its SCN was emitted. While one is
-held back for that, the offset is not stored: after a kill it is read again. So what is stored never lies after what was published,
-and a window that is read a second time is the same one, which the buffer has already or gets again.
+A window is complete when a higher SCN has come, or when the capture says that every commit at its SCN was emitted. A capture that
+is idle at the very last commit cannot say so for ever: then a window is published after `minercdc.relay.window.hold.ms`. Should one more
+transaction have that SCN all the same, it gets a window of the next SCN, so that none is lost.
+
+While a window is held back, the offset is not stored: after a kill it is read again. So what is stored never lies after what was
+published, and a window that is read a second time is the same one, which the buffer has already or gets again.
 """
 
 from __future__ import annotations
@@ -34,9 +37,10 @@ _TICK = Record("", None, None)
 
 @dataclass(slots=True)
 class Completeness:
-    """What the capture has said: every commit at or below `scn` was emitted."""
+    """What the capture has said: every commit at or below `scn` was emitted; and the SCN that its stream began after."""
 
     scn: int = 0
+    begun: int = 0
 
 
 class RelaySink:
@@ -44,6 +48,7 @@ class RelaySink:
 
     :param owner: of the relay's directory.
     :param ready: called once an offset is stored.
+    :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
     """
 
     seconds = 0.0
@@ -57,7 +62,10 @@ class RelaySink:
         owner: OwnerLock,
         statistics: Statistics,
         ready: Callable[[], None] = lambda: None,
+        *,
+        hold_seconds: float = 0.5,
         clock_ns: Callable[[], int] = time.time_ns,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._buffer = buffer
         self._offsets = offsets
@@ -67,7 +75,15 @@ class RelaySink:
         self._statistics = statistics
         self._ready = ready
         self._clock_ns = clock_ns
+        self._monotonic = monotonic
+        self._hold_seconds = hold_seconds
+        self._held_since = 0.0
+        stored = offsets.load()
         self._known = buffer.state.max_scn  # windows up to here are read a second time
+        self._again = (
+            buffer.newest_events() if stored is None or stored.scn < self._known else 0
+        )  # events of the last of them
+        self._late = -1  # an SCN whose window was published, and which has another transaction
         self._windows: list[tuple[int, list[bytes]]] = []
         self._bytes = 0  # of the last one
         self._floating: list[bytes] = []
@@ -86,11 +102,19 @@ class RelaySink:
         scn, last = sequence_of(event), self._last()
         if scn == FLOATING:
             self._floating.append(event)
+        elif scn == self._late:
+            self._add(with_sequence(event, scn + 1))
         elif scn == last and self._windows:
             self._add(event)
         elif scn > last:
             self._begin(scn)
             self._add(event)
+        elif scn == last and not self._again:
+            self._late = scn
+            self._begin(scn + 1)
+            self._add(with_sequence(event, scn + 1))
+        elif scn == last:
+            self._again -= 1
         elif scn > self._known or last > self._known:
             raise SinkError(f"a change of SCN {scn} comes after window {last}: SCNs of windows have to rise")
 
@@ -103,10 +127,14 @@ class RelaySink:
             self._windows.clear()
             self._floating.clear()
             self._known = max(scn, self._buffer.state.max_scn)
+            self._again = 0
             self._buffer.clear(self._known)
 
     def _begin(self, scn: int) -> None:
+        if scn > self._late + 1:
+            self._late = -1
         self._windows.append((scn, []))
+        self._held_since = self._monotonic()
         self._bytes = LONG_KEY_SIZE
         for event in self._floating:
             self._add(with_sequence(event, scn))
@@ -130,11 +158,13 @@ class RelaySink:
         self._owner.check()
         # The offset may count on the last commit although one more may have its SCN.
         complete = max(self._complete.scn, offset.complete_scn - 1)
-        if self._buffer.state.max_scn < 0 and (before := self._windows[0][0] - 1 if self._windows else complete) > 0:
-            self._buffer.start_after(before)
-            self._known = before
+        if self._buffer.state.max_scn < 0 and (before := self._complete.begun or complete):
+            self._buffer.start_after(min(before, self._windows[0][0] - 1) if self._windows else before)
+            self._known = self._buffer.state.max_scn
         self._publish(complete)
-        if self._windows or self._floating:
+        if complete >= self._known:
+            self._again = 0
+        if self._windows or self._floating or self._again:  # the position is before the end of what is published
             return
         state = self._buffer.state
         self._offsets.save(Stored(state.max_scn, offset_to_bytes(offset).decode()))
@@ -146,7 +176,7 @@ class RelaySink:
     def _publish(self, complete: int) -> None:
         if self._floating and not self._windows and complete > self._buffer.state.max_scn:
             self._begin(complete)
-        held = self._windows[-1:] if self._windows and self._windows[-1][0] > complete else []
+        held = self._windows[-1:] if self._windows and not self._is_complete(self._windows[-1][0], complete) else []
         ready = self._windows[: len(self._windows) - len(held)]
         now = self._clock_ns()
         self._buffer.publish([Window(scn, events, now) for scn, events in ready])
@@ -156,8 +186,15 @@ class RelaySink:
 
     def beat(self) -> Record | None:
         """A record without event when what is held back can be published: it has `commit` called. See `contracts.Heartbeat`."""
-        held = self._windows[-1][0] if self._windows else self._buffer.state.max_scn + 1 if self._floating else None
-        return _TICK if held is not None and held <= self._complete.scn else None
+        complete = self._complete.scn
+        if self._windows:
+            return _TICK if self._is_complete(self._windows[-1][0], complete) else None
+        return _TICK if self._floating and complete > self._buffer.state.max_scn else None
+
+    def _is_complete(self, scn: int, complete: int) -> bool:
+        if scn <= complete:
+            return True
+        return scn == complete + 1 and self._monotonic() - self._held_since >= self._hold_seconds
 
     def check_owner(self) -> None:
         """See `contracts.RecordSink`."""
@@ -190,6 +227,7 @@ class CompletenessCapture:
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """See `contracts.Capture`. An SCN is complete once its Progress is passed on, after the events before it."""
+        self._complete.begun = start.delivered_scn
         for event in self._capture.stream(start, stop):
             if isinstance(event, Progress):
                 self._complete.scn = max(self._complete.scn, event.complete_scn)

@@ -145,10 +145,7 @@ def _drained_filtered(buffer: EventBuffer, size: int, remainder: int) -> list[Re
         found += events
         if one.end == one.begin:
             return found
-        if one.window_offset >= 0:
-            place = Checkpoint(one.window_scn, one.window_offset)
-        else:
-            place = Checkpoint(events[-1].sequence)
+        place = Checkpoint(one.window_scn, one.window_offset) if one.window_offset >= 0 else Checkpoint(events[-1].sequence)
 
 
 TestModel = Model.TestCase

@@ -26,7 +26,7 @@ LONG += crc32(b"abc").to_bytes(4, "big")  # 49 value CRC
 LONG += (-2).to_bytes(8, "big", signed=True)  # 53 key
 LONG_EVENT = b"\0" + crc32(LONG).to_bytes(4, "big") + LONG + b"abc"
 
-BYTES = bytes.fromhex("0000003f" "000a" "0000000000000102" "0001" "0002" "0000000000000007" "0065")
+BYTES = bytes.fromhex("0000003f000a00000000000001020001000200000000000000070065")
 BYTES += bytes(16) + crc32(b"k1abcd").to_bytes(4, "big") + (2).to_bytes(4, "big")
 BYTES_EVENT = b"\0" + crc32(BYTES).to_bytes(4, "big") + BYTES + b"k1abcd"
 
