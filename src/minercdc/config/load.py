@@ -169,8 +169,7 @@ def load_config(path: Path) -> ConnectorConfig:
 def load_relay_config(path: Path) -> ConnectorConfig:
     """As `load_config`, for `minercdc relay`: what only a topic or, with an upstream relay, a database needs may be absent."""
     content = read_file(path)
-    values = {**implied(content.values), **content.values, "debezium.sink.type": "relay"}
-    return _checked_environment(replace(content, values=values), path)
+    return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path)
 
 
 def _checked_environment(content: FileProperties, path: Path) -> ConnectorConfig:
@@ -208,7 +207,10 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
 
 def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     problems = list(content.problems)
-    found, unusable = _spelled(content.values, problems)
+    values = content.values
+    if values.get("debezium.sink.type") == "relay":
+        values = implied(values) | dict(values)
+    found, unusable = _spelled(values, problems)
     rest = {given.name: given.value for given in found}
     _default_schemas_like_connect(rest)
     post_processed = take_post_processors(rest, problems)

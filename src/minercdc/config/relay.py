@@ -105,7 +105,7 @@ class RelayConfig(Section):
 
 
 def implied(given: Mapping[str, str]) -> dict[str, str]:
-    """Properties that `minercdc relay` does not need to be given, with the values that they have then."""
+    """Properties that a relay does not need to be given, with the values that they have then."""
     name = given.get("name") or os.environ.get(environment_name("name")) or "minercdc"
     found = {"topic.prefix": re.sub(r"[^A-Za-z0-9._-]", "_", name)}
     if given.get(_UPSTREAM) or os.environ.get(environment_name(_UPSTREAM)):

@@ -62,6 +62,12 @@ class ChainedFeed:
         :raises RelayError: the upstream relay refuses a request, has other schemas, or sends damaged events again and again; or a window is larger than the buffer.
         :raises SinkError: a file cannot be written.
         """
+        try:
+            self._loop(stop)
+        finally:
+            self._connection.close()
+
+    def _loop(self, stop: StopFlag) -> None:
         failures = damaged = 0
         place: Checkpoint | None = None
         while not stop.is_set():

@@ -172,11 +172,13 @@ class RelayClient:
         :raises RelayDataError: events are damaged, again and again.
         :raises RelayError: the relay refuses a request, or an event is larger than `buffer_max_bytes`.
         """
-        place = self._checkpoints.load()
-        if place is None and self._bootstrap and self._bootstrap_first:
-            place = self._started_over(stop)
-        self._loop(place or Checkpoint(), stop)
-        self._connection.close()
+        try:
+            place = self._checkpoints.load()
+            if place is None and self._bootstrap and self._bootstrap_first:
+                place = self._started_over()
+            self._loop(place or Checkpoint(), stop)
+        finally:
+            self._connection.close()
 
     def _loop(self, place: Checkpoint, stop: StopFlag) -> None:
         failures = damaged = empty = 0
@@ -198,7 +200,7 @@ class RelayClient:
                 if self._bootstrap is None:
                     raise
                 _log.warning("%s; starting over from a snapshot", error.message)
-                place = committed = self._started_over(stop)
+                place = committed = self._started_over()
                 continue
             try:
                 after = self._take(place, received, stop)
@@ -289,7 +291,7 @@ class RelayClient:
         row = read(event.value)
         return Change(name, event.key, event.is_delete, row, event.sequence, event.time_ns, schema)
 
-    def _started_over(self, stop: StopFlag) -> Checkpoint:
+    def _started_over(self) -> Checkpoint:
         assert self._bootstrap is not None
         if not self._sources:
             self._register()
