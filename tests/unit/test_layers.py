@@ -59,6 +59,7 @@ ALLOWED["stored_offset"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["repositioning"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["verification"] = ALLOWED["lake"] | {"lake"}
+ALLOWED["relay"] = set(ALLOWED) - {"lake", "local", "demo", "verification", "handover", "migration"}
 ALLOWED["cli"] = set(ALLOWED)
 ALLOWED["__main__"] = {"cli"}
 ALLOWED["submit"] = {"cli"}

@@ -21,9 +21,12 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
     """The sink of `debezium.sink.type`.
 
     :param client, ownership: of Kafka; not used by the others.
+    :raises ConfigError: it is a relay, which brings its own.
     :raises SinkError: it cannot be used, or (FencedError) another process uses it.
     """
     sink, name = config.sink, config.identity.name
+    if sink.debezium_sink_type == "relay":
+        raise ConfigError(["debezium.sink.type: relay is run by `minercdc relay CONFIG`"])
     if sink.debezium_sink_type == "segments":
         return SegmentSink(sink.directory, name, sink.minercdc_sink_segment_bytes)
     if sink.debezium_sink_type == "json":
@@ -63,7 +66,7 @@ def not_read_back(config: ConnectorConfig) -> str:
             f"minercdc.kafka.record.too.large={config.kafka.minercdc_kafka_record_too_large} leaves values out of the topic"
         )
     kind = config.sink.debezium_sink_type
-    return f"debezium.sink.type={kind} cannot be read back" if kind == "json" else ""
+    return f"debezium.sink.type={kind} cannot be read back" if kind in ("json", "relay") else ""
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
