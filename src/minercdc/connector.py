@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from uuid import uuid4
@@ -22,16 +23,19 @@ from minercdc.errors import ConfigError
 from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
+from minercdc.oracle.connect import connect
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
 from minercdc.state_directory import make_private
+from minercdc.status.looking import SourceLook, every
 from minercdc.wiring import build
 
 _log = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 5.0  # between two looks at the source's views
 _HTTP, _IN_PROCESS = "http", "in-process"
 
 
@@ -64,6 +68,7 @@ class Connector:
             restarts are used up.
         """
         signals = self._config.signals
+        self.counters.since_us = time.time_ns() // 1000
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
             if signals.minercdc_http_port is not None:
@@ -72,6 +77,9 @@ class Connector:
                     *(http_token(self._config), exposition_of(self.counters, self._config.identity.name)),
                 )
                 self.address = stack.enter_context(serving)
+                look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
+                stack.callback(look.close)
+                stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
             run(self._parts, stop)
 
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:

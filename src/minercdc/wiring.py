@@ -269,9 +269,11 @@ class _PipelineParts:
         return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
+        recovered = 0
         try:
             for change in self._history.recover(offset.history if offset is not None else 0):
                 self._tables.apply(change)
+                recovered += 1
         except SchemaHistoryError as error:
             if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
                 raise
@@ -281,6 +283,7 @@ class _PipelineParts:
             self._process.schema_lost = True
         else:
             self._process.schema_lost = False
+            self._counters.history_recovered = recovered
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
         return self.opened().capture
