@@ -33,9 +33,9 @@ class Cause(StrEnum):
 MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.NOT_RUNNING: "the process did not run",
     Cause.STARTING: "the process starts: offset, schema history, checks",
-    Cause.SOURCE: "the database does not answer, or is connected to",
+    Cause.SOURCE: "the database is connected to, says its clock and its logs, or does not answer",
     Cause.REDO: "redo is not written or archived yet; the pause between two passes",
-    Cause.LOGMINER: "LogMiner runs: logs are listed, it is started, its first rows are waited for",
+    Cause.LOGMINER: "LogMiner runs: it is started, and its first rows are waited for",
     Cause.FETCH: "more rows of LogMiner are waited for",
     Cause.UNCAPTURED: "redo of tables that are not captured is read through",
     Cause.BUFFERED: "rows are kept until their COMMIT is read",
@@ -63,7 +63,7 @@ class TimeSpent:
         self._monotonic = monotonic
         self._lock = Lock()
         self._began = self._at = monotonic()
-        self._doing = Cause.STARTING
+        self._doing, self._since = Cause.STARTING, self._began
         self._totals = dict.fromkeys(Cause, 0.0)
         self._marks = [_Mark(self._began, dict(self._totals))]
         self._held = False
@@ -73,19 +73,25 @@ class TimeSpent:
         """What is done at present."""
         return self._doing
 
+    def present(self) -> tuple[Cause, float]:
+        """What is done at present, and for how many seconds already."""
+        with self._lock:
+            return self._doing, max(self._monotonic() - self._since, 0.0)
+
     def enter(self, cause: Cause) -> Cause:
         """From now on `cause` is done; what was done before."""
         with self._lock:
             former = self._doing
             self._advance()
-            self._doing = cause
+            if cause is not former:
+                self._doing, self._since = cause, self._at
             return former
 
     def begin_batch(self) -> Mapping[Cause, float]:
         """Rows of a batch are worked on from now on; the totals, for `end_batch`."""
         with self._lock:
             self._advance()
-            self._doing, self._held = Cause.DECODE, True
+            self._doing, self._since, self._held = Cause.DECODE, self._at, True
             return dict(self._totals)
 
     def end_batch(
@@ -105,7 +111,7 @@ class TimeSpent:
                 self._move(Cause.DECODE, Cause.BUFFERED, took * buffered / rows)
                 self._move(Cause.DECODE, Cause.UNCAPTURED, took * uncaptured / rows)
                 self._move(fetching, Cause.UNCAPTURED, waited * uncaptured / rows)
-            self._doing, self._held = Cause.FETCH, False
+            self._doing, self._since, self._held = Cause.FETCH, self._at, False
             self._mark()
 
     def totals(self) -> dict[Cause, float]:

@@ -240,7 +240,7 @@ class LogMinerCapture:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
         failures = 0
         while not stop.is_set():
-            self._measuring.connecting()
+            self._measuring.asks_source()
             try:
                 self._session = session = MiningSession(
                     self._connect(),
@@ -335,6 +335,7 @@ class LogMinerCapture:
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
         stop.wait(pause(found, lagging, took, self._poll))
+        self._measuring.asks_source()
 
     def _assembled(
         self,
@@ -389,6 +390,7 @@ class LogMinerCapture:
             yield assembly.idle(self._delivered_us)
             self._measuring.waits_for_redo()
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
+            self._measuring.asks_source()
         return None
 
     def _backoff(self, failures: int) -> float:

@@ -39,15 +39,15 @@ class Measuring:
         self._newest: dict[int, int] = {}
         self._looked = float("-inf")
 
-    def connecting(self) -> None:
-        """A session is about to be opened."""
+    def asks_source(self) -> None:
+        """The database is connected to, or small queries are about to be made."""
         self._spent.enter(Cause.SOURCE)
 
     def begin(self, assembly: Assembly) -> None:
         """A pass begins: logs are looked for."""
         self._began = time.monotonic()
         self._marks = assembly.marks()
-        self._spent.enter(Cause.LOGMINER)
+        self._spent.enter(Cause.SOURCE)
 
     def waits_for_redo(self) -> None:
         """Nothing can be read until more is written or archived, or the next pass is due."""
