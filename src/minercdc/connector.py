@@ -25,6 +25,9 @@ from minercdc.errors import ConfigError
 from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters
 from minercdc.native import PATH
+from minercdc.notices.posting import Posting
+from minercdc.notices.stream import StreamNotices
+from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
 from minercdc.signalling import http_token
@@ -66,7 +69,9 @@ class Connector:
         self.address = ""
         self._watch = Watch(self.counters)
         self._history = History(self.counters)
-        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()))
+        posting = Posting(config.notifications, config.identity.topic_prefix, self._watch, webhook_of(config.notifications))
+        self._notices = StreamNotices(config.notifications, self.counters, posting.post)
+        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()), posting=posting)
 
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
@@ -78,15 +83,17 @@ class Connector:
         self.counters.since_us = time.time_ns() // 1000
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
+            stack.enter_context(every(SECONDS, self._notices.look, "notices"))
+            if signals.minercdc_http_port is not None or self._config.notifications.notification_enabled_channels:
+                look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
+                stack.callback(look.close)
+                stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
             if signals.minercdc_http_port is not None:
                 serving = serve(
                     *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),
                     *(http_token(self._config), exposition_of(self.counters, self._config.identity.name), self._site()),
                 )
                 self.address = stack.enter_context(serving)
-                look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
-                stack.callback(look.close)
-                stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
                 stack.enter_context(every(SECONDS, self._history.sample, "samples"))
             run(self._parts, stop)
 

@@ -33,6 +33,7 @@ from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema.table import TableId
+from minercdc.schema_notices import of_ddl
 from minercdc.transaction_counts import TransactionCounts
 
 _log = logging.getLogger(__name__)
@@ -316,6 +317,8 @@ class _Publisher:
             self._write(record)
         self._counters.schema_changes += 1
         self._follow_suspended(change)
+        if self._pipeline.notes_ddl and not change.snapshot and change.ddl:
+            self._notification(of_ddl(change))
 
     def _follow_suspended(self, change: SchemaChange) -> None:
         """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
@@ -370,6 +373,9 @@ class _Publisher:
     def _progress(self, progress: Progress) -> None:
         self._note(progress)
         counters, batch = self._counters, self._batch
+        for notification in self._pipeline.waiting():
+            for record in self._pipeline.encoder.encode(notification):
+                self._write(record)
         if not batch.records:
             self._show_delivered()
         self._beat(progress)
