@@ -52,7 +52,7 @@ def run(factory: PipelineFactory, stop: StopFlag) -> None:
         wait = state.next_action.sleep if state.next_action else 0.0
         counters.spent.enter(Cause.KAFKA if isinstance(error, DeliveryError) else Cause.SOURCE)
         if isinstance(error, MinerCdcError):
-            counters.trouble = error.message
+            counters.trouble = counters.latest_trouble = error.message
             hint = f"  hint: {error.hint}" if error.hint else ""
             log.warning("%s: %s; going on from the last offset in %.1f s%s", error.code, error.message, wait, hint)
 

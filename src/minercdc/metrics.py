@@ -77,6 +77,7 @@ class Counters:
     :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not known.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
+    :param latest_trouble: the same, kept.
     :param spent: what the stream's thread spent its time on.
     :param redo: rows and bytes of redo by table, captured or not.
     :param mining: figures of the LogMiner passes.
@@ -107,6 +108,7 @@ class Counters:
     scans: list[TableScan] = field(default_factory=list)
     requested: list[RequestedScan] = field(default_factory=list)
     trouble: str = ""
+    latest_trouble: str = ""
     spent: TimeSpent = field(default_factory=TimeSpent)
     redo: RedoWritten = field(default_factory=RedoWritten)
     mining: MiningFigures = field(default_factory=MiningFigures)

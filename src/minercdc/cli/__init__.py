@@ -2,6 +2,7 @@
 
     minercdc run CONFIG        capture into Kafka, segments or JSON lines
     minercdc signal CONFIG ..  send a running connector a signal
+    minercdc status CONFIG     what a running connector is doing
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
@@ -32,10 +33,12 @@ import typer
 from rich.console import Console
 
 from minercdc.cli.comparison import comparing, end_with
+from minercdc.cli.json_log import log_as_json
 from minercdc.cli.lake import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.send import signals
+from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
@@ -53,6 +56,7 @@ app = typer.Typer(
 )
 
 app.add_typer(signals, name="signal")
+app.command()(status)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 
@@ -123,6 +127,9 @@ def run(
     console = Console(stderr=True)
     log_to(console, verbose)
     loaded = load_config(config)
+    if loaded.run.minercdc_log_format == "json":
+        log_as_json(loaded.identity.name)
+        console = Console(stderr=True, force_terminal=False)
     connector = Connector(loaded)
     log_lines(connector_steps(loaded, str(config)))
     with display(connector.counters, console, log_interval):

@@ -39,11 +39,11 @@ class SignalConfig(Section):
         None,
         ge=0,
         le=65535,
-        description="Port for POST /signals (channel `http`), GET /snapshots, /notifications, /health and /metrics (Prometheus); 0: a free one. Default none.",
+        description="Port for the status page (`/`, its data `/api/status`), /metrics (Prometheus), /health, /snapshots, /notifications, and POST /signals (channel `http`); 0: a free one. Default none.",
     )
     minercdc_http_host: str = Field(
         "127.0.0.1",
-        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token.",
+        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token; the page comes without data until it has it.",
     )
     minercdc_http_token: SecretStr | None = Field(
         None,

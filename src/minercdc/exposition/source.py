@@ -39,6 +39,11 @@ def source_families(counters: Counters, series: Series, now: float) -> Iterator[
         "minercdc_archive_reach_seconds", "Age of the oldest archived log that is there.", found.archive_reach_seconds
     )
     yield series.gauge(
+        "minercdc_archive_deletes",
+        "1 when archived logs were deleted; before, the head-room is a lower bound.",
+        None if found.archive_reach_seconds is None else float(found.deletes),
+    )
+    yield series.gauge(
         "minercdc_needed_redo_seconds", "Age of the log in which a restart would begin.", found.needed_seconds
     )
     yield series.gauge("minercdc_undo_retention_seconds", "How long undo is kept, V$UNDOSTAT.", found.undo_seconds)

@@ -32,7 +32,8 @@ class SourceFigures:
     :param open: the oldest open transactions.
     :param open_count: how many there are.
     :param archive_reach_seconds: how old the oldest archived log is that is still there, by its FIRST_TIME.
-    :param needed_seconds: how old the log is in which a restart would begin, by its FIRST_TIME.
+    :param deletes: whether archived logs of this incarnation were deleted; before, it is not known how long they stay.
+    :param needed_seconds: how old the log is in which a restart would begin, by its FIRST_TIME; 0 when that is still written.
     :param undo_seconds: how long undo is kept.
     :param snapshot_seconds: how long ago the SCN of the initial snapshot was, at most; None when none runs.
     :param missing: views that could not be read.
@@ -42,6 +43,7 @@ class SourceFigures:
     open: tuple[SourceTransaction, ...] = ()
     open_count: int | None = None
     archive_reach_seconds: float | None = None
+    deletes: bool = False
     needed_seconds: float | None = None
     undo_seconds: float | None = None
     snapshot_seconds: float | None = None

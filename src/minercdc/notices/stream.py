@@ -43,7 +43,8 @@ class StreamNotices:
         self._high = False
         self._low = False
         self._long: set[str] = set()
-        self._phase = ""
+        self._restarts = 0
+        self._stood_at: tuple[int, int, int] | None = None  # where the stream was in an outage
 
     def look(self) -> None:
         """Compare once; to be called every few seconds."""
@@ -54,7 +55,7 @@ class StreamNotices:
             self._look_at_transactions(now)
         if self._headroom:
             self._look_at_redo(now)
-        self._look_at_phase(now)
+        self._look_at_restarts(now)
 
     def _look_at_lag(self, now: float) -> None:
         lag = self._counters.least_lag_seconds(now)
@@ -90,7 +91,7 @@ class StreamNotices:
         left, reach, needed = source.archive_headroom_seconds, source.archive_reach_seconds, source.needed_seconds
         if left is None or reach is None or needed is None:
             return
-        if not self._low and left < self._headroom and needed > reach * _FEW:
+        if not self._low and source.deletes and left < self._headroom and needed > reach * _FEW:
             self._low = True
             self._notify(
                 "REDO_RUNS_OUT", now, headroom_seconds=f"{left:.0f}", resume_scn=str(self._counters.mining.resume_scn)
@@ -99,14 +100,18 @@ class StreamNotices:
             self._low = False
             self._notify("REDO_IS_KEPT", now, headroom_seconds=f"{left:.0f}")
 
-    def _look_at_phase(self, now: float) -> None:
-        before, self._phase = self._phase, self._counters.phase
-        if self._phase == "reconnecting" != before:
-            self._notify("RECONNECTING", now, reason=self._counters.trouble)
-        elif before == "reconnecting" and self._phase in ("streaming", "snapshot"):
+    def _look_at_restarts(self, now: float) -> None:
+        """An outage is over when the stream has moved: a new attempt may fail again."""
+        counters = self._counters
+        moved = (counters.progress_us, counters.commits, counters.mining.passes.count)
+        restarted, self._restarts = counters.restarts > self._restarts, counters.restarts
+        if restarted or counters.phase == "reconnecting":
+            if self._stood_at is None:
+                self._notify("RECONNECTING", now, reason=counters.latest_trouble)
+            self._stood_at = moved
+        elif self._stood_at is not None and moved != self._stood_at:
+            self._stood_at = None
             self._notify("RECOVERED", now)
-        elif before == "reconnecting":
-            self._phase = before  # it starts again, and may not get far
 
     def _notify(self, kind: str, now: float, **data: str) -> None:
         self._post(Notification(str(uuid4()), STREAMING, kind, int(now * 1e6), data))

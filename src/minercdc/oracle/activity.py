@@ -19,6 +19,8 @@ _OLDEST_ARCHIVED = (
     "SELECT MIN(A.FIRST_TIME) FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' GROUP BY A.THREAD#"
 )
+_DELETED = "SELECT COUNT(*) FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE# WHERE A.DELETED = 'YES'"
+_CURRENT = "SELECT COUNT(*) FROM V$LOG WHERE STATUS = 'CURRENT' AND FIRST_CHANGE# <= :scn"
 _HOLDING = (
     "SELECT MIN(FIRST_TIME) FROM V$ARCHIVED_LOG WHERE NAME IS NOT NULL AND STATUS = 'A'"
     " AND FIRST_CHANGE# <= :scn AND NEXT_CHANGE# > :scn",
@@ -53,6 +55,16 @@ def archive_reach(connection: oracledb.Connection) -> float | None:
         cursor.execute(_OLDEST_ARCHIVED)
         firsts = [first for (first,) in cursor if first is not None]
     return _age(connection, max(firsts)) if firsts else None
+
+
+def deletes_archived(connection: oracledb.Connection) -> bool:
+    """Whether archived logs of this incarnation were deleted, as the control file remembers."""
+    return bool(one_row(connection, _DELETED, "reading V$ARCHIVED_LOG")[0])
+
+
+def is_in_current_log(connection: oracledb.Connection, scn: int) -> bool:
+    """Whether redo from an SCN on is in logs that are written: such a log is not deleted."""
+    return bool(one_row(connection, _CURRENT, "reading V$LOG", scn=scn)[0])
 
 
 def age_of_log(connection: oracledb.Connection, scn: int) -> float | None:

@@ -167,6 +167,18 @@ def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]
     return found
 
 
+def fetch_status(host: str, port: int, token: str) -> dict[str, Any]:
+    """The document of /api/status of a connector's process, by its port.
+
+    :raises LocalServiceError: no connector answers there, or it refuses.
+    """
+    status, text = _ask(host, port, "GET", "/api/status", token)
+    if status != HTTPStatus.OK:
+        raise LocalServiceError(f"the connector at {host}:{port} refuses: {text}")
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 def _ask(host: str, port: int, method: str, path: str, token: str, body: str | None = None) -> tuple[int, str]:
     connection = HTTPConnection(host, port, timeout=_PATIENCE_SECONDS)
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"}

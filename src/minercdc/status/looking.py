@@ -15,7 +15,14 @@ import oracledb
 from minercdc.errors import MinerCdcError, PrerequisiteError, UnknownSourceError
 from minercdc.figures.source import SourceFigures
 from minercdc.metrics import Counters
-from minercdc.oracle.activity import age_of_log, archive_reach, oldest_transactions, undo_retention
+from minercdc.oracle.activity import (
+    age_of_log,
+    archive_reach,
+    deletes_archived,
+    is_in_current_log,
+    oldest_transactions,
+    undo_retention,
+)
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -67,13 +74,15 @@ class SourceLook:
         found = replace(
             found,
             archive_reach_seconds=self._granted("V$ARCHIVED_LOG", lambda: archive_reach(connection)),
+            deletes=bool(self._granted("V$ARCHIVED_LOG", lambda: deletes_archived(connection))),
             undo_seconds=self._granted("V$UNDOSTAT", lambda: undo_retention(connection)),
         )
         snapshot = counters.snapshot_scn if counters.phase == "snapshot" else 0
         needed = counters.mining.resume_scn or snapshot
         if needed:
             age = self._granted("V$ARCHIVED_LOG, V$LOG", lambda: age_of_log(connection, needed))
-            found = replace(found, needed_seconds=age, snapshot_seconds=age if snapshot else None)
+            written = self._granted("V$LOG", lambda: is_in_current_log(connection, needed))
+            found = replace(found, needed_seconds=0.0 if written else age, snapshot_seconds=age if snapshot else None)
         return replace(found, missing=tuple(sorted(self._missing)))
 
     def _granted(self, views: str, read: Callable[[], _T]) -> _T | None:

@@ -248,6 +248,7 @@ class Status:
         return {
             "archive_seconds": _rounded(source.archive_headroom_seconds),
             "archive_reach_seconds": _rounded(source.archive_reach_seconds),
+            "archive_deletes": source.deletes,
             "needed_redo_seconds": _rounded(source.needed_seconds),
             "undo_seconds": _rounded(source.undo_headroom_seconds),
             "undo_retention_seconds": _rounded(source.undo_seconds),

@@ -70,27 +70,38 @@ def test_a_long_transaction_is_reported_with_its_session() -> None:
     assert noticed.look() == ["TRANSACTION_ENDED"]
 
 
+def redo_kept(noticed: Noticed, reach: float, needed: float, *, deletes: bool = True) -> list[str]:
+    noticed.counters.source = SourceFigures(NOW, archive_reach_seconds=reach, deletes=deletes, needed_seconds=needed)
+    return noticed.look()
+
+
 def test_redo_that_will_be_deleted_is_reported() -> None:
     noticed = Noticed(redo=3_600_000)
+    assert redo_kept(noticed, 20.0, 19.0, deletes=False) == [], "no log was deleted yet"
     for reach, needed, kinds in (
         (3000.0, 10.0, []),  # short retention, but what is needed is new
         (90_000.0, 87_000.0, ["REDO_RUNS_OUT"]),
         (90_000.0, 87_500.0, []),
         (90_000.0, 100.0, ["REDO_IS_KEPT"]),
     ):
-        noticed.counters.source = SourceFigures(NOW, archive_reach_seconds=reach, needed_seconds=needed)
-        assert noticed.look() == kinds
+        assert redo_kept(noticed, reach, needed) == kinds
 
 
 def test_an_outage_is_reported_with_its_reason() -> None:
     noticed = Noticed()
     assert noticed.look() == []
-    noticed.counters.phase, noticed.counters.trouble = "reconnecting", "no answer"
+    noticed.counters.phase, noticed.counters.latest_trouble, noticed.counters.restarts = "reconnecting", "no answer", 1
     assert noticed.look() == ["RECONNECTING"]
     assert noticed.sent[0].additional_data == {"reason": "no answer"}
     assert noticed.look() == []
     noticed.counters.phase = "streaming"
+    assert noticed.look() == [], "it tries again, and may not get far"
+    noticed.counters.restarts = 2
+    assert noticed.look() == []
+    noticed.counters.progress_us = int(NOW * 1e6)
     assert noticed.look() == ["RECOVERED"]
+    noticed.counters.restarts = 3
+    assert noticed.look() == ["RECONNECTING"], "an outage between two looks"
 
 
 class Receiver(BaseHTTPRequestHandler):

@@ -107,7 +107,7 @@ def full() -> Counters:
     counters.suspended = (SuspendedShow(EVIL, 1, "MC-4302", EVIL, "fix"),)
     counters.redo.add([("S", "OUT", 90, 900), ("S", "OURS", 10, 100)], frozenset({("S", "OURS")}))
     oldest = SourceTransaction("aa", EVIL, "sqlplus", "host", 7, 5, 40.0, 3)
-    counters.source = SourceFigures(NOW - 2, (oldest,), 1, 5000.0, 600.0, 900.0)
+    counters.source = SourceFigures(NOW - 2, (oldest,), 1, 5000.0, True, 600.0, 900.0)
     counters.mining.open = (BufferedTransaction("aa", "U", int((NOW - 42) * 1e6), 5, 3, 0),)
     counters.mining.open_count = 1
     return counters
