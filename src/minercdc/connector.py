@@ -11,28 +11,41 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Mapping
 from contextlib import ExitStack
+from importlib.metadata import version
 from uuid import uuid4
 
+from minercdc.config.in_force import in_force
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
 from minercdc.engine import run
 from minercdc.errors import ConfigError
 from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters
+from minercdc.native import PATH
+from minercdc.notices.posting import Posting
+from minercdc.notices.stream import StreamNotices
+from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
+from minercdc.oracle.connect import connect, database_name
 from minercdc.pipeline import Target
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
-from minercdc.signals.http import serve
+from minercdc.signals.http import Site, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
 from minercdc.state_directory import make_private, running
+from minercdc.status.history import SECONDS, History
+from minercdc.status.looking import SourceLook, every
+from minercdc.status.model import Status
+from minercdc.status.page import Page
 from minercdc.wiring import build
 
 _log = logging.getLogger(__name__)
 
+_LOOK_SECONDS = 5.0  # between two looks at the source's views
 _HTTP, _IN_PROCESS = "http", "in-process"
 
 
@@ -57,7 +70,12 @@ class Connector:
         self.counters = Counters()
         self.address = ""
         self._watch = Watch(self.counters)
-        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()), target=target)
+        self._history = History(self.counters)
+        posting = Posting(config.notifications, config.identity.topic_prefix, self._watch, webhook_of(config.notifications))
+        self._notices = StreamNotices(config.notifications, self.counters, posting.post)
+        self._parts = build(
+            config, self.counters, self._watch, tuple(self._journals.values()), target=target, posting=posting
+        )
 
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
@@ -66,16 +84,37 @@ class Connector:
             restarts are used up.
         """
         signals = self._config.signals
+        self.counters.since_us = time.time_ns() // 1000
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
             stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
+            stack.enter_context(every(SECONDS, self._notices.look, "notices"))
+            if signals.minercdc_http_port is not None or self._config.notifications.notification_enabled_channels:
+                look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
+                stack.callback(look.close)
+                stack.enter_context(every(_LOOK_SECONDS, look.look, "source look"))
             if signals.minercdc_http_port is not None:
                 serving = serve(
                     *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),
-                    *(http_token(self._config), exposition_of(self.counters, self._config.identity.name)),
+                    *(http_token(self._config), exposition_of(self.counters, self._config.identity.name), self._site()),
                 )
                 self.address = stack.enter_context(serving)
+                stack.enter_context(every(SECONDS, self._history.sample, "samples"))
             run(self._parts, stop)
+
+    def _site(self) -> Site:
+        config, name = self._config, self._config.identity.name
+        adapter = config.database.database_connection_adapter
+        facts = {"name": name, "version": version("minercdc"), "path": PATH, "adapter": adapter}
+        facts["database"] = database_name(config.database)
+        configuration = [one._asdict() for one in in_force(config)]
+        status = Status(*(self.counters, self._watch, self._history, facts, configuration), signals=_HTTP in self._enabled)
+
+        def data() -> dict[str, JsonValue]:
+            return {"status": status.document(), "history": status.history(), "configuration": status.configuration()}
+
+        page = Page(name, data)
+        return Site(page.render, page.headers, status.pages())
 
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
         """Send a signal over channel `in-process`. It is on disk then: if the process is killed, the next run acts on it.

@@ -26,6 +26,7 @@ from minercdc.errors import (
     UnknownSourceError,
 )
 from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, TransactionInfo, UndecodableRow
+from minercdc.figures.spent import Cause
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, PartialTransaction, SignalState
 from minercdc.pipeline import Pipeline, PipelineFactory
@@ -49,8 +50,9 @@ def run(factory: PipelineFactory, stop: StopFlag) -> None:
         counters.phase = "reconnecting"
         error = state.outcome.exception() if state.outcome else None
         wait = state.next_action.sleep if state.next_action else 0.0
+        counters.spent.enter(Cause.KAFKA if isinstance(error, DeliveryError) else Cause.SOURCE)
         if isinstance(error, MinerCdcError):
-            counters.trouble = error.message
+            counters.trouble = counters.latest_trouble = error.message
             hint = f"  hint: {error.hint}" if error.hint else ""
             log.warning("%s: %s; going on from the last offset in %.1f s%s", error.code, error.message, wait, hint)
 
@@ -146,6 +148,7 @@ def read_events(
     snapshot = pipeline.snapshot(offset)
     if snapshot is not None:
         counters.phase = "snapshot"
+        counters.spent.enter(Cause.SNAPSHOT)
         interrupted = offset.snapshot if offset and offset.position is None else None
         for event in snapshot.take(interrupted, stop):
             if isinstance(event, Progress):
@@ -166,6 +169,7 @@ def read_events(
     if position is None:
         return
     counters.phase = "streaming"
+    counters.spent.enter(Cause.FETCH)
     counters.trouble = ""
     streamed = capture.stream(position, stop)
     partial_scn = offset.partial.commit_scn if offset and offset.partial else 0

@@ -6,6 +6,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from math import nan
 
+from minercdc.figures.commits import CommitTimes
+from minercdc.figures.mining import MiningFigures
+from minercdc.figures.redo import RedoWritten
+from minercdc.figures.source import SourceFigures
+from minercdc.figures.spent import TimeSpent
+
 
 @dataclass(slots=True)
 class TableScan:
@@ -68,8 +74,17 @@ class Counters:
     :param requested: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
         0 while that is not known.
+    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not known.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
+    :param latest_trouble: the same, kept.
+    :param spent: what the stream's thread spent its time on.
+    :param redo: rows and bytes of redo by table, captured or not.
+    :param mining: figures of the LogMiner passes.
+    :param commit_times: of the sink.
+    :param source: the latest look at the source's views.
+    :param snapshot_scn: of the initial snapshot, 0 when none was seen.
+    :param history_recovered: schema changes that were read from the schema history.
     """
 
     phase: str = "starting"
@@ -89,9 +104,18 @@ class Counters:
     source_us: int = 0
     progress_us: int = 0
     source_ahead_us: int = 0
+    since_us: int = 0
     scans: list[TableScan] = field(default_factory=list)
     requested: list[RequestedScan] = field(default_factory=list)
     trouble: str = ""
+    latest_trouble: str = ""
+    spent: TimeSpent = field(default_factory=TimeSpent)
+    redo: RedoWritten = field(default_factory=RedoWritten)
+    mining: MiningFigures = field(default_factory=MiningFigures)
+    commit_times: CommitTimes = field(default_factory=CommitTimes)
+    source: SourceFigures = field(default_factory=SourceFigures)
+    snapshot_scn: int = 0
+    history_recovered: int = 0
 
     def lag_seconds(self, now: float) -> float:
         """Seconds from `progress_us` to the source's present, at least 0; NaN while `progress_us` is not known.
@@ -101,6 +125,13 @@ class Counters:
         if not self.progress_us:
             return nan
         return max(now + (self.source_ahead_us - self.progress_us) / 1e6, 0.0)
+
+    def least_lag_seconds(self, now: float) -> float:
+        """`lag_seconds`; while that is not known, what it is at least: the time since the process, or its snapshot, began."""
+        known = self.lag_seconds(now)
+        if known == known or not self.since_us:
+            return known
+        return max(now - self.since_us / 1e6, 0.0)
 
     def scanned(self) -> tuple[int, int | None]:
         """Rows read by the initial snapshot, and how many are expected: None unless that is known of every table."""

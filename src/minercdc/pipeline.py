@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -53,6 +53,8 @@ class Pipeline:
     :param streams: called after the snapshot; False to end there.
     :param heartbeat: None when none is wanted.
     :param notified: called with each notification once it is durable.
+    :param waiting: notifications that are not part of the stream, for their topic; called at each Progress.
+    :param notes_ddl: a schema change makes a notification.
     :param suspensions: which tables are suspended.
     :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
         is left out (True) or the connector stops.
@@ -73,6 +75,8 @@ class Pipeline:
     streams: Callable[[], bool] = lambda: True
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
+    waiting: Callable[[], Sequence[Notification]] = tuple
+    notes_ddl: bool = False
     suspensions: Suspensions = field(default_factory=Suspensions)
     suspends: Callable[[TableId], bool] = lambda _: False
     encode_run: RunEncoder | None = None

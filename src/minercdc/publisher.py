@@ -27,11 +27,13 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
+from minercdc.figures.spent import Cause
 from minercdc.left_out import fix, raw, undecodable
 from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema.table import TableId
+from minercdc.schema_notices import of_ddl
 from minercdc.transaction_counts import TransactionCounts
 
 _log = logging.getLogger(__name__)
@@ -92,6 +94,7 @@ class _Publisher:
         self._state = self._stored.signals
         self._batch = Batch(pipeline.bounds, factory.monotonic)
         self._latest: Progress | None = None
+        self._written = (0, 0)  # complete SCN and source time of `_latest`
         self._delivered_scn = 0  # of the last commit that was written as a whole
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
@@ -218,7 +221,9 @@ class _Publisher:
         """Write the records of some changes of a run."""
         self._whole = False
         batch, counters = self._batch, self._counters
+        former = counters.spent.enter(Cause.KAFKA)
         write_all(self._pipeline.sink, encoded.records)
+        counters.spent.enter(former)
         batch.bytes += encoded.bytes
         batch.records += len(encoded.records)
         counters.records += len(encoded.records)
@@ -312,6 +317,8 @@ class _Publisher:
             self._write(record)
         self._counters.schema_changes += 1
         self._follow_suspended(change)
+        if self._pipeline.notes_ddl and not change.snapshot and change.ddl:
+            self._notification(of_ddl(change))
 
     def _follow_suspended(self, change: SchemaChange) -> None:
         """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
@@ -342,8 +349,7 @@ class _Publisher:
             self._state = progress.signals
             self._suspensions.follow(self._state.resuming)
         counters = self._counters
-        counters.complete_scn = progress.complete_scn
-        counters.progress_us = max(counters.progress_us, progress.time_us)
+        self._written = progress.complete_scn, max(self._written[1], progress.time_us)
         if progress.committed is not None:
             if self._counts is not None:
                 self._end(self._counts, progress.committed)
@@ -351,6 +357,12 @@ class _Publisher:
             self._delivered_scn = progress.committed.commit_scn
             self._partial = None
             self._suspensions.split = False
+
+    def _show_delivered(self) -> None:
+        """All that was written is durable."""
+        counters = self._counters
+        counters.complete_scn = self._written[0]
+        counters.progress_us = max(counters.progress_us, self._written[1])
 
     def _end(self, counts: TransactionCounts, tx: TransactionInfo) -> None:
         """A transaction has ended; one without events has no record of that."""
@@ -361,6 +373,11 @@ class _Publisher:
     def _progress(self, progress: Progress) -> None:
         self._note(progress)
         counters, batch = self._counters, self._batch
+        for notification in self._pipeline.waiting():
+            for record in self._pipeline.encoder.encode(notification):
+                self._write(record)
+        if not batch.records:
+            self._show_delivered()
         self._beat(progress)
         if progress.snapshot is not None:
             _show_scans(counters, progress.snapshot)
@@ -408,9 +425,14 @@ class _Publisher:
 
     def _save(self) -> None:
         offset = self._offset()
+        counters, began = self._counters, self._monotonic()
+        former = counters.spent.enter(Cause.KAFKA)
         self._pipeline.sink.commit(offset)
+        counters.spent.enter(former)
         self._stored = offset
-        self._counters.commits += 1
+        counters.commits += 1
+        counters.commit_times.add(self._monotonic() - began)
+        self._show_delivered()
         self._batch.clear()
         for notification in self._unreported:
             self._pipeline.notified(notification)
@@ -422,4 +444,5 @@ class _Publisher:
 
 
 def _show_scans(counters: Counters, state: SnapshotState) -> None:
+    counters.snapshot_scn = state.scn
     counters.scans = [TableScan(t.table, t.rows, t.expected_rows, t.completed) for t in state.tables]

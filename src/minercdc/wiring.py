@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Sequence
@@ -20,18 +19,17 @@ from minercdc.config.topics import partition_rules
 from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
-from minercdc.events import Notification
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.file_schema_history import FileSchemaHistory
-from minercdc.kafka.notification import document
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
 from minercdc.metrics import Counters
+from minercdc.notices.posting import Posting
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
@@ -68,6 +66,7 @@ class ProcessState:
     :param decide: what `snapshot.mode` does at a start.
     :param watch: what the process remembers of its signals.
     :param channels: channels of signals that the process keeps.
+    :param posting: where its notifications go.
     :param ownership: of the connector's name.
     :param converter: of records into the format of keys and values, None where they are printed in it.
     :param transformer: None where there are no transformations.
@@ -85,12 +84,14 @@ class ProcessState:
         watch: Watch,
         channels: Sequence[SignalChannel],
         ownership: Ownership,
+        posting: Posting,
         converter: RecordConverter | None = None,
         transformer: RecordTransformer | None = None,
         target: Target | None = None,
     ) -> None:
         self.ownership = ownership
         self.target = target
+        self.posting = posting
         self.converter = converter
         self.transformer = transformer
         self.watch = watch
@@ -160,7 +161,9 @@ class _PipelineParts:
             streams=lambda: self._process.steps.stream,
             heartbeat=encoding.heartbeat(),
             signals=self._signals,
-            notified=self._notified,
+            notified=self._process.posting.show,
+            waiting=self._process.posting.waiting,
+            notes_ddl=config.notifications.minercdc_notification_schema_changes,
             suspensions=self._suspensions,
             suspends=self._suspends,
             counts=self._counts,
@@ -174,12 +177,6 @@ class _PipelineParts:
             return encoder
         key = key_columns(self._config.filters)
         return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
-
-    def _notified(self, notification: Notification) -> None:
-        message = document(notification, self._config.identity.topic_prefix)
-        self._process.watch.notify(message)
-        if "log" in self._config.notifications.notification_enabled_channels:
-            log.info("notification: %s", json.dumps(message))
 
     def _suspends(self, table: TableId) -> bool:
         """Whether a table with a row that cannot be decoded is suspended. The signal table is mined but not published,
@@ -274,9 +271,11 @@ class _PipelineParts:
         return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
+        recovered = 0
         try:
             for change in self._history.recover(offset.history if offset is not None else 0):
                 self._tables.apply(change)
+                recovered += 1
         except SchemaHistoryError as error:
             if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
                 raise
@@ -286,6 +285,7 @@ class _PipelineParts:
             self._process.schema_lost = True
         else:
             self._process.schema_lost = False
+            self._counters.history_recovered = recovered
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
         return self.opened().capture
@@ -376,7 +376,9 @@ def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNa
 
 def adapter_of(config: ConnectorConfig) -> Adapter:
     """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet."""
-    process = ProcessState(decision_of(config.snapshot), Watch(Counters()), (), Ownership(config.identity.name))
+    watch = Watch(Counters())
+    ownership, posting = Ownership(config.identity.name), Posting(config.notifications, config.identity.topic_prefix, watch)
+    process = ProcessState(decision_of(config.snapshot), watch, (), ownership, posting)
     return _PipelineParts(config, process, Counters()).opened()
 
 
@@ -387,6 +389,7 @@ def build(
     channels: Sequence[SignalChannel] = (),
     decide: Decision | None = None,
     target: Target | None = None,
+    posting: Posting | None = None,
 ) -> PipelineFactory:
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
@@ -395,6 +398,7 @@ def build(
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
     :param target: where events go instead of the configured sink.
+    :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
         expression of `transforms` cannot be compiled.
     """
@@ -410,7 +414,9 @@ def build(
         config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
     )
     ownership = Ownership(config.identity.name)
-    process = ProcessState(decided, watch or Watch(counted), channels, ownership, converter, transformer, target)
+    seen = watch or Watch(counted)
+    posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
+    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

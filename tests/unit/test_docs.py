@@ -80,3 +80,14 @@ def test_every_file_that_the_architecture_names_exists() -> None:
     files = [str(path.relative_to(ROOT)) for folder in ("src", "tests", "sandbox") for path in (ROOT / folder).rglob("*.py")]
     assert len(named) > 60
     assert not {name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)}
+
+
+def test_the_run_book_has_every_code_and_every_notification() -> None:
+    page = (DOCS / "runbook.md").read_text()
+    codes = set(re.findall(r"^## (MC-\d+) ", (DOCS / "errors.md").read_text(), re.M))
+    assert len(codes) > 20
+    assert not {code for code in codes if f"[{code}](" not in page}
+    table = (DOCS / "signals.md").read_text().split("## Answers")[1].split("## ")[0]
+    types = set(re.findall(r"`([A-Z]+_?[A-Z_]+)`", table)) - {"SUCCEEDED", "EMPTY", "UNKNOWN"}
+    assert {"LAG_HIGH", "SUSPENDED", "CHANGED"} <= types
+    assert not {name for name in types if f"`{name}`" not in page}

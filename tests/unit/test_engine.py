@@ -26,6 +26,7 @@ from minercdc.events import (
     UndecodableRow,
 )
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.metrics import Counters
 from minercdc.offset import AdHocSnapshot, JsonValue, Offset, PartialTransaction, Position, SignalState, SnapshotState
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -200,6 +201,7 @@ def parts_of(
     notified: Callable[[Notification], None] = lambda _: None,
     heartbeat: Heartbeat | None = None,
     clock: Clock | None = None,
+    waiting: Callable[[], Sequence[Notification]] = tuple,
 ) -> PipelineFactory:
     def live() -> Pipeline:
         return Pipeline(
@@ -214,6 +216,8 @@ def parts_of(
             skip_undecodable=lambda error: skip,
             notified=notified,
             heartbeat=heartbeat,
+            waiting=waiting,
+            notes_ddl=True,
         )
 
     return PipelineFactory(live, max_restarts, 0.001, clock or Clock())
@@ -504,6 +508,67 @@ def test_a_notification_is_committed_among_its_rows_and_shown_when_it_is_durable
     run(parts_of(store, Announcing([[1], [2]]), notified=lambda n: shown.append(n.id)), threading.Event())
     assert store.batches == [[b"1", b"x0"], [b"2", b"x1"]]
     assert shown == ["x0", "x1"]
+
+
+def test_a_notification_that_waits_is_committed_at_the_next_progress_and_not_shown_again() -> None:
+    store, shown = Store(offset=at(0)), list[str]()
+    waits = [[Notification("lag", "Streaming", "LAG_HIGH", 0)]]
+    factory = parts_of(
+        *(store, ScriptedCapture([[1], [2]])),
+        notified=lambda n: shown.append(n.id),
+        waiting=lambda: waits.pop() if waits else (),
+    )
+    run(factory, threading.Event())
+    assert store.batches == [[b"1", b"lag"], [b"2"]]
+    assert shown == []
+
+
+class Altered(ScriptedCapture):
+    """DDL comes between transactions."""
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            yield event
+            if isinstance(event, Progress):
+                yield SchemaChange(TABLE.id, TABLE, TABLE, "ALTER TABLE T ADD C NUMBER", Scn(7), 5, user="U")
+                yield replace(event, committed=None)
+
+
+def test_ddl_makes_a_notification_that_is_shown_once_it_is_durable() -> None:
+    store, shown = Store(offset=at(0)), list[Notification]()
+    run(parts_of(store, Altered([[1]]), notified=shown.append), threading.Event())
+    (notice,) = shown
+    assert (notice.aggregate_type, notice.type, notice.time_us) == ("Schema", "CHANGED", 5)
+    assert notice.additional_data["ddl"] == "ALTER TABLE T ADD C NUMBER"
+    assert notice.id.encode() in store.values
+
+
+class Refusing(Store):
+    """Looks at the counters while a commit is under way."""
+
+    counters: Counters
+    seen: list[tuple[int, int]]
+
+    def before_commit(self, offset: Offset) -> None:
+        self.seen.append((self.counters.progress_us, self.counters.complete_scn))
+
+
+class Timed(ScriptedCapture):
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            yield replace(event, time_us=int(event.complete_scn) * 10) if isinstance(event, Progress) else event
+
+
+def test_the_lag_counts_what_is_durable_not_what_is_written() -> None:
+    store = Refusing(offset=at(0))
+    factory = parts_of(store, Timed([[1], [2]]))
+    store.counters, store.seen = factory.counters, []
+    run_once(factory, threading.Event())
+    assert store.seen[0] == (0, 0)
+    assert store.seen[-1][0] in (0, 1000), "2 is not durable yet"
+    assert (factory.counters.progress_us, factory.counters.complete_scn) == (1010, 101)
+    times = factory.counters.commit_times
+    assert sum(times.counts) == factory.counters.commits == len(store.seen)
 
 
 @pytest.mark.parametrize("delivered", range(8))

@@ -19,16 +19,17 @@ _PURE["events"] = {"offset", "schema", "errors"}
 _PURE["contracts"] = {"events", "offset", "schema", "errors"}
 _PURE["values"] = {"contracts", "events", "offset", "schema", "errors"}
 _CORE = set(_PURE)
-_ADAPTERS = _CORE | {"native", "config", "oracle", "metrics"}
+_ADAPTERS = _CORE | {"native", "config", "oracle", "metrics", "figures"}
 
 ALLOWED: dict[str, set[str]] = {
     **_PURE,
     "native": _CORE,
-    "metrics": {"errors"},
-    "exposition": {"metrics"},
+    "figures": set(),
+    "metrics": {"errors", "figures"},
+    "exposition": {"metrics", "figures"},
     "state_directory": {"errors"},
     "config": _CORE,
-    "oracle": _CORE | {"config"},
+    "oracle": _CORE | {"config", "figures"},
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
     "kafka": _ADAPTERS | {"formats", "state_directory", "transaction_counts"},
@@ -36,13 +37,17 @@ ALLOWED: dict[str, set[str]] = {
     "formats": _CORE | {"config", "native"},
     "transforms": _CORE | {"config", "formats", "kafka"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
+    "status": _ADAPTERS | {"exposition", "signals"},
+    "notices": _ADAPTERS | {"exposition", "kafka", "signals"},
+    "schema_notices": {"events"},
     "suspension": {"events", "offset", "schema"},
     "transaction_counts": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension", "transaction_counts"},
     "batch": {"pipeline"},
     "left_out": {"events", "errors"},
-    "publisher": (_CORE - {"values"}) | {"batch", "left_out", "metrics", "pipeline", "suspension", "transaction_counts"},
-    "engine": {"contracts", "events", "offset", "errors", "metrics", "pipeline", "publisher"},
+    "publisher": (_CORE - {"values"})
+    | {"batch", "left_out", "figures", "metrics", "schema_notices", "pipeline", "suspension", "transaction_counts"},
+    "engine": {"contracts", "events", "offset", "errors", "figures", "metrics", "pipeline", "publisher"},
     "local": {"errors"},
     "demo": {"errors", "local"},
 }

@@ -4,6 +4,7 @@
     minercdc relay CONFIG      capture into a buffer that many clients read over HTTP
     minercdc relay schemas CONFIG  generate the Avro schemas of its tables
     minercdc signal CONFIG ..  send a running connector a signal
+    minercdc status CONFIG     what a running connector is doing
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
@@ -34,11 +35,13 @@ import typer
 from rich.console import Console
 
 from minercdc.cli.comparison import comparing, end_with
+from minercdc.cli.json_log import log_as_json
 from minercdc.cli.lake import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
 from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
+from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
 
@@ -56,6 +59,7 @@ app = typer.Typer(
 )
 
 app.add_typer(signals, name="signal")
+app.command()(status)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 app.command(name="relay")(relay)
@@ -127,6 +131,9 @@ def run(
     console = Console(stderr=True)
     log_to(console, verbose)
     loaded = load_config(config)
+    if loaded.run.minercdc_log_format == "json":
+        log_as_json(loaded.identity.name)
+        console = Console(stderr=True, force_terminal=False)
     connector = Connector(loaded)
     log_lines(connector_steps(loaded, str(config)))
     with display(connector.counters, console, log_interval):

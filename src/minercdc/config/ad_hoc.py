@@ -39,11 +39,11 @@ class SignalConfig(Section):
         None,
         ge=0,
         le=65535,
-        description="Port for POST /signals (channel `http`), GET /snapshots, /notifications, /health and /metrics (Prometheus); 0: a free one. Default none.",
+        description="Port for the status page (`/`, its data `/api/status`), /metrics (Prometheus), /health, /snapshots, /notifications, and POST /signals (channel `http`); 0: a free one. Default none.",
     )
     minercdc_http_host: str = Field(
         "127.0.0.1",
-        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token.",
+        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token; the page comes without data until it has it.",
     )
     minercdc_http_token: SecretStr | None = Field(
         None,
@@ -100,10 +100,33 @@ class NotificationConfig(Section):
 
     notification_enabled_channels: WordList = Field(
         (),
-        description="Where notifications go, any of `sink` (a topic, in the Kafka transaction of the rows around them) and `log`. `GET /notifications` (`minercdc.http.port`) shows the latest in any case.",
+        description="Where notifications go, any of `sink` (a topic, in the Kafka transaction of the rows around them), `log` and `webhook`. `GET /notifications` (`minercdc.http.port`) shows the latest in any case.",
     )
     notification_sink_topic_name: str | None = Field(
         None, pattern=f"^{TRANSPORTABLE.pattern}$", description="Topic of channel `sink`, one partition; needed with it."
+    )
+
+    minercdc_notification_webhook_url: SecretStr | None = Field(
+        None, description="Where channel `webhook` sends each notification, by POST as JSON; needed with it."
+    )
+    minercdc_notification_webhook_authorization: SecretStr | None = Field(
+        None, description="Value of the header `Authorization` of these requests. Default none."
+    )
+    minercdc_notification_lag_threshold_ms: int = Field(
+        300_000, ge=0, description="Lag beyond which a notification `LAG_HIGH` is sent; `LAG_NORMAL` at half of it. 0: none."
+    )
+    minercdc_notification_transaction_threshold_ms: int = Field(
+        3_600_000,
+        ge=0,
+        description="Age of an open transaction with captured rows beyond which a notification `TRANSACTION_LONG` is sent. 0: none.",
+    )
+    minercdc_notification_redo_threshold_ms: int = Field(
+        14_400_000,
+        ge=0,
+        description="Head-room of archived logs below which a notification `REDO_RUNS_OUT` is sent (docs/metrics.md). 0: none.",
+    )
+    minercdc_notification_schema_changes: bool = Field(
+        True, description="Whether DDL of captured tables makes notifications `CHANGED` of aggregate `Schema`."
     )
 
     @field_validator("notification_enabled_channels")
@@ -112,14 +135,19 @@ class NotificationConfig(Section):
         for channel in value:
             if channel == "jmx":
                 raise ValueError("there is no JMX here: GET /notifications of minercdc.http.port shows them")
-            if channel not in ("sink", "log"):
-                raise ValueError(f"'{channel}' is not one of sink, log")
+            if channel not in ("sink", "log", "webhook"):
+                raise ValueError(f"'{channel}' is not one of sink, log, webhook")
         return value
 
     @rule
     def _topic(self) -> Iterator[str]:
         if "sink" in self.notification_enabled_channels and not self.notification_sink_topic_name:
             yield "notification.sink.topic.name: needed, since notification.enabled.channels has sink"
+        if "webhook" in self.notification_enabled_channels and self.minercdc_notification_webhook_url is None:
+            yield "minercdc.notification.webhook.url: needed, since notification.enabled.channels has webhook"
+        url = self.minercdc_notification_webhook_url
+        if url is not None and not url.get_secret_value().startswith(("http://", "https://")):
+            yield "minercdc.notification.webhook.url: is no URL that begins with http:// or https://"
 
     @property
     def sink_topic(self) -> str | None:

@@ -386,6 +386,10 @@ class RunConfig(Section):
         None,
         description="Regular expression of further names of properties whose values `minercdc config FILE` hides, beside those that end in password, secret, token and the like.",
     )
+    minercdc_log_format: Literal["text", "json"] = Field(
+        "text",
+        description="Lines of the log: as text, or each as a JSON document with time, level, logger, message and connector, for collectors of logs.",
+    )
     minercdc_dead_letter_topic: str | None = Field(
         None,
         pattern=TRANSPORTABLE.pattern,

@@ -191,6 +191,8 @@ cdef class Miner:
                     self.commits += 1
                 else:
                     break
+                if row.code <= 3:
+                    buffer.names.count(row.name, row.sql.size)
                 if same:
                     self.at.rows += 1
                 else:

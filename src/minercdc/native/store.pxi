@@ -55,9 +55,44 @@ cdef class Names:
     cdef object owner, table, object_id, last_time
     cdef int32_t last
     cdef int64_t time_us
+    # Rows and bytes of redo by number, since `counted`.
+    cdef int64_t *counts
+    cdef int32_t room
+    cdef bint has_counts
 
     def __cinit__(self):
         self.numbers, self.values, self.last = {}, [], -1
+
+    def __dealloc__(self):
+        free(self.counts)
+
+    cdef int count(self, int32_t number, int32_t size) except -1:
+        """Count a row of redo of the table with this number."""
+        cdef int64_t *larger
+        cdef int32_t room
+        if number >= self.room:
+            room = 2 * number + 16
+            larger = <int64_t *>realloc(self.counts, 2 * room * sizeof(int64_t))
+            if larger == NULL:
+                raise MemoryError
+            memset(larger + 2 * self.room, 0, 2 * (room - self.room) * sizeof(int64_t))
+            self.counts, self.room = larger, room
+        self.counts[2 * number] += 1
+        self.counts[2 * number + 1] += max(size, 0)
+        self.has_counts = True
+        return 0
+
+    cdef list counted(self):
+        """(Name, rows, bytes) of the tables with rows since the last call."""
+        cdef int32_t number
+        cdef list found = []
+        if self.has_counts:
+            for number in range(min(self.room, <int32_t>len(self.values))):
+                if self.counts[2 * number]:
+                    found.append((self.values[number], self.counts[2 * number], self.counts[2 * number + 1]))
+            memset(self.counts, 0, 2 * self.room * sizeof(int64_t))
+            self.has_counts = False
+        return found
 
     cdef int32_t number(self, object value) except -2:
         found = self.numbers.get(value)
@@ -399,6 +434,9 @@ cdef class TransactionBuffer:
 
     def __len__(self):
         return self.active.count
+
+    def counted(self):
+        return self.names.counted()
 
     cdef void forget_all(self):
         cdef void *at

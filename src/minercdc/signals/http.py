@@ -5,9 +5,12 @@
     GET  /notifications    the latest
     GET  /health           200, or 503 while the connector cannot work; DEGRADED, with the reasons, while tables are suspended
     GET  /metrics          Prometheus' text format
+    GET  /                 a page for people; GET /api/... has what it shows
+    PUT  /log-level        {"level": "DEBUG"} -> 200 {"level", "before"}
 
-A POST needs the bearer token, and so does everything but /health and /metrics on an address that others reach. A request must name
-this host, not one that a web page resolved to it. A request that a page of another origin makes is refused.
+A POST or PUT needs the bearer token, and so does everything but /health and /metrics on an address that others reach; the page comes
+without data there, until it is given the token. A request must name this host, not one that a web page resolved to it. A request that
+a page of another origin makes is refused.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from http import HTTPStatus
 from http.client import HTTPConnection
@@ -40,13 +43,34 @@ _log = logging.getLogger(__name__)
 LONGEST_BODY: Final = 64 * 1024
 _MOST_DIGITS: Final = 15
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-_OPEN_PAGES = ("/health", "/metrics")
+_OPEN_PAGES = ("/health", "/metrics", "/")
+_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What there is for people.
+
+    :param page: makes the page: with its data, or without them for one who may not see them yet.
+    :param headers: that it is sent with.
+    :param parts: its data as JSON, by path.
+    """
+
+    page: Callable[[bool], bytes]
+    headers: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, Callable[[], JsonValue]] = field(default_factory=dict)
 
 
 @contextmanager
 def serve(
-    host: str, port: int, watch: Watch, journal: SignalJournal | None, token: str, metrics: Callable[[], bytes]
+    host: str,
+    port: int,
+    watch: Watch,
+    journal: SignalJournal | None,
+    token: str,
+    metrics: Callable[[], bytes],
+    site: Site | None = None,
 ) -> Iterator[str]:
     """Answer requests, in threads, while the context lasts; its value is the address `http://HOST:PORT`.
 
@@ -55,15 +79,17 @@ def serve(
     :param journal: where signals go; None when channel `http` is not enabled: a POST is refused then.
     :param token: what a request has to bear, where it needs a token.
     :param metrics: makes the answer of /metrics.
+    :param site: None for no page.
     :raises LocalServiceError: the port cannot be listened on.
     """
     pages: Mapping[str, Callable[[], JsonValue]] = {
         "/snapshots": watch.snapshots,
         "/notifications": watch.notifications,
         "/health": watch.health,
+        **(site.parts if site else {}),
     }
     access = _Access(token, _hosts(host))
-    given = {"pages": pages, "journal": journal, "access": access, "metrics": staticmethod(metrics)}
+    given = {"pages": pages, "journal": journal, "access": access, "metrics": staticmethod(metrics), "site": site}
     handler = type("Requests", (_Requests,), given)
     try:
         server = _Server((host, port), handler)
@@ -107,8 +133,12 @@ class _Access:
         origin = headers.get("Origin")
         if origin is not None and origin.partition("://")[2] != given:
             return HTTPStatus.FORBIDDEN, "a web page of another origin may not ask"
-        if path in _OPEN_PAGES or (method == "GET" and self.hosts):
+        if method == "GET" and (path in _OPEN_PAGES or self.hosts):
             return None
+        return self.missing_token(headers)
+
+    def missing_token(self, headers: Message) -> tuple[HTTPStatus, str] | None:
+        """Why a request that needs the token is refused; None when it has it."""
         scheme, _, token = headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
             return None
@@ -134,6 +164,18 @@ def fetch_notifications(host: str, port: int, token: str) -> list[dict[str, Any]
     if status != HTTPStatus.OK:
         raise LocalServiceError(f"the connector at {host}:{port} refuses: {text}")
     found: list[dict[str, Any]] = json.loads(text)
+    return found
+
+
+def fetch_status(host: str, port: int, token: str) -> dict[str, Any]:
+    """The document of /api/status of a connector's process, by its port.
+
+    :raises LocalServiceError: no connector answers there, or it refuses.
+    """
+    status, text = _ask(host, port, "GET", "/api/status", token)
+    if status != HTTPStatus.OK:
+        raise LocalServiceError(f"the connector at {host}:{port} refuses: {text}")
+    found: dict[str, Any] = json.loads(text)
     return found
 
 
@@ -166,18 +208,25 @@ class _Requests(BaseHTTPRequestHandler):
     journal: SignalJournal | None
     access: _Access
     metrics: Callable[[], bytes]
+    site: Site | None
     timeout = _PATIENCE_SECONDS
     server_version = "minercdc"
 
     def do_GET(self) -> None:
         if self._is_refused():
             return
-        if self.path == "/metrics":
+        path = self.path.partition("?")[0]
+        if path == "/metrics":
             self._send(HTTPStatus.OK, self.metrics(), CONTENT_TYPE_LATEST)
             return
-        page = self.pages.get(self.path)
+        if path == "/" and self.site is not None:
+            shown = bool(self.access.hosts) or self.access.missing_token(self.headers) is None
+            self._send(HTTPStatus.OK, self.site.page(shown), "text/html; charset=utf-8", self.site.headers)
+            return
+        page = self.pages.get(path)
         if page is None:
-            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there are {', '.join(sorted({*self.pages, '/metrics'}))}"})
+            there = {*self.pages, "/metrics", *(["/"] if self.site is not None else [])}
+            self._answer(HTTPStatus.NOT_FOUND, {"error": f"there are {', '.join(sorted(there))}"})
             return
         content = page()
         down = isinstance(content, dict) and content.get("status") == "DOWN"
@@ -195,23 +244,53 @@ class _Requests(BaseHTTPRequestHandler):
         else:
             self._signal(self.journal)
 
+    def do_PUT(self) -> None:
+        if self._is_refused():
+            return
+        if self.path != "/log-level":
+            self._answer(HTTPStatus.NOT_FOUND, {"error": "there is /log-level"})
+            return
+        body = self._body()
+        if body is None:
+            return
+        try:
+            content = json.loads(body)
+            level = content["level"].upper()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            level = ""
+        if level not in _LEVELS:
+            self._answer(HTTPStatus.BAD_REQUEST, {"error": f'{{"level": ...}} with one of {", ".join(_LEVELS)} is expected'})
+            return
+        root = logging.getLogger()
+        before = logging.getLevelName(root.level)
+        root.setLevel(level)
+        _log.warning("the log level is %s now, it was %s", level, before)
+        self._answer(HTTPStatus.OK, {"level": level, "before": before})
+
     def _is_refused(self) -> bool:
         """Whether the request was answered with a refusal."""
-        refusal = self.access.refusal(self.command, self.path, self.headers)
+        refusal = self.access.refusal(self.command, self.path.partition("?")[0], self.headers)
         if refusal is not None:
             self._answer(refusal[0], {"error": refusal[1]})
         return refusal is not None
 
-    def _signal(self, journal: SignalJournal) -> None:
+    def _body(self) -> bytes | None:
+        """The request's content; None when it was refused for its length."""
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal() or not length.isascii() or len(length) > _MOST_DIGITS:
             self._answer(HTTPStatus.LENGTH_REQUIRED, {"error": "Content-Length is missing, or no length"})
-            return
+            return None
         if int(length) > LONGEST_BODY:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"a signal has at most {LONGEST_BODY} bytes"})
+            return None
+        return self.rfile.read(int(length))
+
+    def _signal(self, journal: SignalJournal) -> None:
+        body = self._body()
+        if body is None:
             return
         try:
-            signal = signal_of_json(self.rfile.read(int(length)), "http")
+            signal = signal_of_json(body, "http")
             action_of(signal)
         except SignalRefused as refused:
             self._answer(HTTPStatus.BAD_REQUEST, {"error": refused.reason})
@@ -227,8 +306,12 @@ class _Requests(BaseHTTPRequestHandler):
     def _answer(self, status: HTTPStatus, content: JsonValue) -> None:
         self._send(status, json.dumps(content).encode(), "application/json")
 
-    def _send(self, status: HTTPStatus, body: bytes, content_type: str) -> None:
+    def _send(self, status: HTTPStatus, body: bytes, content_type: str, headers: Mapping[str, str] | None = None) -> None:
         self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("X-Content-Type-Options", "nosniff")
+        self.send_header("Cache-Control", "no-store")
         if status is HTTPStatus.UNAUTHORIZED:
             self.send_header("WWW-Authenticate", "Bearer")
         self.send_header("Content-Type", content_type)

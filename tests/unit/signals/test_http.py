@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import re
 import socket
 import stat
@@ -21,7 +22,7 @@ from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import Resumption, SignalState
 from minercdc.signals.channels import SignalJournal
-from minercdc.signals.http import LONGEST_BODY, post, serve
+from minercdc.signals.http import LONGEST_BODY, Site, post, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.token import kept_token, token_file
 from minercdc.signals.watch import Watch
@@ -227,3 +228,33 @@ def test_a_client_that_goes_away_leaves_no_traceback(
         assert time.monotonic() < deadline
         time.sleep(0.01)
     assert capfd.readouterr().err == ""
+
+
+def test_the_page_and_its_data_are_there_and_the_data_need_the_token_elsewhere() -> None:
+    site = Site(lambda shown: b"data" if shown else b"no data", {"X-Of-Page": "yes"}, {"/api/status": lambda: {"a": 1}})
+    for host, bare in (("127.0.0.1", "data"), ("0.0.0.0", "no data")):
+        watch = Watch(COUNTERS)
+        with serve(host, 0, watch, None, TOKEN, exposition_of(COUNTERS, "c"), site) as address:
+            port = Port(address.replace("0.0.0.0", "127.0.0.1"), SignalJournal(Path("unused"), "c", "http"))
+            assert port.ask("GET", "/") == (200, bare)
+            assert port.ask("GET", "/?from=a-bookmark") == (200, bare)
+            assert port.ask("GET", "/", headers=BEARER) == (200, "data")
+            assert port.ask("GET", "/api/status")[0] == (200 if bare == "data" else 401)
+            assert port.ask("GET", "/api/status", headers=BEARER) == (200, {"a": 1})
+
+
+def test_the_log_level_is_set_with_the_token(port: Port) -> None:
+    root = logging.getLogger()
+    before = root.level
+    try:
+        assert port.ask("PUT", "/log-level", json.dumps({"level": "debug"}))[0] == 401
+        assert root.level == before
+        status, content = port.ask("PUT", "/log-level", json.dumps({"level": "debug"}), JSON)
+        assert (status, content["level"]) == (200, "DEBUG")
+        assert root.level == logging.DEBUG
+        for body in ("{", "{}", '{"level": "LOUD"}', '{"level": 5}', "[]"):
+            assert port.ask("PUT", "/log-level", body, JSON)[0] == 400
+        assert root.level == logging.DEBUG
+        assert port.ask("PUT", "/elsewhere", "{}", JSON)[0] == 404
+    finally:
+        root.setLevel(before)

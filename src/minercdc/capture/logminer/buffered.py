@@ -28,6 +28,7 @@ from minercdc.capture.logminer.query import build_query
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import ChangeRun, Event, Progress, Scn
+from minercdc.figures.redo import Counted
 
 _log = logging.getLogger(__name__)
 
@@ -149,6 +150,10 @@ class BufferedAssembly:
                     return
             yield from self.take(joiner.join((batch[at],)))
             at += 1
+
+    def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+        """See `passes.Assembly`."""
+        return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
         """The rows that an earlier pass has not read, with their addresses."""

@@ -27,6 +27,7 @@ from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.log_window import LogWindow, PassLogs
 from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.measuring import Measuring
 from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -117,6 +118,7 @@ class LogMinerCapture:
         self._now = now
         self._clock = HostClock()
         self._counters = counters or Counters()
+        self._measuring = Measuring(self._counters, self._clock)
         self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
         self._shapes = ShapeTracker(tables, table_filter, database, read_table, unlogged)
         self._decoder = TransactionDecoder(
@@ -238,6 +240,7 @@ class LogMinerCapture:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
         failures = 0
         while not stop.is_set():
+            self._measuring.asks_source()
             try:
                 self._session = session = MiningSession(
                     self._connect(),
@@ -247,6 +250,7 @@ class LogMinerCapture:
                 )
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
+                self._counters.mining.sessions += 1
                 opened = time.monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
                 while not stop.is_set() and time.monotonic() - opened < max_age:
@@ -277,6 +281,8 @@ class LogMinerCapture:
             self._sees_memory = False
             _log.warning("minercdc.log.mining.session.max.pga.bytes has no effect: %s", error.message)
             return False
+        figures = self._counters.mining
+        figures.session_pga, figures.most_session_pga = held, max(figures.most_session_pga, held)
         if held >= most:
             _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
         return held >= most
@@ -284,6 +290,7 @@ class LogMinerCapture:
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
         reached = assembly.reached()
+        self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(session.connection))
         # Read before the list of logs: what was committed until then is in them.
@@ -301,6 +308,7 @@ class LogMinerCapture:
         # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
         # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
         bound = min(selection.bound, current_scn(session.connection) + 1) if several else selection.bound
+        self._measuring.start(selection.files, logs.complete_scn)
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
         lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
@@ -323,8 +331,11 @@ class LogMinerCapture:
             self._unknown.judge(assembly, known)
         took = time.monotonic() - began
         self._window.read(selection, took)
+        self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
+        self._measuring.waits_for_redo()
         stop.wait(pause(found, lagging, took, self._poll))
+        self._measuring.asks_source()
 
     def _assembled(
         self,
@@ -346,7 +357,9 @@ class LogMinerCapture:
                 if stop.is_set():
                     return
                 if batch is not None:
+                    self._measuring.came()
                     yield from assembly.take_fetched(batch, joiner)
+                    self._measuring.taken(len(batch), assembly)
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
                 if time.monotonic() - ticked >= self._poll:
@@ -368,13 +381,16 @@ class LogMinerCapture:
                 if tries > self._config.log_mining_log_query_max_retries:
                     raise
                 _log.warning("the list of logs is incomplete, reading it again: %s", gap.message)
+                self._measuring.waits_for_redo()
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(tries))
                 continue
             if logs.selection.files:
                 return logs
             yield assembly.idle(self._delivered_us)
+            self._measuring.waits_for_redo()
             stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
+            self._measuring.asks_source()
         return None
 
     def _backoff(self, failures: int) -> float:

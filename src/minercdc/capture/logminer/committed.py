@@ -24,6 +24,7 @@ from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCod
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
+from minercdc.figures.redo import Counted
 
 
 def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddress]:
@@ -111,6 +112,10 @@ class CommittedAssembly:
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
         """See `passes.Assembly`."""
         return self.take(joiner.join(batch))
+
+    def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+        """See `passes.Assembly`. Transactions that a pass shows once more are counted once more."""
+        return self._delivery.counted(self._buffer.counted())
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """See `dispatch.RowHandler`."""

@@ -6,8 +6,9 @@ DDL      of a captured table: SchemaChange, then Progress
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.host_clock import HostClock
@@ -17,6 +18,9 @@ from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress, Scn, TransactionInfo
+from minercdc.figures.redo import Counted
+
+_Name: TypeAlias = tuple[str | None, str | None, int]
 
 
 @dataclass(slots=True)
@@ -53,6 +57,8 @@ class Delivery:
         self._clock = clock
         self._wants = wants
         self._generation = -1
+        self._counted: dict[_Name, list[int]] = {}
+        self._ours: set[_Name] = set()  # names that are captured, or were
         self.captured: dict[tuple[str | None, str | None, int], bool] = {}
         self.complete_scn = start.snapshot_scn
         self.threads = {
@@ -64,6 +70,29 @@ class Delivery:
         """Whether `captured` has rows of this name."""
         return self._generation == self._shapes.tables.generation and name in self.captured
 
+    def count(self, name: _Name, sql: str | None) -> None:
+        """Count a row of redo under its (owner, table, object id)."""
+        found = self._counted.get(name)
+        if found is None:
+            found = self._counted[name] = [0, 0]
+        found[0] += 1
+        if sql:
+            found[1] += len(sql) if sql.isascii() else len(sql.encode("utf-8", "surrogatepass"))
+
+    def counted(self, more: Iterable[tuple[_Name, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+        """The redo that was counted since the last call, by table, and which of these tables are captured.
+
+        :param more: counted elsewhere.
+        """
+        found: list[Counted] = []
+        captured: set[tuple[str, str]] = set()
+        for name, rows, size in (*((name, counts[0], counts[1]) for name, counts in self._counted.items()), *more):
+            found.append((name[0], name[1], rows, size))
+            if name in self._ours:
+                captured.add((name[0] or "", name[1] or ""))
+        self._counted.clear()
+        return found, frozenset(captured)
+
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
         read its present shape, and yield the SchemaChange, if it exists. Does nothing until it is iterated over."""
@@ -74,6 +103,8 @@ class Delivery:
                 yield change
         self.forget_old_names()
         self.captured[row.owner, row.table, row.object_id] = table is not None
+        if table is not None:
+            self._ours.add((row.owner, row.table, row.object_id))
 
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]

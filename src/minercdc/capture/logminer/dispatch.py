@@ -47,13 +47,14 @@ def dispatch(
 ) -> Iterator[Event]:
     """Hand each row to the handler's method for its code, and yield what becomes ready. Rows of tables that are not captured
     are dropped."""
-    append, knows, captured = handler.append, delivery.knows, delivery.captured
+    append, knows, captured, count = handler.append, delivery.knows, delivery.captured, delivery.count
     for row, address in rows:
         code = row.code
         if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
             name = (row.owner, row.table, row.object_id)
             if not knows(name):
                 yield from delivery.learn(row)
+            count(name, row.sql)
             if captured[name]:
                 if row.rollback:
                     handler.undo(row, address)

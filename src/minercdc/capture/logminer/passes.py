@@ -12,6 +12,7 @@ from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress
+from minercdc.figures.redo import Counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,9 @@ class Assembly(Protocol):
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
         """`take` of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner`."""
+
+    def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+        """Redo that was taken since the last call, by table; and (schema, table) of those among them that are captured."""
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """All rows have come; yields what became ready by that."""

@@ -55,6 +55,11 @@ class SpillFile:
     def __bool__(self) -> bool:
         return len(self._ends) > 1
 
+    @property
+    def size(self) -> int:
+        """Bytes that it holds."""
+        return self._ends[-1]
+
     def append(self, rows: list[LogMinerRow]) -> None:
         """Append rows, in chunks that cost little memory when they come back. Raises StateDirectoryError when they cannot be
         written."""

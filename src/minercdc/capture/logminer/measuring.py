@@ -1,0 +1,153 @@
+"""Takes the figures of the capture: times per batch and pass, who writes the redo, what is held open."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping
+
+from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.logminer.passes import Assembly
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.transactions import Transaction
+from minercdc.figures.mining import BufferedTransaction
+from minercdc.figures.spent import Cause
+from minercdc.metrics import Counters
+
+_BLOCK = 512  # bytes of a redo block, but on disks with larger sectors
+_OPEN_SECONDS = 5.0  # between two looks at the open transactions
+_MOST_SHOWN = 20
+
+
+class Measuring:
+    """The figures of one capture, which go into `counters`.
+
+    :param clock: of the database's host.
+    """
+
+    def __init__(self, counters: Counters, clock: HostClock) -> None:
+        self._counters = counters
+        self._spent = counters.spent
+        self._figures = counters.mining
+        self._clock = clock
+        self._began = self._waited_from = time.monotonic()
+        self._fetching = Cause.LOGMINER
+        self._before: Mapping[Cause, float] = {}
+        self._emitted = 0
+        self._marks: Mapping[int, RedoAddress] = {}
+        self._files: tuple[LogFile, ...] = ()
+        self._newest: dict[int, int] = {}
+        self._looked = float("-inf")
+
+    def asks_source(self) -> None:
+        """The database is connected to, or small queries are about to be made."""
+        self._spent.enter(Cause.SOURCE)
+
+    def begin(self, assembly: Assembly) -> None:
+        """A pass begins: logs are looked for."""
+        self._began = time.monotonic()
+        self._marks = assembly.marks()
+        self._spent.enter(Cause.SOURCE)
+
+    def waits_for_redo(self) -> None:
+        """Nothing can be read until more is written or archived, or the next pass is due."""
+        self._spent.enter(Cause.REDO)
+
+    def start(self, files: tuple[LogFile, ...], complete_scn: int) -> None:
+        """LogMiner is about to be started on these logs."""
+        self._files = files
+        self._figures.complete_scn = complete_scn
+        self._figures.took_logs(tuple(log.name for log in files))
+        newest: dict[int, int] = {}
+        for log in files:
+            newest[log.thread] = max(newest.get(log.thread, 0), log.sequence)
+        for thread, sequence in newest.items():
+            self._figures.log_switches += max(sequence - self._newest.get(thread, sequence), 0)
+        self._newest |= newest
+        self._spent.enter(Cause.LOGMINER)
+        self._started = self._waited_from = time.monotonic()
+        self._fetching = Cause.LOGMINER
+
+    def came(self) -> None:
+        """A batch has come."""
+        now = time.monotonic()
+        if self._fetching is Cause.LOGMINER:
+            self._figures.starts.add(now - self._started)
+        self._waited = now - self._waited_from
+        self._emitted = sum(self._counters.events.values())
+        self._before = self._spent.begin_batch()
+
+    def taken(self, rows: int, assembly: Assembly) -> None:
+        """All events of the batch are taken; the next one is waited for."""
+        captured = self._count(assembly)
+        seen = sum(captured)
+        emitted = sum(self._counters.events.values()) - self._emitted
+        self._spent.end_batch(
+            self._before,
+            self._waited,
+            captured[1],
+            max(captured[0] - emitted, 0),
+            max(emitted, 0 if seen else 1),
+            self._fetching,
+        )
+        self._fetching = Cause.FETCH
+        self._waited_from = time.monotonic()
+        self._figures.rows += rows
+        self._figures.batches += 1
+
+    def _count(self, assembly: Assembly) -> tuple[int, int]:
+        """Count redo; how many rows were of captured tables, and of others."""
+        counted, captured = assembly.counted()
+        self._counters.redo.add(counted, captured)
+        ours = sum(rows for schema, table, rows, _ in counted if (schema or "", table or "") in captured)
+        return ours, sum(rows for _, _, rows, _ in counted) - ours
+
+    def end(self, assembly: Assembly, resume_scns: Iterable[int]) -> None:
+        """A pass has come to its end."""
+        now = time.monotonic()
+        figures = self._figures
+        figures.passes.add(now - self._began)
+        figures.redo_bytes += read_through(self._marks, assembly.marks(), self._files)
+        figures.resume_scn = min(resume_scns, default=0)
+        if now - self._looked >= _OPEN_SECONDS:
+            self._looked = now
+            self._show_open(assembly.open())
+
+    def _show_open(self, found: list[Transaction]) -> None:
+        figures = self._figures
+        figures.open_count = len(found)
+        figures.open_changes = sum(one.changes for one in found)
+        figures.spilled_bytes = sum(one.spill.size for one in found if one.spill is not None)
+        starts = sorted(((one.start, one) for one in found), key=lambda pair: pair[0].time)
+        figures.open = tuple(
+            BufferedTransaction(
+                xid=one.key[1].hex(),
+                user=start.user or "",
+                began_us=self._clock.utc_us(start.time),
+                start_scn=start.start_scn or start.scn,
+                changes=one.changes,
+                spilled_bytes=one.spill.size if one.spill is not None else 0,
+            )
+            for start, one in starts[:_MOST_SHOWN]
+        )
+
+
+def read_through(before: Mapping[int, RedoAddress], after: Mapping[int, RedoAddress], files: tuple[LogFile, ...]) -> int:
+    """Bytes of redo between marks of the same threads.
+
+    :param files: that were read; the rest of a log that is not among them counts nothing.
+    """
+    total = 0
+    for thread, mark in after.items():
+        since = before.get(thread)
+        if since is None or mark <= since:
+            continue
+        total += _offset(mark) - _offset(since)
+        total += sum(log.bytes for log in files if log.thread == thread and since.sequence <= log.sequence < mark.sequence)
+    return max(total, 0)
+
+
+def _offset(address: RedoAddress) -> int:
+    """Bytes from the start of its log."""
+    _, block, offset = address.rs_id.split(".")
+    return int(block, 16) * _BLOCK + int(offset, 16)

@@ -1,0 +1,69 @@
+"""`minercdc status`, and the log as JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import logging
+import sys
+
+from rich.console import Console
+
+from minercdc.cli.json_log import JsonLines
+from minercdc.cli.status import view
+from minercdc.figures.mining import BufferedTransaction
+from minercdc.figures.source import SourceFigures, SourceTransaction
+from minercdc.metrics import Counters, TableScan
+from minercdc.signals.watch import Watch
+from minercdc.status.history import History
+from minercdc.status.model import Status
+
+NOW = 1_000_000.0
+
+
+def printed(counters: Counters) -> str:
+    status = Status(counters, Watch(counters), History(counters, lambda: NOW), {"name": "shop"}, now=lambda: NOW)
+    console = Console(file=io.StringIO(), width=140, highlight=False)
+    console.print(view(json.loads(json.dumps(status.document()))))
+    out = console.file
+    assert isinstance(out, io.StringIO)
+    return out.getvalue()
+
+
+def test_the_view_has_what_matters_and_takes_names_as_they_are() -> None:
+    counters = Counters(phase="snapshot", since_us=int((NOW - 20) * 1e6))
+    counters.scans = [TableScan("S.[bold]T", 5, 10)]
+    counters.events["r"] = counters.tables["S.[bold]T"] = 5
+    counters.source = SourceFigures(NOW, (SourceTransaction("aa", "U", "sqlplus", "h", 1, 2, 90.0, 3),), 1)
+    counters.mining.open = (
+        BufferedTransaction("aa", "U", int((NOW - 90) * 1e6), 2, 44, 0),
+        BufferedTransaction("bb", "V", 0, 2, 7, 0),
+    )
+    counters.redo.add([("S", "OUT", 3, 300)], frozenset())
+    text = printed(counters)
+    for part in (
+        "shop UP  Reading the initial snapshot",
+        "lag at least 20.0 s",
+        "S.[bold]T",
+        "sqlplus",
+        "44",
+        "bb",
+        "S.OUT",
+        "100.0 %",
+    ):
+        assert part in text, text
+    assert text.count("aa ") == 1, "a transaction that both know is one line"
+
+
+def test_a_line_of_the_log_is_a_document() -> None:
+    try:
+        raise ValueError("why")
+    except ValueError:
+        record = logging.LogRecord("minercdc.x", logging.ERROR, "f", 1, 'a "%s"\nline', ("b",), sys.exc_info())
+    text = JsonLines("shop").format(record)
+    assert "\n" not in text
+    document = json.loads(text)
+    assert (document["level"], document["logger"], document["message"]) == ("ERROR", "minercdc.x", 'a "b"\nline')
+    assert document["connector"] == "shop"
+    assert document["time"].endswith("+00:00")
+    assert "ValueError: why" in document["exception"]
