@@ -67,7 +67,7 @@ def relay(directory: Path) -> list[Measure]:
     measures = [
         Measure(f"relay: encoded, {size:.0f} bytes each", "relay", len(changes), seconds, seconds),
     ]
-    for clients in (CLIENTS,):
+    for clients in (1, 10, CLIENTS):
         measures.append(_fan_out(directory, clients))
     return measures
 

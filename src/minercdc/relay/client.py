@@ -21,7 +21,7 @@ from minercdc.contracts import StopFlag
 from minercdc.errors import FellOffError, RelayDataError, RelayError
 from minercdc.relay.checkpoint import ONLINE, WHOLE_WINDOW, Checkpoint, checkpoint_of
 from minercdc.relay.connection import Connection, Received, SourceInfo
-from minercdc.relay.event import LENGTH, LENGTH_AT, RelayEvent, unpack
+from minercdc.relay.event import RelayEvent, whole_events
 from minercdc.relay.schemas import AvroSchema
 from minercdc.relay.values import row_reader
 from minercdc.sink.files import replace_file
@@ -250,16 +250,11 @@ class RelayClient:
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
         """Hand over the events that came; the place after the last whole one."""
-        data, at = received.data, 0
-        view = memoryview(data)
-        while at + LENGTH_AT + 4 <= len(data) and not stop.is_set():
-            length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])
-            if at + length > len(data):
-                break
-            event = unpack(view, at)
-            at += length
+        for event in whole_events(received.data):
             place = self._hand_over(place, event)
-        if received.window is not None and at == len(data) and not stop.is_set():
+            if stop.is_set():
+                return place
+        if received.window is not None:
             scn, offset = received.window
             return replace(place, window_scn=scn, window_offset=offset)
         return place
