@@ -130,6 +130,8 @@ class RelayClient:
         None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
     :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
     :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
+    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and larger
+        answers cost it less.
     :param name: of this client, in the relay's statistics.
     """
 
@@ -147,8 +149,10 @@ class RelayClient:
         buffer_max_bytes: int = 256 * 1024 * 1024,
         timeout: float = 60.0,
         longest_wait: float = 10.0,
+        linger_ms: int = 0,
         name: str = "",
     ) -> None:
+        self._linger_ms = linger_ms
         self._connection = Connection(url, timeout=timeout, name=name)
         self._consumer = consumer
         self._checkpoints = checkpoints
@@ -188,7 +192,8 @@ class RelayClient:
                 if not self._sources:
                     self._register()
                 begun = time.monotonic()
-                received = self._connection.stream(place, self._size, sorted(self._sources), self._filters, _WAIT_MS)
+                sources = sorted(self._sources)
+                received = self._connection.stream(place, self._size, sources, self._filters, _WAIT_MS, self._linger_ms)
                 failures = 0
             except OSError as error:
                 failures += 1

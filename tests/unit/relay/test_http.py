@@ -143,6 +143,31 @@ def test_json(get: Get) -> None:
     assert (plain["valueEnc"], plain["value"]) == ("JSON", "AAIAAng=")  # 00 02: branch 0, 1; 00 02 78: branch 0, "x"
 
 
+def test_an_answer_waits_for_a_window_and_for_more(filling: Filling) -> None:
+    with serving(filling) as url:
+        connection = Connection(url)
+        begun = time.monotonic()
+        assert connection.stream(Checkpoint(30), 1 << 20, wait_ms=300).data == b""
+        assert time.monotonic() - begun >= 0.3
+
+        def two_windows() -> None:
+            for scn, seconds in ((40, 0.1), (50, 1.5)):
+                time.sleep(seconds)
+                filling.put(insert(scn, scn))
+                filling.commit(complete=scn)
+
+        for linger_ms, windows in ((0, [40]), (1000, [50])):
+            begun = time.monotonic()
+            thread = threading.Thread(target=two_windows if not linger_ms else lambda: None)
+            thread.start()
+            place = Checkpoint(30 if not linger_ms else 40)
+            data = connection.stream(place, 1 << 20, wait_ms=5000, linger_ms=linger_ms).data
+            assert [one.sequence for one in events_in(data) if one.is_end_of_window] == windows
+            assert (time.monotonic() - begun >= 1) is bool(linger_ms)
+            thread.join()
+        connection.close()
+
+
 def test_buffer_and_statistics(filling: Filling, tmp_path: Path) -> None:
     statistics = Statistics()
     with serving(filling, statistics) as url:
