@@ -14,6 +14,7 @@ from bench.catch_up_stages import CATCH_UP_STAGES
 from bench.lake_stages import LAKE_STAGES
 from bench.path_stages import PATH_STAGES
 from bench.processes import Sandbox
+from bench.relay_stages import RELAY_STAGES
 from bench.report import Measure, machine, show
 from bench.server_stages import SERVER_STAGES
 from bench.signal_stages import SIGNAL_STAGES
@@ -25,7 +26,7 @@ from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES}
-SANDBOX_STAGES = {**TEXT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES}
+SANDBOX_STAGES = {**TEXT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
 ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "catch_up")
 

@@ -231,23 +231,29 @@ def consume(lab: Lab, url: str, name: str, config: Path, turn: int, *options: st
 
 def compare(lab: Lab, name: str) -> dict[int, str | None]:
     """The rows of a client's copy, which have to be those of the table as of its checkpoint."""
+    rows, scn = copied(lab, name)
+    if scn:
+        assert rows == as_of(lab, scn), name
+    return rows
+
+
+def copied(lab: Lab, name: str) -> tuple[dict[int, str | None], int]:
+    """The rows of a client's copy, and the SCN of its checkpoint; 0 when it has none yet."""
     path = lab.directory / f"{name}.db"
     if not path.exists():
-        return {}
+        return {}, 0
     database = sqlite3.connect(path)
     try:
         database.execute("BEGIN")
         found = database.execute("SELECT checkpoint FROM place").fetchone()
         rows = [json.loads(row) for (row,) in database.execute("SELECT row FROM copied")]
     except sqlite3.OperationalError:  # killed before it made its tables
-        return {}
+        return {}, 0
     finally:
         database.close()
     if found is None:
-        return {}
-    copied = {row["id"]: row["v"] for row in rows}
-    assert copied == as_of(lab, checkpoint_of(found[0]).window_scn), name
-    return copied
+        return {}, 0
+    return {row["id"]: row["v"] for row in rows}, checkpoint_of(found[0]).window_scn
 
 
 def test_a_mapped_buffer_serves_old_windows_after_a_kill(make_lab: Callable[..., Lab]) -> None:
@@ -310,6 +316,37 @@ def test_a_client_that_does_not_read_hurts_no_other(make_lab: Callable[..., Lab]
         await_true(lambda: get(f"{url}/health")["status"] == "UP")
         for one in stuck:
             one.close()
+
+
+@pytest.mark.parametrize("adapter", ["flashback", "logminer_unbuffered"])
+def test_other_adapters_fill_a_relay(adapter: str, make_lab: Callable[..., Lab]) -> None:
+    lab, copy = make_lab(""), Copy()
+    config = relay_config(lab, database_connection_adapter=adapter, snapshot_locking_mode="none")
+    with relay(config, "relay.log") as (process, url), reading(url, copy):
+        lab.execute("INSERT INTO T VALUES (7, 'a')", "INSERT INTO T VALUES (8, 'b')")
+        lab.execute("UPDATE T SET V = 'c' WHERE ID = 8", "DELETE FROM T WHERE ID = 7")
+        await_true(lambda: copy.rows == {8: {"id": 8, "v": "c"}})
+        process.stop_in_order()
+    assert len(copy.windows) == 2
+
+
+def test_nothing_gets_past_a_truncate_without_a_bootstrap(make_lab: Callable[..., Lab]) -> None:
+    lab = make_lab("")
+    config = relay_config(lab)
+    with relay(config, "relay.log") as (process, url):
+        lab.insert(100, 10)
+        await_true(lambda: get(f"{url}/bufferInfo/inbound/1/0")["minScn"] > 0)
+        consumer = consume(lab, url, "copy", config, 0)
+        try:
+            await_true(lambda: len(compare(lab, "copy")) == 13)
+            lab.execute("TRUNCATE TABLE T")
+            lab.insert(500, 3)
+            await_true(lambda: sorted(copied(lab, "copy")[0]) == [500, 501, 502])
+            compare(lab, "copy")
+        finally:
+            consumer.kill()
+            consumer.wait()
+        process.stop_in_order()
 
 
 def test_schemas_are_generated(make_lab: Callable[..., Lab]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import RelayError
+from minercdc.errors import RelayError, SnapshotTooOldError
 from minercdc.events import Row
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.connect import connect, database_name
@@ -31,6 +31,7 @@ from minercdc.values.supported import without_unsupported
 _log = logging.getLogger(__name__)
 
 _FETCH = 1_000
+_TRIES = 3
 
 
 class SnapshotBootstrap:
@@ -46,11 +47,19 @@ class SnapshotBootstrap:
         self._config = config
 
     def __call__(self, connection: Connection, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
-        """Hand over all rows.
+        """Hand over all rows; again, from the beginning, when DDL comes in between or undo is gone.
 
         :raises RelayError: the relay does not say of which table a source is, or there is no such table.
         :raises SourceError, PrerequisiteError: Oracle refuses.
         """
+        for _ in range(_TRIES - 1):
+            try:
+                return self._snapshot(connection, sources, consumer)
+            except SnapshotTooOldError as error:
+                _log.warning("%s; the snapshot begins again", error.message)
+        return self._snapshot(connection, sources, consumer)
+
+    def _snapshot(self, connection: Connection, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
         tables, schemas = connection.tables(), connection.schemas([source.id for source in sources])
         newest = {schema.source: schema for schema in sorted(schemas, key=lambda schema: schema.version)}
         with closing(connect(self._config.database, "pdb")) as database:

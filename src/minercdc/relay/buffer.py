@@ -35,6 +35,7 @@ from minercdc.relay.event import (
 _BLOCKS = 65_536  # of the index: 3 numbers each
 _LEAST_BLOCK = 4_096
 _RECENT = 4_096  # places inside windows that answers ended at
+_COPIES = 128  # slices that were read last, kept for other clients
 _CUTS = 1_024  # ends of answers that were looked up event by event
 
 
@@ -147,6 +148,7 @@ class EventBuffer:
         self._places: list[int] = []
         self._before: list[int] = []
         self._recent: dict[tuple[int, int], int] = {}
+        self._copies: dict[tuple[int, int], bytes] = {}
         self._cuts: dict[tuple[int, int], Cut] = {}
         self._state = state or State(0, 0, -1, -1)
         self.windows = 0  # published by this process
@@ -278,6 +280,18 @@ class EventBuffer:
                 "the events that were being read were overwritten by newer ones",
                 hint="Raise minercdc.relay.buffer.bytes, or read faster.",
             )
+        return data
+
+    def read_shared(self, begin: int, end: int) -> bytes:
+        """What `read` does; clients that read the same get the same copy."""
+        known = self._copies.get((begin, end))
+        if known is not None:
+            return known
+        data = self.read(begin, end)
+        with self._lock:
+            if len(self._copies) >= _COPIES:
+                self._copies.pop(next(iter(self._copies)))
+            self._copies[begin, end] = data
         return data
 
     def end_of_event(self, place: int) -> int:

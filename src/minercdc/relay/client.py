@@ -21,7 +21,7 @@ from minercdc.contracts import StopFlag
 from minercdc.errors import FellOffError, RelayDataError, RelayError
 from minercdc.relay.checkpoint import ONLINE, WHOLE_WINDOW, Checkpoint, checkpoint_of
 from minercdc.relay.connection import Connection, Received, SourceInfo
-from minercdc.relay.event import LENGTH, LENGTH_AT, RelayEvent, unpack
+from minercdc.relay.event import RelayEvent, whole_events
 from minercdc.relay.schemas import AvroSchema
 from minercdc.relay.values import row_reader
 from minercdc.sink.files import replace_file
@@ -130,6 +130,8 @@ class RelayClient:
         None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
     :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
     :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
+    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and larger
+        answers cost it less.
     :param name: of this client, in the relay's statistics.
     """
 
@@ -147,8 +149,10 @@ class RelayClient:
         buffer_max_bytes: int = 256 * 1024 * 1024,
         timeout: float = 60.0,
         longest_wait: float = 10.0,
+        linger_ms: int = 0,
         name: str = "",
     ) -> None:
+        self._linger_ms = linger_ms
         self._connection = Connection(url, timeout=timeout, name=name)
         self._consumer = consumer
         self._checkpoints = checkpoints
@@ -188,7 +192,8 @@ class RelayClient:
                 if not self._sources:
                     self._register()
                 begun = time.monotonic()
-                received = self._connection.stream(place, self._size, sorted(self._sources), self._filters, _WAIT_MS)
+                sources = sorted(self._sources)
+                received = self._connection.stream(place, self._size, sources, self._filters, _WAIT_MS, self._linger_ms)
                 failures = 0
             except OSError as error:
                 failures += 1
@@ -250,16 +255,11 @@ class RelayClient:
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
         """Hand over the events that came; the place after the last whole one."""
-        data, at = received.data, 0
-        view = memoryview(data)
-        while at + LENGTH_AT + 4 <= len(data) and not stop.is_set():
-            length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])
-            if at + length > len(data):
-                break
-            event = unpack(view, at)
-            at += length
+        for event in whole_events(received.data):
             place = self._hand_over(place, event)
-        if received.window is not None and at == len(data) and not stop.is_set():
+            if stop.is_set():
+                return place
+        if received.window is not None:
             scn, offset = received.window
             return replace(place, window_scn=scn, window_offset=offset)
         return place

@@ -90,9 +90,18 @@ class Connection:
         return {int(number): str(table) for number, table in self._json("/tables", {}).items()}
 
     def stream(
-        self, place: Checkpoint, size: int, sources: Sequence[int] = (), filters: str = "", wait_ms: int = 0
+        self,
+        place: Checkpoint,
+        size: int,
+        sources: Sequence[int] = (),
+        filters: str = "",
+        wait_ms: int = 0,
+        linger_ms: int = 0,
     ) -> Received:
-        """Events from a place on, at most `size` bytes. The last one may be cut off."""
+        """Events from a place on, at most `size` bytes. The last one may be cut off.
+
+        :param wait_ms, linger_ms: how long to wait for the first window, and then for more of them.
+        """
         parameters = {"checkPoint": place.to_json(), "output": "binary", "size": str(size)}
         if sources:
             parameters["sources"] = ",".join(map(str, sources))
@@ -100,6 +109,8 @@ class Connection:
             parameters["filters"] = filters
         if wait_ms:
             parameters["waitMs"] = str(wait_ms)
+        if linger_ms:
+            parameters["lingerMs"] = str(linger_ms)
         response, data = self._get("/stream", parameters)
         pending = response.getheader("x-dbus-pending-event-size", "0")
         inside = response.getheader(WINDOW_OFFSET, "")

@@ -188,3 +188,14 @@ def events_in(data: bytes | memoryview) -> Iterator[RelayEvent]:
     while at < len(data):
         yield unpack(data, at)
         at += int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])
+
+
+def whole_events(data: bytes) -> Iterator[RelayEvent]:
+    """As `events_in`; an event that is cut off at the end is left out."""
+    view, at = memoryview(data), 0
+    while at + LENGTH_AT + 4 <= len(data):
+        length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])
+        if at + length > len(data):
+            return
+        yield unpack(view, at)
+        at += length

@@ -1,4 +1,4 @@
-"""The relay's HTTP port: the standard library's server with a thread for each connection, answers in chunks.
+"""The relay's HTTP port: the standard library's server with a thread for each connection, GET only, answers in chunks.
 
 A thread copies a slice of the buffer and writes it to its socket, which leaves the interpreter to others. So a client that does
 not read keeps its own thread waiting, and one slice in memory; when it takes nothing for `minercdc.relay.client.timeout.ms`, its connection
@@ -14,9 +14,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from typing import Any, ClassVar
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from minercdc.errors import LocalServiceError, MinerCdcError
 from minercdc.relay.requests import Reply, Requests, Unknown, error_headers
@@ -25,7 +25,8 @@ from minercdc.relay.statistics import Statistics
 _log = logging.getLogger(__name__)
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-_SEND_BUFFER = 1024 * 1024
+_LONGEST_LINE = 64 * 1024
+_MOST_HEADERS = 100
 
 
 @contextmanager
@@ -64,19 +65,18 @@ def serve(
     thread = threading.Thread(target=server.serve_forever, args=(0.1,), name="relay http", daemon=True)
     thread.start()
     try:
-        yield f"{host}:{server.server_port}"
+        yield f"{host}:{server.server_address[1]}"
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-class _Server(ThreadingHTTPServer):
+class _Server(ThreadingTCPServer):
     daemon_threads = True
     block_on_close = False
     request_queue_size = 512
-    # Not twice on one port, which HTTPServer of the library allows.
-    allow_reuse_port = False
+    allow_reuse_address = True
 
     def __init__(self, address: tuple[str, int], handler: type[_Handler], most: int, statistics: Statistics) -> None:
         if ":" in address[0]:
@@ -84,13 +84,6 @@ class _Server(ThreadingHTTPServer):
         self._free = threading.BoundedSemaphore(most)
         self._statistics = statistics
         super().__init__(address, handler)
-
-    def server_bind(self) -> None:
-        """Bind without the library's look-up of the host's name, which may take seconds."""
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        self.socket.bind(self.server_address)
-        self.server_address = self.socket.getsockname()
-        self.server_name, self.server_port = str(self.server_address[0]), int(self.server_address[1])
 
     def process_request(self, request: Any, client_address: Any) -> None:
         """In a thread, unless there are too many."""
@@ -122,51 +115,81 @@ class _Server(ThreadingHTTPServer):
         _log.log(level, "a request of %s failed", client_address, exc_info=level == logging.ERROR)
 
 
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(StreamRequestHandler):
+    """A connection: GETs one after the other. The library's parser of headers, made for mail, would take most of the time."""
+
+    disable_nagle_algorithm = True
     requests: ClassVar[Requests]
     statistics: ClassVar[Statistics]
     metrics: ClassVar[tuple[Callable[[], bytes]]]
     send_timeout: ClassVar[float]
     hosts: ClassVar[frozenset[str]]
 
-    def setup(self) -> None:
-        """See the library."""
-        super().setup()
-        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    def handle(self) -> None:
+        """Until the client closes the connection, or is idle for too long."""
+        with suppress(TimeoutError, ConnectionError):
+            while self._one_request():
+                pass
 
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged for a request."""
+    def _one_request(self) -> bool:
+        """Whether another one may follow. Raises OSError when the client is gone."""
+        line = self.rfile.readline(_LONGEST_LINE).strip()
+        if not line:
+            return False
+        words = line.decode("latin-1").split(" ")
+        headers = self._headers()
+        if len(words) != 3 or headers is None or not words[2].startswith("HTTP/1."):
+            self._plain(HTTPStatus.BAD_REQUEST, b"not a request of HTTP/1.1\n", close=True)
+            return False
+        if words[0] != "GET":
+            self._plain(HTTPStatus.METHOD_NOT_ALLOWED, b"GET only\n", close=True)
+            return False
+        closes = headers.get("connection", "").lower() == "close" or words[2] == "HTTP/1.0"
+        self._get(words[1], headers, closes)
+        return not closes
 
-    def do_GET(self) -> None:
-        """Answer one request."""
-        name = self.headers.get("Host", "").rpartition(":")[0].strip("[]") or self.headers.get("Host", "")
+    def _headers(self) -> dict[str, str] | None:
+        """By lower-case name; None when they are too long, or none."""
+        found: dict[str, str] = {}
+        while len(found) < _MOST_HEADERS:
+            line = self.rfile.readline(_LONGEST_LINE)
+            if line in (b"\r\n", b"\n"):
+                return found
+            name, colon, value = line.partition(b":")
+            if not colon or not line.endswith(b"\n"):
+                return None
+            found[name.strip().lower().decode("latin-1")] = value.strip().decode("latin-1")
+        return None
+
+    def _get(self, target: str, headers: dict[str, str], closes: bool) -> None:
+        given = headers.get("host", "")
+        name = (given.rpartition(":")[0] or given).strip("[]")
         if self.hosts and name and name.lower() not in self.hosts:
             return self._plain(HTTPStatus.MISDIRECTED_REQUEST, b"another host\n")
-        url = urlsplit(self.path)
-        if url.path == "/health":
+        path, _, query = target.partition("?")
+        if path == "/health":
             return self._plain(HTTPStatus.OK, b'{"status":"UP"}\n')
-        if url.path == "/metrics":
+        if path == "/metrics":
             return self._plain(HTTPStatus.OK, self.metrics[0]())
         try:
-            parameters = dict(parse_qsl(url.query, keep_blank_values=True))
-            client = self.headers.get("x-minercdc-client") or str(self.client_address[0])
-            reply = self.requests.reply(url.path, parameters, client[:100])
+            client = headers.get("x-minercdc-client") or str(self.client_address[0])
+            reply = self.requests.reply(path, dict(parse_qsl(query, keep_blank_values=True)), client[:100])
         except Unknown:
             return self._plain(HTTPStatus.NOT_FOUND, b"there is no such path\n")
         except ValueError as error:
             return self._plain(HTTPStatus.BAD_REQUEST, f"{error}\n".encode())
-        return self._answer(reply)
+        return self._answer(reply, {"Connection": "close"} if closes else {})
 
-    def _plain(self, status: HTTPStatus, content: bytes) -> None:
-        self._send(self._head(status, {"Content-Length": str(len(content)), "Content-Type": "text/plain"}) + content)
+    def _plain(self, status: HTTPStatus, content: bytes, *, close: bool = False) -> None:
+        headers = {"Content-Length": str(len(content)), "Content-Type": "text/plain"}
+        self._send(self._head(status, headers | ({"Connection": "close"} if close else {})) + content)
 
     def _head(self, status: HTTPStatus, headers: dict[str, str]) -> bytes:
         lines = [f"HTTP/1.1 {status.value} {status.phrase}", *(f"{name}: {value}" for name, value in headers.items())]
         return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
-    def _answer(self, reply: Reply) -> None:
-        headers = {"Content-Type": reply.content_type, "Transfer-Encoding": "chunked"}
+    def _answer(self, reply: Reply, headers: dict[str, str]) -> None:
+        headers = headers | {"Content-Type": reply.content_type, "Transfer-Encoding": "chunked"}
         try:
             first = next(reply.chunks, b"")
         except MinerCdcError as error:
@@ -178,24 +201,25 @@ class _Handler(BaseHTTPRequestHandler):
             while first:
                 following = next(reply.chunks, b"")
                 end = b"\r\n" if following else b"\r\n0\r\n\r\n"
-                self._send(b"".join((begin, b"%x\r\n" % len(first), first, end)))
+                self._send(begin + b"%x\r\n" % len(first), first, end)
                 begin, first = b"", following
             if begin:
                 self._send(begin + b"0\r\n\r\n")
         except MinerCdcError as error:  # overwritten in the middle: the error is in trailers
             lines = "".join(f"{name}: {value}\r\n" for name, value in error_headers(error).items())
-            self._send(b"".join((begin, b"%x\r\n" % len(first), first, b"\r\n0\r\n", lines.encode("latin-1"), b"\r\n")))
+            self._send(begin + b"%x\r\n" % len(first), first, f"\r\n0\r\n{lines}\r\n".encode("latin-1"))
 
-    def _send(self, data: bytes) -> None:
-        """All bytes. Raises OSError when the client takes none for too long, or is gone."""
+    def _send(self, *parts: bytes) -> None:
+        """All bytes, without joining them. Raises OSError when the client takes none for too long, or is gone."""
         connection = self.connection
         connection.settimeout(self.send_timeout)
-        view = memoryview(data)
+        views = [memoryview(part) for part in parts if part]
         try:
-            while view:
-                view = view[connection.send(view) :]
-        except OSError:
-            self.close_connection = True
-            raise
+            while views:
+                sent = connection.sendmsg(views)
+                while views and sent >= len(views[0]):
+                    sent -= len(views.pop(0))
+                if views:
+                    views[0] = views[0][sent:]
         finally:
             connection.settimeout(self.timeout)

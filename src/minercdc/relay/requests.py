@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +22,8 @@ from minercdc.relay.values import row_reader
 
 DEFAULT_SIZE: Final = 1024 * 1024
 _LONGEST_WAIT_MS: Final = 20_000
+_LONGEST_LINGER_MS: Final = 5_000
+_LITTLE: Final = 256 * 1024
 _PENDING: Final = "x-dbus-pending-event-size"
 PROTOCOL_VERSION: Final = "x-dbus-protocol-version"
 WINDOW_OFFSET: Final = "x-minercdc-window-offset"
@@ -167,7 +170,8 @@ class Requests:
             keys = key_filters(parameters["filters"]) if parameters.get("filters") else {}
         except RelayError as error:
             raise RefusedError("InvalidRequestParamValueException", error.message) from None
-        self._wait(checkpoint, _number(parameters, "waitMs", 0, least=0), latest)
+        if not latest:
+            self._wait(checkpoint, _number(parameters, "waitMs", 0, least=0), _number(parameters, "lingerMs", 0, least=0))
         every = wanted >= {source.id for source in self._registry.sources()}
         if every and not keys and output == "binary":
             found = answer(self._buffer, checkpoint, size, latest=latest)
@@ -183,12 +187,18 @@ class Requests:
         kind = "application/octet-stream" if output == "binary" else "application/json"
         return Reply(found.chunks(self._buffer), headers, kind)
 
-    def _wait(self, checkpoint: Checkpoint, wait_ms: int, latest: bool) -> None:
-        """With parameter `waitMs` of ours, an answer waits so long for a window; as of Databus, it is empty at once."""
-        if wait_ms and not latest:
-            begin = self._buffer.start_of(checkpoint)
-            if begin == self._buffer.state.tail:
-                self._buffer.wait(begin, min(wait_ms, _LONGEST_WAIT_MS) / 1000)
+    def _wait(self, checkpoint: Checkpoint, wait_ms: int, linger_ms: int) -> None:
+        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing; `lingerMs`, to wait
+        so long for more of them, while there is little: fewer and larger answers."""
+        if not wait_ms and not linger_ms:
+            return
+        begin = self._buffer.start_of(checkpoint)
+        if begin == self._buffer.state.tail and not (
+            wait_ms and self._buffer.wait(begin, min(wait_ms, _LONGEST_WAIT_MS) / 1000)
+        ):
+            return
+        if linger_ms and self._buffer.state.tail - begin < _LITTLE:
+            time.sleep(min(linger_ms, _LONGEST_LINGER_MS) / 1000)
 
     def _form(self, output: str) -> Callable[[RelayEvent, bytes], bytes]:
         plain = output == "json_plain_value"

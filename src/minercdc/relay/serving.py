@@ -40,8 +40,11 @@ class Answer:
             if self.filtered:
                 yield self.filtered
             return
-        for begin in range(self.begin, self.end, CHUNK):
-            yield buffer.read(begin, min(self.end, begin + CHUNK))
+        begin = self.begin
+        while begin < self.end:
+            end = min(self.end, begin - begin % CHUNK + CHUNK)  # the same ends for all clients, so that they share copies
+            yield buffer.read_shared(begin, end)
+            begin = end
 
 
 def answer(buffer: EventBuffer, checkpoint: Checkpoint, size: int, *, latest: bool = False) -> Answer:

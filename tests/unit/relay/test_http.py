@@ -1,0 +1,358 @@
+"""The relay's requests over HTTP, and the client's library, against a server in threads."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from tests.unit.relay.filling import Filling, T, change, insert
+
+from minercdc.errors import FellOffError, RelayDataError, RelayError
+from minercdc.events import Op
+from minercdc.relay.chain import ChainedFeed
+from minercdc.relay.checkpoint import Checkpoint
+from minercdc.relay.client import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
+from minercdc.relay.connection import Connection
+from minercdc.relay.event import events_in
+from minercdc.relay.http import serve
+from minercdc.relay.requests import Requests
+from minercdc.relay.statistics import Statistics
+
+Get = Callable[[str], tuple[dict[str, str], bytes]]
+
+
+@contextmanager
+def serving(filling: Filling, statistics: Statistics | None = None, port: int = 0, most: int = 50) -> Iterator[str]:
+    known = statistics or Statistics()
+    requests = Requests(filling.buffer, filling.registry, known, "it")
+    with serve("127.0.0.1", port, requests, known, lambda: b"m 1\n", most_clients=most, timeout=1.0) as address:
+        yield f"http://{address}"
+
+
+@pytest.fixture
+def filling(tmp_path: Path) -> Filling:
+    """Windows 10, 20 and 30, of keys 1 to 6."""
+    made = Filling(tmp_path)
+    made.buffer.start_after(5)
+    made.put(*(insert(key, 10 * ((key + 1) // 2)) for key in range(1, 7)))
+    made.commit(complete=30)
+    return made
+
+
+@pytest.fixture
+def get(filling: Filling) -> Iterator[Get]:
+    with serving(filling) as url:
+        connection = HTTPConnection(url.removeprefix("http://"), timeout=10)
+
+        def answer(path: str) -> tuple[dict[str, str], bytes]:
+            connection.request("GET", path)
+            response = connection.getresponse()
+            return {**{k.lower(): v for k, v in response.headers.items()}, "status": str(response.status)}, response.read()
+
+        yield answer
+        connection.close()
+
+
+def stream(get: Get, place: Checkpoint, **options: object) -> tuple[dict[str, str], list[tuple[int, int | bytes | str]]]:
+    more = "".join(f"&{name}={quote(str(value))}" for name, value in options.items())
+    headers, data = get(f"/stream?checkPoint={quote(place.to_json())}{more}")
+    return headers, [(e.sequence, "end" if e.is_end_of_window else e.key) for e in events_in(data)]
+
+
+def test_sources_and_schemas(get: Get) -> None:
+    assert json.loads(get("/sources")[1]) == [{"id": 101, "name": "a.T"}]
+    for version in ("2", "3", "4"):
+        headers, content = get(f"/register?sources=101&protocolVersion={version}")
+        found = json.loads(content)
+        assert headers["x-dbus-protocol-version"] == version
+        (schema,) = found if version != "4" else found["sourceSchemas"]
+        assert (schema["id"], schema["version"], json.loads(schema["schema"])["name"]) == (101, 1, "T_V1")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"),
+    [
+        ("/register?sources=7", "InvalidRequestParamValueException"),
+        ("/register?protocolVersion=5", "UnsupportedProtocolVersionException"),
+        ("/stream?size=x", "InvalidRequestParamValueException"),
+        ("/stream?size=0", "InvalidRequestParamValueException"),
+        ("/stream?output=xml", "InvalidRequestParamValueException"),
+        ("/stream?checkPoint=%7B", "InvalidRequestParamValueException"),
+        ("/stream?checkPoint=" + quote('{"windowScn":-5}'), "InvalidRequestParamValueException"),
+        ("/stream?filters=%7B", "InvalidRequestParamValueException"),
+        ("/stream?subs=x", "InvalidRequestParamValueException"),
+        ("/stream?checkPoint=" + quote(Checkpoint(4).to_json()), "ScnNotFoundException"),
+        ("/stream?checkPoint=" + quote(Checkpoint(5, 1).to_json()), "ScnNotFoundException"),
+        ("/containerStats/inbound/events/source/9", "InvalidRequestParamValueException"),
+    ],
+)
+def test_errors_are_headers(path: str, kind: str, get: Get) -> None:
+    headers, content = get(path)
+    assert (headers["status"], headers["x-dbus-error"], content) == ("200", kind, b"")
+    assert headers["x-dbus-error-cause"].endswith(f".{kind}")
+    assert headers["x-dbus-error-message"]
+
+
+def test_the_serving_table(get: Get) -> None:
+    everything = [(scn, key) for scn, keys in ((10, (1, 2)), (20, (3, 4)), (30, (5, 6))) for key in (*keys, "end")]
+    for place, begin in ((Checkpoint(), 0), (Checkpoint(5), 0), (Checkpoint(7), 0), (Checkpoint(7, 3), 0)):
+        assert stream(get, place)[1] == everything[begin:]
+    for place, begin in ((Checkpoint(10), 3), (Checkpoint(15), 3), (Checkpoint(10, 0), 0), (Checkpoint(10, 1), 1)):
+        assert stream(get, place)[1] == everything[begin:]
+    assert stream(get, Checkpoint(10, 3))[1] == everything[3:]
+    assert stream(get, Checkpoint(30))[1] == stream(get, Checkpoint(40))[1] == []
+    assert stream(get, Checkpoint(1), streamFromLatestScn="true")[1] == everything[6:]
+    assert stream(get, Checkpoint(), maxev=2)[1] == everything
+
+
+def test_the_size_is_kept_and_a_larger_event_is_announced(get: Get) -> None:
+    (_, one), (_, two) = stream(get, Checkpoint(), size=80), stream(get, Checkpoint(), size=330)
+    assert (one, two) == ([(10, 1)], [(10, 1), (10, 2), (10, "end")])
+    headers, events = stream(get, Checkpoint(), size=50)
+    assert (events, int(headers["x-dbus-pending-event-size"])) == ([], 66)
+
+
+def test_filters_let_ends_of_windows_pass(get: Get) -> None:
+    filters = {"101": {"partitionType": "MOD", "filters": [{"numBuckets": 3, "bktRange": {"start": 0, "end": 1}}]}}
+    _, events = stream(get, Checkpoint(), sources=101, filters=json.dumps(filters))
+    assert events == [(10, "end"), (20, 3), (20, "end"), (30, 6), (30, "end")]
+    headers, events = stream(get, Checkpoint(), filters=json.dumps(filters), size=70)
+    assert events == [(10, "end")]
+    headers, events = stream(get, Checkpoint(10), filters=json.dumps(filters), size=70)
+    assert (events, headers["x-minercdc-window-offset"]) == ([(20, 3)], "20:2")
+    assert stream(get, Checkpoint(20, 2), filters=json.dumps(filters), size=70)[1] == [(20, "end")]
+
+
+def test_json(get: Get) -> None:
+    lines = get("/stream?output=json_plain_value")[1].splitlines()
+    first, _, end = map(json.loads, lines[:3])
+    assert (first["opcode"], first["key"], first["sequence"], first["srcId"]) == ("UPSERT", 1, 10, 101)
+    assert (first["valueEnc"], json.loads(first["value"])) == ("JSON_PLAIN_VALUE", {"id": 1, "v": "x"})
+    assert "endOfPeriod" not in first
+    assert (end["endOfPeriod"], end["srcId"], "opcode" in end) == (True, -2, False)
+    plain = json.loads(get("/stream?output=json")[1].splitlines()[0])
+    assert (plain["valueEnc"], plain["value"]) == ("JSON", "AAIAAng=")  # 00 02: branch 0, 1; 00 02 78: branch 0, "x"
+
+
+def test_an_answer_waits_for_a_window_and_for_more(filling: Filling) -> None:
+    with serving(filling) as url:
+        connection = Connection(url)
+        begun = time.monotonic()
+        assert connection.stream(Checkpoint(30), 1 << 20, wait_ms=300).data == b""
+        assert time.monotonic() - begun >= 0.3
+
+        def two_windows() -> None:
+            for scn, seconds in ((40, 0.1), (50, 1.5)):
+                time.sleep(seconds)
+                filling.put(insert(scn, scn))
+                filling.commit(complete=scn)
+
+        for linger_ms, windows in ((0, [40]), (1000, [50])):
+            begun = time.monotonic()
+            thread = threading.Thread(target=two_windows if not linger_ms else lambda: None)
+            thread.start()
+            place = Checkpoint(30 if not linger_ms else 40)
+            data = connection.stream(place, 1 << 20, wait_ms=5000, linger_ms=linger_ms).data
+            assert [one.sequence for one in events_in(data) if one.is_end_of_window] == windows
+            assert (time.monotonic() - begun >= 1) is bool(linger_ms)
+            thread.join()
+        connection.close()
+
+
+def test_buffer_and_statistics(filling: Filling, tmp_path: Path) -> None:
+    statistics = Statistics()
+    with serving(filling, statistics) as url:
+        connection = Connection(url, name="me")
+        info = connection.buffer_info()
+        assert (info["minScn"], info["maxScn"], info["prevScn"]) == (10, 30, 5)
+        assert info["bytes"] == len(connection.stream(Checkpoint(), 1 << 20, [101]).data)
+        assert connection._json("/containerStats/outbound/events/clients", {}) == ["me"]
+        total = connection._json("/relayStats/outbound/http/client/me", {})
+        assert (total["numStreamCalls"], total["sizeDataEvents"]) == (1, info["bytes"])
+        assert connection._json("/containerStats/outbound/events/source/101", {})["numStreamCalls"] == 1
+        assert connection._json("/physicalBuffers", {})[0]["size"] == filling.size
+        connection.close()
+
+
+def test_what_is_no_request(filling: Filling) -> None:
+    with serving(filling) as url:
+        host, port = url.removeprefix("http://").split(":")
+        for text, status in (
+            (b"POST /stream HTTP/1.1\r\n\r\n", b"405"),
+            (b"nonsense\r\n\r\n", b"400"),
+            (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", b"400"),
+            (b"GET /x HTTP/1.1\r\nHost: evil.example\r\n\r\n", b"421"),
+            (b"GET /x HTTP/1.1\r\nHost: localhost:1\r\n\r\n", b"404"),
+            (b"GET /health HTTP/1.0\r\n\r\n", b"200"),
+            (b"GET /metrics HTTP/1.1\r\nConnection: close\r\n\r\n", b"200"),
+        ):
+            with socket.create_connection((host, int(port)), 5) as connection:
+                connection.sendall(text)
+                assert connection.recv(100).split(b" ")[1] == status
+
+
+def test_more_clients_than_are_served_are_refused_with_503(filling: Filling) -> None:
+    with serving(filling, most=1) as url:
+        first, second = Connection(url), Connection(url)
+        assert first.sources()
+        with pytest.raises(OSError, match="503"):
+            second.sources()
+        first.close()
+        second.close()
+
+
+class Seen:
+    """A consumer that keeps what it gets."""
+
+    def __init__(self, stop_at: int) -> None:
+        self.stop = threading.Event()
+        self.calls: list[object] = []
+        self._stop_at = stop_at
+
+    def window_start(self, scn: int) -> None:
+        self.calls.append(("start", scn))
+
+    def event(self, change: Change) -> None:
+        self.calls.append((change.key, change.deleted, dict(change.row)))
+
+    def window_end(self, checkpoint: Checkpoint) -> None:
+        self.calls.append(("end", checkpoint.window_scn))
+        if checkpoint.window_scn >= self._stop_at:
+            self.stop.set()
+
+    def bootstrap_start(self, scn: int) -> None:
+        self.calls = [("snapshot", scn)]
+
+    def bootstrap_end(self, checkpoint: Checkpoint) -> None:
+        self.calls.append(("bootstrapped", checkpoint.window_scn))
+
+
+def run(url: str, stop_at: int = 30, **options: Any) -> list[object]:
+    seen = Seen(stop_at)
+    store = options.pop("store", None) or MemoryCheckpoints()
+    RelayClient(url, seen, store, **options).run(seen.stop)
+    return seen.calls
+
+
+@pytest.mark.parametrize("size", [1, 70, 130, 1 << 20])
+def test_a_client_gets_each_window_whole_with_any_buffer(size: int, filling: Filling) -> None:
+    with serving(filling) as url:
+        calls = run(url, buffer_bytes=size)
+    assert [call[1] for call in calls if call[0] in ("start", "end")] == [10, 10, 20, 20, 30, 30]  # type: ignore[index]
+    assert [call[0] for call in calls if call[0] not in ("start", "end")] == [1, 2, 3, 4, 5, 6]  # type: ignore[index]
+
+
+def test_a_client_goes_on_from_the_end_of_its_last_window(filling: Filling, tmp_path: Path) -> None:
+    store = FileCheckpoints(tmp_path / "place")
+    with serving(filling) as url:
+        assert len(run(url, stop_at=20, store=store)) == 8
+        assert store.load() == Checkpoint(20, -1, 10, time_ns=store.load().time_ns)  # type: ignore[union-attr]
+        assert run(url, store=store)[0] == ("start", 30)
+
+
+def test_two_clients_share_the_work_by_filters(filling: Filling) -> None:
+    keys = []
+    with serving(filling) as url:
+        for bucket in (0, 1):
+            part = {"numBuckets": 2, "bktRange": {"start": bucket, "end": bucket + 1}}
+            calls = run(url, filters={"101": {"partitionType": "MOD", "filters": [part]}}, buffer_bytes=70)
+            keys.append([call[0] for call in calls if call[0] not in ("start", "end")])  # type: ignore[index]
+    assert keys == [[2, 4, 6], [1, 3, 5]]
+
+
+def test_a_source_that_is_not_there(filling: Filling) -> None:
+    with serving(filling) as url, pytest.raises(RelayError, match=r"no source 7, a\.X"):
+        run(url, sources=["a.X", 7, "a.T"])
+
+
+def test_a_client_that_fell_off(filling: Filling) -> None:
+    with serving(filling) as url:
+        with pytest.raises(FellOffError):
+            run(url, store=MemoryCheckpoints(Checkpoint(3)))
+
+        def snapshot(_: object, sources: object, consumer: Seen) -> Checkpoint:
+            consumer.bootstrap_start(15)
+            consumer.bootstrap_end(Checkpoint(15))
+            return Checkpoint(15)
+
+        store = MemoryCheckpoints(Checkpoint(3))
+        calls = run(url, store=store, bootstrap=snapshot)
+        assert calls[:3] == [("snapshot", 15), ("bootstrapped", 15), ("start", 20)]
+        assert run(url, bootstrap=snapshot, bootstrap_first=True)[:2] == [("snapshot", 15), ("bootstrapped", 15)]
+
+
+def test_damaged_bytes_end_the_client_after_some_tries(filling: Filling) -> None:
+    with serving(filling) as url:
+        state = filling.buffer.state
+        at = state.head + 3 * 61 + 70  # in the second window
+        filling.buffer._data[at] ^= 1
+        with pytest.raises(RelayDataError, match="damaged|version|says"):
+            run(url)
+
+
+def test_a_client_waits_for_a_relay_that_is_away(filling: Filling) -> None:
+    with serving(filling) as url:
+        port = int(url.rpartition(":")[2])
+    calls: list[object] = []
+    thread = threading.Thread(target=lambda: calls.extend(run(url, longest_wait=0.1)))
+    thread.start()
+    time.sleep(0.3)
+    with serving(filling, port=port):
+        thread.join(20)
+    assert calls[-1] == ("end", 30)
+
+
+def test_another_version_of_a_schema_is_fetched(filling: Filling) -> None:
+    seen = Seen(50)
+    with serving(filling) as url:
+        thread = threading.Thread(target=RelayClient(url, seen, MemoryCheckpoints()).run, args=(seen.stop,))
+        thread.start()
+        time.sleep(0.3)
+        wider = change(Op.CREATE, None, ("9", "y", "z"), 50)
+        columns = (*T.columns, T.columns[1].__class__("MORE", "VARCHAR2", 5))
+        wider.schema = T.__class__(T.id, columns, T.key, version=2)
+        filling.put(wider)
+        filling.commit(complete=50)
+        thread.join(20)
+    assert seen.calls[-2] == (9, False, {"id": 9, "v": "y", "more": "z"})
+
+
+def test_a_chained_relay_has_the_same_bytes_also_after_it_was_overtaken(filling: Filling, tmp_path: Path) -> None:
+    (tmp_path / "second").mkdir()
+    second, stop, ready = Filling(tmp_path / "second"), threading.Event(), threading.Event()
+    with serving(filling) as url:
+        assert second._lock is not None
+        parts = (second.buffer, second.registry, second.offsets, second.max_scn, second._lock, Statistics(), ready.set)
+        feed = ChainedFeed(Connection(url), *parts)
+        thread = threading.Thread(target=feed.run, args=(stop,))
+        thread.start()
+        try:
+            await_true(lambda: second.buffer.state.max_scn == 30)
+            assert second.events() == filling.events()
+            assert second.buffer.state.prev_scn == 5
+            assert [one.name for one in second.registry.sources()] == ["a.T"]
+            filling.buffer.clear(100)  # as if windows went that it had not read
+            filling.put(insert(7, 120))
+            filling.commit(complete=120)
+            await_true(lambda: second.buffer.state.max_scn == 120)
+            assert (second.buffer.state.prev_scn, second.shown()) == (100, [(120, 7), (120, "end")])
+        finally:
+            stop.set()
+            thread.join(20)
+    assert second.max_scn.load() == 120
+
+
+def await_true(condition: Callable[[], bool], seconds: float = 20) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
