@@ -111,11 +111,13 @@ def every(seconds: float, call: Callable[[], Any], name: str) -> Iterator[None]:
     ended = Event()
 
     def run() -> None:
-        while not ended.wait(seconds):
+        while True:
             try:
                 call()
             except Exception:
                 _log.exception("%s failed", name)
+            if ended.wait(seconds):
+                return
 
     thread = Thread(target=run, name=name, daemon=True)
     thread.start()
