@@ -62,6 +62,7 @@ def _ora(code: int) -> oracledb.DatabaseError:
 
 
 _ANSWERS: list[tuple[str, list[tuple[Any, ...]]]] = [
+    ("FROM V$THREAD", [(1,)]),
     ("SELECT T.XID", [(b"\xaa", 5, NOW - timedelta(seconds=90), NOW, "U", "sqlplus", "host", 7, 3)]),
     ("COUNT(*) FROM V$TRANSACTION", [(1,)]),
     ("A.DELETED = 'YES'", [(2,)]),
