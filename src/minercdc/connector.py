@@ -23,6 +23,7 @@ from minercdc.contracts import StopFlag
 from minercdc.engine import run
 from minercdc.errors import ConfigError
 from minercdc.exposition import exposition_of
+from minercdc.exposition.otlp import exporting
 from minercdc.metrics import Counters
 from minercdc.native import PATH
 from minercdc.notices.posting import Posting
@@ -89,6 +90,9 @@ class Connector:
         with ExitStack() as stack:
             stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
             stack.enter_context(every(SECONDS, self._notices.look, "notices"))
+            if endpoint := self._config.run.minercdc_opentelemetry_endpoint:
+                seconds = self._config.run.minercdc_opentelemetry_interval_ms / 1000
+                stack.enter_context(exporting(self.counters, self._config.identity.name, endpoint, seconds))
             if signals.minercdc_http_port is not None or self._config.notifications.notification_enabled_channels:
                 look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
                 stack.callback(look.close)

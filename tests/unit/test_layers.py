@@ -26,7 +26,7 @@ ALLOWED: dict[str, set[str]] = {
     "native": _CORE,
     "figures": set(),
     "metrics": {"errors", "figures"},
-    "exposition": {"metrics", "figures"},
+    "exposition": {"errors", "metrics", "figures"},
     "state_directory": {"errors"},
     "config": _CORE,
     "oracle": _CORE | {"config", "figures"},

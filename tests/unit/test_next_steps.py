@@ -57,7 +57,7 @@ def test_a_connector_without_kafka_names_its_files(kind: str, path: str, expecte
 @pytest.mark.parametrize(
     ("changed", "expected", "missing"),
     [
-        ({}, "curl http://127.0.0.1:8089/health (or /metrics, /snapshots, /notifications)", "TOKEN"),
+        ({}, "http://127.0.0.1:8089/ in a browser; curl http://127.0.0.1:8089/health (or /metrics, /api/status, ", "TOKEN"),
         ({"minercdc_http_host": "0.0.0.0"}, "curl http://localhost:8089/health (or /metrics; ", "0.0.0.0"),
         ({"minercdc_http_host": "0.0.0.0"}, "Bearer TOKEN\", the text of /state/http-token-shop)", "minercdc.http.token"),
         ({"minercdc_http_host": "0.0.0.0", "minercdc_http_token": "a long secret"}, "TOKEN\", minercdc.http.token)", "long secret"),

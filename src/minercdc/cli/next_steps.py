@@ -52,12 +52,10 @@ def _status(config: ConnectorConfig) -> str:
         return "no port; minercdc.http.port=8089 opens one"
     address = f"http://{reachable(host, port)}" if port else "the address below"
     if host in _LOOPBACK:
-        return f"curl {address}/health (or /metrics, /snapshots, /notifications)"
+        return f"{address}/ in a browser; curl {address}/health (or /metrics, /api/status, /snapshots, /notifications)"
     kept = token_file(config.capture.minercdc_state_dir, config.identity.name)
     token = "minercdc.http.token" if signals.minercdc_http_token else f"the text of {kept}"
-    return (
-        f'curl {address}/health (or /metrics; /snapshots and /notifications with -H "Authorization: Bearer TOKEN", {token})'
-    )
+    return f'{address}/ in a browser, with the token; curl {address}/health (or /metrics; /snapshots and /notifications with -H "Authorization: Bearer TOKEN", {token})'
 
 
 def _signal(config: ConnectorConfig, file: str) -> str:

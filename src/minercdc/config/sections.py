@@ -386,6 +386,12 @@ class RunConfig(Section):
         None,
         description="Regular expression of further names of properties whose values `minercdc config FILE` hides, beside those that end in password, secret, token and the like.",
     )
+    minercdc_opentelemetry_endpoint: str | None = Field(
+        None,
+        pattern="^https?://",
+        description="Where all metrics are sent by OTLP over HTTP, such as `http://collector:4318/v1/metrics`; needs `pip install 'minercdc[opentelemetry]'`. Headers and certificates: the variables `OTEL_EXPORTER_OTLP_*`. Default none.",
+    )
+    minercdc_opentelemetry_interval_ms: int = Field(15_000, ge=100, description="Wait between two such exports.")
     minercdc_log_format: Literal["text", "json"] = Field(
         "text",
         description="Lines of the log: as text, or each as a JSON document with time, level, logger, message and connector, for collectors of logs.",

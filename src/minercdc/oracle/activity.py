@@ -8,11 +8,11 @@ import oracledb
 
 from minercdc.figures.source import SourceTransaction
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.scn import one_row, transactions_view
 
 _OPEN = (
     "SELECT T.XID, T.START_SCN, T.START_DATE, SYSDATE, S.USERNAME, S.PROGRAM, S.MACHINE, S.SID, T.USED_UREC"
-    " FROM V$TRANSACTION T LEFT JOIN V$SESSION S ON S.SADDR = T.SES_ADDR"
+    " FROM {transactions} T LEFT JOIN {sessions} S ON S.SADDR = T.SES_ADDR{more}"
     " WHERE T.START_SCN > 0 ORDER BY T.START_SCN FETCH FIRST {most} ROWS ONLY"
 )
 _OLDEST_ARCHIVED = (
@@ -30,12 +30,20 @@ _UNDO = "SELECT MIN(TUNED_UNDORETENTION) FROM V$UNDOSTAT WHERE END_TIME >= SYSDA
 
 
 def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tuple[SourceTransaction, ...], int]:
-    """The oldest open transactions of this instance, and how many there are.
+    """The oldest open transactions of all instances, and how many there are.
 
     :raises PrerequisiteError: V$TRANSACTION or V$SESSION is not granted.
     """
+    view = transactions_view(connection)
+    several = view.startswith("G")  # addresses are those of an instance
+    sql = _OPEN.format(
+        transactions=view,
+        sessions="GV$SESSION" if several else "V$SESSION",
+        more=" AND S.INST_ID = T.INST_ID" if several else "",
+        most=most,
+    )
     with oracle_errors("reading V$TRANSACTION and V$SESSION"), connection.cursor() as cursor:
-        cursor.execute(_OPEN.format(most=most))
+        cursor.execute(sql)
         found = tuple(
             SourceTransaction(
                 bytes(xid).hex(),
@@ -45,7 +53,7 @@ def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tup
             )
             for xid, scn, began, now, user, program, machine, sid, records in cursor
         )
-    count = one_row(connection, "SELECT COUNT(*) FROM V$TRANSACTION WHERE START_SCN > 0", "counting the transactions")[0]
+    count = one_row(connection, f"SELECT COUNT(*) FROM {view} WHERE START_SCN > 0", "counting the transactions")[0]
     return found, int(count)
 
 

@@ -91,7 +91,7 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
     return int(one_row(connection, "SELECT RESETLOGS_CHANGE# FROM V$DATABASE", "reading the incarnation")[0])
 
 
-def _transactions_view(connection: oracledb.Connection) -> str:
+def transactions_view(connection: oracledb.Connection) -> str:
     """GV$TRANSACTION with several instances, since V$TRANSACTION shows the own only; it needs a grant of its own."""
     sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
     instances = one_row(connection, sql, "counting the instances")[0]
@@ -103,7 +103,7 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 
     START_SCN is 0 for a moment when a transaction begins; that transaction has no change yet.
     """
-    sql = f"SELECT MIN(START_SCN) FROM {_transactions_view(connection)} WHERE START_SCN > 0"
+    sql = f"SELECT MIN(START_SCN) FROM {transactions_view(connection)} WHERE START_SCN > 0"
     oldest = one_row(connection, sql, "reading the open transactions")[0]
     return None if oldest is None else Scn(int(oldest))
 
@@ -111,7 +111,7 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 def open_transactions(connection: oracledb.Connection) -> set[bytes]:
     """XIDs of the transactions that are open in any container and instance."""
     with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
-        cursor.execute(f"SELECT XID FROM {_transactions_view(connection)}")
+        cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
         return {bytes(xid) for (xid,) in cursor}
 
 

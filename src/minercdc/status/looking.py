@@ -43,12 +43,14 @@ class SourceLook:
         self._counters = counters
         self._connection: oracledb.Connection | None = None
         self._missing: dict[str, str] = {}
+        self._looking = False
 
     def look(self) -> None:
         """Look once, if the connector works; an error is logged, and the next look connects again."""
         if self._counters.phase not in _WORKING:
             self.close()
             return
+        self._looking = True
         try:
             if self._connection is None:
                 self._connection = self._connect()
@@ -56,10 +58,16 @@ class SourceLook:
             self._counters.source = self._figures(self._connection)
         except (MinerCdcError, oracledb.Error) as error:
             _log.debug("the source's views were not read: %s", error)
+            self._looking = False
             self.close()
+        finally:
+            self._looking = False
 
     def close(self) -> None:
-        """End the connection; safe to call twice."""
+        """End the connection; safe to call twice. One that a look waits for is left alone, since the driver crashes when two
+        threads use a connection at a time: its socket goes with the process."""
+        if self._looking:
+            return
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(oracledb.Error):
@@ -103,11 +111,13 @@ def every(seconds: float, call: Callable[[], Any], name: str) -> Iterator[None]:
     ended = Event()
 
     def run() -> None:
-        while not ended.wait(seconds):
+        while True:
             try:
                 call()
             except Exception:
                 _log.exception("%s failed", name)
+            if ended.wait(seconds):
+                return
 
     thread = Thread(target=run, name=name, daemon=True)
     thread.start()

@@ -8,8 +8,10 @@ import pytest
 from tests.native_pair import IS_NATIVE
 from tests.unit.capture.logminer.redo import Miner, Redo, xid
 
+from minercdc.capture.logminer.committed import CommittedAssembly
 from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.measuring import read_through
+from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.figures.redo import OTHERS, RedoWritten
 
@@ -40,6 +42,27 @@ def test_rows_and_bytes_are_counted_per_table_once(tmp_path: Path, native: bool)
     assert captured == {("LAB", "ITEM")}
     miner.read(redo.rows)
     assert miner.assembly.counted()[0] == [], "a pass that reads them again counts nothing"
+
+
+def test_transactions_that_logminer_shows_again_are_counted_once(tmp_path: Path) -> None:
+    redo = Redo()
+    for number in (1, 2):
+        redo.start(xid(number))
+        redo.insert(xid(number), number)
+        redo.dml(1, xid(number), "insert into x", owner="OUT", table="NOISE")
+        redo.commit(xid(number))
+    miner = Miner(tmp_path, assembly=CommittedAssembly, runs=False)
+    begun = Pass((LogFile("log", 1, 1, 0, 1 << 60),), {})
+    miner.read(redo.rows[:5], begun)
+    assert rows_of(miner) == {"ITEM": 1, "NOISE": 1}, "the second has no COMMIT yet"
+    miner.read(redo.rows, begun)
+    assert rows_of(miner) == {"ITEM": 1, "NOISE": 1}, "the second only"
+    miner.read(redo.rows, begun)
+    assert rows_of(miner) == {}
+
+
+def rows_of(miner: Miner) -> dict[str, int]:
+    return {str(table): rows for _, table, rows, _ in miner.assembly.counted()[0]}
 
 
 def test_many_tables_are_counted_together_but_captured_ones_apart() -> None:

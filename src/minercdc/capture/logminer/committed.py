@@ -83,6 +83,7 @@ class CommittedAssembly:
     def begin_pass(self, begun: Pass) -> None:
         """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
+        self._delivery.settle(keep=False)
         self._commits.clear()
         # The other way of mining gave them up and may have gone on after their START: what is left of them would be a part.
         self._buffer.given_up |= self._given_up
@@ -114,8 +115,8 @@ class CommittedAssembly:
         return self.take(joiner.join(batch))
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`. Transactions that a pass shows once more are counted once more."""
-        return self._delivery.counted(self._buffer.counted())
+        """See `passes.Assembly`: of transactions that no earlier pass delivered."""
+        return self._delivery.settled()
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """See `dispatch.RowHandler`."""
@@ -136,9 +137,12 @@ class CommittedAssembly:
         if self._waits(row, place):
             if transaction is not None:
                 transaction.close()
+            self._delivery.settle(keep=False)
             return
         self._given_up.discard(row.xid)
-        delivered = self._note_commit(row, place) or self._delivery.is_snapshot(row)
+        is_old = self._note_commit(row, place)
+        self._delivery.settle(keep=not is_old)
+        delivered = is_old or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def roll_back(self, row: LogMinerRow) -> None:

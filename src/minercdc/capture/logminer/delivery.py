@@ -58,6 +58,7 @@ class Delivery:
         self._wants = wants
         self._generation = -1
         self._counted: dict[_Name, list[int]] = {}
+        self._settled: dict[_Name, list[int]] = {}
         self._ours: set[_Name] = set()  # names that are captured, or were
         self.captured: dict[tuple[str | None, str | None, int], bool] = {}
         self.complete_scn = start.snapshot_scn
@@ -92,6 +93,22 @@ class Delivery:
                 captured.add((name[0] or "", name[1] or ""))
         self._counted.clear()
         return found, frozenset(captured)
+
+    def settle(self, *, keep: bool) -> None:
+        """Of a way of mining that shows transactions again: whether the redo that was counted since the last call is new. It is
+        part of `settled` then."""
+        for name, counts in self._counted.items() if keep else ():
+            found = self._settled.setdefault(name, [0, 0])
+            found[0] += counts[0]
+            found[1] += counts[1]
+        self._counted.clear()
+
+    def settled(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+        """As `counted`, of what was settled."""
+        self._counted, pending, self._settled = self._settled, self._counted, {}
+        found = self.counted()
+        self._counted = pending
+        return found
 
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
