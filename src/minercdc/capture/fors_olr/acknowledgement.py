@@ -1,0 +1,40 @@
+"""What the server may forget.
+
+LastCommitedSCN says that everything the server has sent up to a commit SCN is stored. Several transactions may have the same one: while
+one that has come is not stored, the SCN before it is the last that can be named.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from minercdc.capture.fors_olr.position import ForsPosition
+
+
+class Acknowledgement:
+    """Keeps what came on one connection until it is stored.
+
+    :param start: what is stored when it begins.
+    """
+
+    def __init__(self, start: ForsPosition) -> None:
+        self._stored = start
+        self._received: deque[tuple[int, str]] = deque()
+
+    def received(self, commit_scn: int, xid: str) -> None:
+        """The Commit of a transaction came."""
+        self._received.append((commit_scn, xid))
+
+    def stored(self, position: ForsPosition) -> None:
+        """Everything up to a position is stored by the reader."""
+        if not position.precedes(self._stored):
+            self._stored = position
+
+    @property
+    def scn(self) -> int:
+        """For LastCommitedSCN."""
+        stored, received = self._stored, self._received
+        while received and stored.includes(*received[0]):
+            received.popleft()
+        found = stored.delivered_scn
+        return min(found, received[0][0] - 1) if received else found
