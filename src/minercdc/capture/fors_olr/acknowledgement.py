@@ -12,13 +12,10 @@ from minercdc.capture.fors_olr.position import ForsPosition
 
 
 class Acknowledgement:
-    """Keeps what came on one connection until it is stored.
+    """Keeps what came on one connection until it is stored."""
 
-    :param start: what is stored when it begins.
-    """
-
-    def __init__(self, start: ForsPosition) -> None:
-        self._stored = start
+    def __init__(self) -> None:
+        self._stored: ForsPosition | None = None
         self._received: deque[tuple[int, str]] = deque()
 
     def received(self, commit_scn: int, xid: str) -> None:
@@ -27,13 +24,15 @@ class Acknowledgement:
 
     def stored(self, position: ForsPosition) -> None:
         """Everything up to a position is stored by the reader."""
-        if not position.precedes(self._stored):
+        if self._stored is None or not position.precedes(self._stored):
             self._stored = position
 
     @property
     def scn(self) -> int:
-        """For LastCommitedSCN."""
+        """For LastCommitedSCN; 0 while nothing is known to be stored."""
         stored, received = self._stored, self._received
+        if stored is None:
+            return 0
         while received and stored.includes(*received[0]):
             received.popleft()
         found = stored.delivered_scn

@@ -106,7 +106,7 @@ class ForsCapture:
     ) -> Iterator[Event]:
         context, config = self._context, self._config
         oldest = self._oldest = OldestUndelivered(context.connect_pdb, start.begun)
-        acknowledgement = self._acknowledgement = Acknowledgement(start)
+        acknowledgement = self._acknowledgement = Acknowledgement()
         delivery = Delivery(
             start,
             shapes,
