@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Literal
 
-from minercdc_sandbox.sql import binary, intervals, number, temporal, zones
 from tests.fors_server.wire import DELETE, INSERT, UPDATE, Cell, Order, Writer
 from tests.olr_server.feed import Committed
 from tests.sandbox_capture.lab import canonical
 
 from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
+from minercdc_sandbox.sql import binary, intervals, number, temporal, zones
 
 TYPES = {
     "VARCHAR2": 1,

@@ -30,7 +30,7 @@ class Faults:
     """What goes wrong.
 
     :param cut_after: the connection is cut after so many bytes of answers, once.
-    :param damage: number of an answer -> what becomes of its bytes, once.
+    :param damage: number of a Data answer -> what becomes of its bytes, once.
     :param refuse: code of a command -> error code and text that it is answered by, once.
     :param silent: nothing is answered.
     """
@@ -58,7 +58,7 @@ class ForsServer:
     :param queue: transactions that wait to be requested (`max-tx-msgs`).
     :param archived: redo counts once it is archived; a log switch comes every 0.3 s.
     :ivar requests: codes of all commands, with their SCN.
-    :ivar answers: number of answers, `bytes` of them.
+    :ivar answers: number of answers, `data` of Data answers, `bytes` of all.
     :ivar started: SCNs of StartSCN.
     :ivar listed: tables, of the last TableList.
     :ivar saved: least begin SCN of what is not confirmed, in its file of state.
@@ -78,7 +78,7 @@ class ForsServer:
         self.faults = faults or Faults()
         self.feed = feed
         self.requests: list[tuple[int, int]] = []
-        self.answers = self.bytes = self.violations = 0
+        self.answers = self.data = self.bytes = self.violations = 0
         self.started: list[int] = []
         self.listed: frozenset[tuple[str, str]] = frozenset()
         self.saved: int | None = None
@@ -305,10 +305,12 @@ class ForsServer:
         return self._writer.frame(wire.DATA, operation)
 
     def _send(self, connection: socket.socket, answer: bytes) -> None:
-        number, self.answers = self.answers, self.answers + 1
-        damage = self.faults.damage.pop(number, None)
-        if damage is not None:
-            answer = damage(answer)
+        self.answers += 1
+        if answer[4:6] == self._writer.u(16, wire.DATA):
+            damage = self.faults.damage.pop(self.data, None)
+            self.data += 1
+            if damage is not None:
+                answer = damage(answer)
         cut = self.faults.cut_after
         if cut is not None and self.bytes + len(answer) > cut:
             self.faults.cut_after = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, rule
 
@@ -72,6 +72,16 @@ class DatabaseConfig(Section):
         None,
         description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS.",
     )
+
+    @field_validator("database_connection_adapter", mode="before")
+    @classmethod
+    def _no_xstream(cls, value: object) -> object:
+        if isinstance(value, str) and value.strip().lower() == "xstream":
+            raise ValueError(
+                "XStream needs Oracle's client libraries and a GoldenGate licence, and is not read; docs/capture/xstream.md says how to"
+                " move over to logminer"
+            )
+        return value
 
     @rule
     def _password_or_token(self) -> Iterator[str]:

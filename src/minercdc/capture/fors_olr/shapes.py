@@ -80,7 +80,7 @@ class Shapes:
         for table, schema in known.items():
             if self._context.mined.includes(table.schema, table.table) and not _same(present.get(table), schema):
                 self._altered[table] = self._looked
-                _log.error("%s was altered or dropped after SCN %d. %s", table, self._looked, _HINT)
+                _log.error("%s was altered or dropped %s. %s", table, _since(self._looked), _HINT)
         self._looked = scn
 
     def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
@@ -96,7 +96,7 @@ class Shapes:
                 yield self._change(without_unsupported(present), None, row.head.scn, time_us, row.head.xid)
             return
         if row.head.scn > self._altered.get(table, row.head.scn):
-            raise SchemaMismatchError(f"{table} was altered after SCN {self._altered[table]}", hint=_HINT)
+            raise SchemaMismatchError(f"{table} was altered {_since(self._altered[table])}", hint=_HINT)
         reader = self._reader(known)
         unknown, unlisted = reader.unknown(row), reader.unlisted(row)
         is_other = bool(row.object_id and known.object_id and row.object_id != known.object_id)
@@ -141,6 +141,10 @@ class Shapes:
         change = SchemaChange(after.id, known, after, "", Scn(scn), time_us or time_ns() // 1_000, tx_id=xid)
         self._tables.apply(change)
         return change
+
+
+def _since(scn: int) -> str:
+    return f"after SCN {scn}" if scn else "while the server ran"
 
 
 def _same(present: TableSchema | None, known: TableSchema) -> bool:

@@ -1,0 +1,434 @@
+"""`fors_olr` against a server that breaks, restarts and answers badly; and value by value against `logminer`."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.conformance.history import STATEMENTS, TRANSACTIONS, write
+from tests.conformance.subject import Subject, transactions
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.fors_server import wire
+from tests.fors_server.printing import Style
+from tests.fors_server.server import Faults, ForsServer
+from tests.native_pair import taken_apart
+from tests.sandbox_capture.test_olr import ROWS, TYPES, Run, changes, facts, seconds
+
+from minercdc.errors import (
+    ConfigError,
+    SchemaMismatchError,
+    SourceError,
+    TransientSourceError,
+    UnknownSourceError,
+)
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, UndecodableRow
+from minercdc.schema.tables import Tables
+
+_numbers = itertools.count()
+
+Opened = Callable[..., Subject]
+QUICK = {"minercdc.fors.timeout.ms": "500"}
+
+
+@pytest.fixture
+def opened(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Opened]:
+    """Makes subjects, and ends them; no command may have been sent before the one before it was answered."""
+    with sandbox.connect(service=sandbox.root_service) as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    made: list[Subject] = []
+
+    def make(**more: Any) -> Subject:
+        number = next(_numbers)
+        made.append(Subject(sandbox, "fors_olr", f"fors{number}", tmp_path / str(number), **more))
+        return made[-1]
+
+    yield make
+    for subject in made:
+        subject.close()
+        assert server_of(subject).violations == 0
+
+
+def server_of(subject: Subject) -> ForsServer:
+    assert isinstance(subject.server, ForsServer)
+    return subject.server
+
+
+def expected() -> list[list[Any]]:
+    return [list(one) for one in TRANSACTIONS]
+
+
+@pytest.mark.parametrize(
+    "style",
+    [
+        Style(),
+        Style(order="big"),
+        Style(values="text", time="redo"),
+        Style(order="big", values="text", changed=True),
+        Style(charset=171),
+    ],
+    ids=str,
+)
+def test_every_style_of_servers(opened: Opened, style: Style) -> None:
+    subject = opened(style=style)
+    write(subject.sessions)
+    found = transactions(Run(subject).to(len(TRANSACTIONS)).kept)
+    if not style.changed:
+        assert found == expected()
+    assert [[(one.op, one.table) for one in changes] for changes in found] == [
+        [(one.op, one.table) for one in changes] for changes in expected()
+    ]
+
+
+def test_a_column_that_is_not_listed_is_unavailable(opened: Opened) -> None:
+    subject = opened(style=Style(changed=True))
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into orders values (1, 2, 3)")
+        cursor.execute("update orders set total = 4 where id = 1")
+    subject.sessions["one"].commit()
+    _, updated = changes(Run(subject).to(1).kept)
+    assert updated.before == ("1", UNAVAILABLE, "3")
+    assert updated.after == ("1", UNAVAILABLE, "4")
+
+
+@pytest.mark.parametrize("at", [1, 30, 300, 1500, 2500])
+def test_a_connection_that_is_cut_loses_and_repeats_nothing(opened: Opened, at: int) -> None:
+    subject = opened(faults=Faults(cut_after=at))
+    write(subject.sessions)
+    run = Run(subject).to(len(TRANSACTIONS), restarts=1)
+    assert [type(error) for error in run.errors] == [TransientSourceError]
+    assert transactions(run.kept) == expected()
+
+
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "another code": lambda answer: answer[:4] + b"\x09\x00" + answer[6:],
+    "Ok in place of Data": lambda _: wire.Writer().frame(wire.OK),
+    "an Error": lambda _: wire.Writer().error(7, "Таблица не найдена"),
+    "an operation that is cut": lambda answer: wire.Writer().frame(wire.DATA, answer[6:-1]),
+    "another operation": lambda answer: answer[:6] + b"\x03" + answer[7:],
+    "another transaction": lambda answer: answer[:15] + bytes(8) + answer[23:],
+    "no bytes": lambda _: bytes(4),
+    "random bytes": lambda answer: wire.Writer().frame(wire.DATA, random.Random(1).randbytes(len(answer))),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("number", [0, 2, 4, 5])
+def test_damaged_answers_get_an_error_and_lose_nothing(opened: Opened, damage: str, number: int) -> None:
+    """Begin, a change, Commit, and the next Begin."""
+    subject = opened(faults=Faults(damage={number: DAMAGES[damage]}))
+    write(subject.sessions)
+    run = Run(subject).to(len(TRANSACTIONS), restarts=1)
+    (error,) = run.errors
+    assert isinstance(error, SourceError)
+    assert any(word in str(error) for word in ("cannot be read", "are missing", "answered LastCommitedSCN", "came after"))
+    assert transactions(run.kept) == expected()
+
+
+def test_hostile_bytes_all_along(opened: Opened) -> None:
+    """Data answers are damaged at random; each time the connector begins again, and in the end all is there."""
+    chance = random.Random(42)
+    subject = opened(faults=Faults(damage={n: DAMAGES[chance.choice(list(DAMAGES))] for n in range(0, 60, 3)}))
+    write(subject.sessions)
+    run = Run(subject).to(len(TRANSACTIONS), restarts=40)
+    assert len(run.errors) > 5
+    assert transactions(run.kept) == expected()
+
+
+@pytest.mark.parametrize("command", [wire.TABLE_LIST, wire.START_SCN, wire.LAST_COMMITED_SCN, wire.GET_SAVED_SCN])
+def test_an_error_of_the_server_is_named_and_what_follows_is_tried_again(opened: Opened, command: int) -> None:
+    subject = opened(faults=Faults(refuse={command: (1403, "нет данных")}))
+    write(subject.sessions)
+    if command == wire.START_SCN:  # then the server has its tables, and takes no other list
+        with pytest.raises(UnknownSourceError, match=r"StartSCN \d+ by error 1403: нет данных") as refused:
+            Run(subject).to(1)
+        assert "take a new snapshot" in str(refused.value)
+        return
+    run = Run(subject).to(len(TRANSACTIONS), restarts=1)
+    (error,) = run.errors
+    assert isinstance(error, UnknownSourceError)
+    assert "error 1403: нет данных" in str(error)
+    assert transactions(run.kept) == expected()
+
+
+def test_a_query_that_the_database_refuses_is_named(opened: Opened) -> None:
+    subject = opened(settings={"minercdc.fors.table.list.sql": "SELECT OWNER, NAME FROM NOWHERE"})
+    with pytest.raises(UnknownSourceError, match=r"TableList by error 942: ORA-00942") as refused:
+        Run(subject).to(1)
+    assert "minercdc.fors.table.list.sql" in str(refused.value)
+
+
+def test_a_query_of_ones_own_lists_the_tables(opened: Opened) -> None:
+    sql = "SELECT OWNER, TABLE_NAME AS NAME FROM ALL_TABLES WHERE TABLE_NAME = 'ORDERS'"
+    subject = opened(settings={"minercdc.fors.table.list.sql": sql})
+    write(subject.sessions)
+    found = transactions(Run(subject).to(5).kept)
+    assert {change.table for one in found for change in one} == {"ORDERS"}
+
+
+def test_a_server_that_does_not_answer_is_named(opened: Opened) -> None:
+    subject = opened(faults=Faults(silent=True), settings=QUICK)
+    with pytest.raises(TransientSourceError, match=r"did not answer GetStatus in 0\.5 s") as silent:
+        Run(subject).to(1)
+    assert "minercdc.fors.byte.order" in str(silent.value)
+
+
+@pytest.mark.parametrize("order", ["little", "big"])
+def test_the_byte_order_is_found_out(opened: Opened, order: Any) -> None:
+    subject = opened(
+        style=Style(order=order), settings={"minercdc.fors.timeout.ms": "3000", "minercdc.fors.byte.order": "auto"}
+    )
+    write(subject.sessions)
+    assert transactions(Run(subject).to(len(TRANSACTIONS)).kept) == expected()
+
+
+@pytest.mark.parametrize("forgets", [False, True], ids=["with its saved SCN", "without"])
+def test_a_restarted_server_loses_and_repeats_nothing(opened: Opened, forgets: bool) -> None:
+    """A transaction is open all the while, and commits after the restart."""
+    subject = opened()
+    server = server_of(subject)
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into note values ('old')")
+    other = subject.sessions["two"]
+    with other.cursor() as cursor:
+        for number in range(20):
+            cursor.execute(f"insert into orders values ({number}, 1, 1)")
+            other.commit()
+        run = Run(subject).to(20)
+        run.until(seconds(4))  # V$TRANSACTION is read
+        assert server.saved is not None
+        server.forget() if forgets else server.restart()
+        cursor.execute("insert into orders values (20, 1, 1)")
+        other.commit()
+        subject.sessions["one"].commit()
+        run.to(22)
+    found = [change.after for changes in transactions(run.kept) for change in changes]
+    assert found == [*((str(number), "1", "1") for number in range(21)), ("old",)]
+    assert len(server.started) == 2
+
+
+def test_what_is_not_stored_is_not_acknowledged(opened: Opened) -> None:
+    subject = opened()
+    server = server_of(subject)
+    write(subject.sessions)
+    with closing(subject.read([], subject.start)) as stream:  # which confirms nothing
+        for event in stream:
+            if isinstance(event, Progress) and server.unconfirmed == len(TRANSACTIONS):
+                break
+    assert {scn for code, scn in server.requests if code == wire.LAST_COMMITED_SCN} == {0}
+    run = Run(subject).until(lambda _: server.unconfirmed == 0)
+    assert transactions(run.kept) == expected()
+    confirmed = [scn for code, scn in server.requests if code == wire.LAST_COMMITED_SCN]
+    assert confirmed[-1] == max(change.tx.commit_scn for change in changes(run.kept) if change.tx)
+
+
+def test_a_full_queue_is_emptied(opened: Opened) -> None:
+    subject = opened(queue=1)
+    write(subject.sessions)
+    assert transactions(Run(subject).to(len(TRANSACTIONS)).kept) == expected()
+
+
+def test_only_archived_logs_are_read(opened: Opened) -> None:
+    subject = opened(archived=True)
+    write(subject.sessions)
+    assert transactions(Run(subject).to(len(TRANSACTIONS)).kept) == expected()
+
+
+def test_a_transaction_of_many_rows_does_not_wait_in_memory(opened: Opened) -> None:
+    subject = opened()
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.executemany("insert into orders values (:1, 1, 1)", [(number,) for number in range(2_500)])
+    subject.sessions["one"].commit()
+    server, seen = server_of(subject), 0
+    with closing(subject.read([], subject.start)) as stream:
+        for event in stream:
+            seen += isinstance(event, ChangeEvent)
+            if seen == 1:
+                assert 1_000 < server.answers < 1_100
+            if isinstance(event, Progress) and event.committed is not None:
+                break
+    assert seen == 2_500
+
+
+@pytest.mark.parametrize("encoding", ["oracle", "text"])
+@pytest.mark.parametrize("piece", [7, 8_000])
+def test_the_same_events_as_logminer(opened: Opened, encoding: Any, piece: int) -> None:
+    subject = opened(
+        tables=TYPES,
+        style=Style(values=encoding, piece=piece),
+        settings={"lob.enabled": "true", "minercdc.lob.reselect": "none", "minercdc.fors.empty.lob": "empty"},
+    )
+    with subject.sessions["one"].cursor() as cursor:
+        for statement in ROWS:
+            cursor.execute(statement)
+            if "update" in statement:
+                subject.sessions["one"].commit()
+    subject.sessions["one"].commit()
+    found = Run(subject).to(3).kept
+    miner = subject.open(Tables(subject.shapes), "logminer")
+    begun = miner.start_position(int(str(subject.start["fors_scn"])) - 1, int(str(subject.start["fors_begun"])))
+    wanted: list[Event] = []
+    with closing(miner.capture):
+        for event in taken_apart(miner.capture.stream(begun, threading.Event())):
+            wanted.append(event)
+            if sum(isinstance(one, Progress) and one.committed is not None for one in wanted) == 3:
+                break
+    assert [*map(facts, changes(found))] == [*map(facts, changes(wanted))]
+    assert len(changes(found)) == len(ROWS)
+
+
+LOBS = ("create table doc (id number(9) primary key, c clob, b blob)",)
+
+
+@pytest.mark.parametrize("size", [0, 1, 10_000_000])
+def test_lobs_are_joined_from_their_pieces(opened: Opened, size: int) -> None:
+    subject = opened(
+        tables=LOBS, settings={"lob.enabled": "true", "minercdc.lob.reselect": "none"}, style=Style(piece=32_000)
+    )
+    text, data = "Ж" * size, random.Random(size).randbytes(size)
+    with subject.sessions["one"].cursor() as cursor:
+        if size:
+            cursor.setinputsizes(oracledb.DB_TYPE_CLOB, oracledb.DB_TYPE_BLOB)
+            cursor.execute("insert into doc values (1, :1, :2)", [text, data])
+        else:
+            cursor.execute("insert into doc values (1, empty_clob(), empty_blob())")
+    subject.sessions["one"].commit()
+    inserted = changes(Run(subject).to(1).kept)[-1]
+    # The protocol says NULL by the size 0.
+    assert inserted.after == ("1", text or None, data.hex() or None)
+
+
+def test_lobs_that_the_server_does_not_read_are_null(opened: Opened) -> None:
+    """DEDUPLICATE, COMPRESS and ENCRYPT: the server sends NULL, which cannot be told from a NULL of the table."""
+    subject = opened(
+        tables=LOBS,
+        settings={"lob.enabled": "true", "minercdc.lob.reselect": "none"},
+        style=Style(deduplicated=frozenset({"C"})),
+    )
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into doc values (1, 'text', hextoraw('ff'))")
+    subject.sessions["one"].commit()
+    (inserted,) = changes(Run(subject).to(1).kept)
+    assert inserted.after == ("1", None, "ff")
+
+
+def test_without_lob_enabled_pieces_are_passed_over(opened: Opened) -> None:
+    subject = opened(tables=LOBS)
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into doc values (1, 'text', hextoraw('ff'))")
+    subject.sessions["one"].commit()
+    (inserted,) = changes(Run(subject).to(1).kept)
+    assert inserted.after == ("1", UNAVAILABLE, UNAVAILABLE)
+
+
+def other_list(opened: Opened, **settings: str) -> tuple[Subject, Run]:
+    """A connector that restarts, and has one more table, beside a server that runs on."""
+    subject = opened(settings=settings)
+    write(subject.sessions, STATEMENTS[:4])
+    run = Run(subject).to(1)
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("create table later (id number(9) primary key)")
+    return subject, run
+
+
+def test_a_server_with_another_list_of_tables_is_refused(opened: Opened) -> None:
+    subject, run = other_list(opened)
+    with pytest.raises(SourceError, match="was started for another list of tables") as refused:
+        run.to(2)
+    assert "Restart it" in str(refused.value)
+    server_of(subject).restart()
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into later values (1)")
+    subject.sessions["one"].commit()
+    run.to(2)
+    assert [change.schema.id.table for change in changes(run.kept)][-1] == "LATER"
+
+
+def test_or_is_ended_by_log_off(opened: Opened) -> None:
+    subject, run = other_list(opened, **{"minercdc.fors.log.off": "true"})
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into later values (1)")
+    subject.sessions["one"].commit()
+    run.to(2, restarts=1)
+    assert isinstance(run.errors[0], TransientSourceError)
+    assert [code for code, _ in server_of(subject).requests].count(wire.LOG_OFF) == 1
+    assert [change.schema.id.table for change in changes(run.kept)][-1] == "LATER"
+
+
+DDL = ["alter table note add (n number)", "alter table note drop column text", "drop table note"]
+
+
+@pytest.mark.parametrize("ddl", DDL)
+def test_ddl_is_noticed_before_a_row_of_after_it(opened: Opened, ddl: str) -> None:
+    subject = opened(
+        tables=("create table note (text varchar2(40), kept number)", *LOBS),
+        settings={"event.processing.failure.handling.mode": "fail"},
+    )
+    one = subject.sessions["one"]
+    with one.cursor() as cursor:
+        cursor.execute("insert into note values ('a', 1)")
+        one.commit()
+        run = Run(subject).to(1)
+        cursor.execute("insert into note values ('b', 1)")
+        one.commit()
+        cursor.execute(ddl)
+        if "drop table" in ddl:
+            cursor.execute("create table note (text varchar2(40), kept number)")
+            cursor.execute("alter table note add supplemental log data (all) columns")
+        cursor.execute("insert into note (kept) values (2)")
+        one.commit()
+    with pytest.raises(SchemaMismatchError, match=r"has columns|was altered|has the object id|lacks") as refused:
+        run.until(lambda run: False)
+    assert "does not follow DDL" in str(refused.value)
+
+
+def test_an_altered_table_is_suspended_and_has_its_new_shape_once_the_server_restarts(opened: Opened) -> None:
+    subject = opened(settings={"event.processing.failure.handling.mode": "warn"})
+    one = subject.sessions["one"]
+    with one.cursor() as cursor:
+        cursor.execute("insert into note values ('a')")
+        one.commit()
+        run = Run(subject).to(1)
+        cursor.execute("alter table note add (n number)")
+        cursor.execute("insert into note values ('b', 1)")
+        one.commit()
+        cursor.execute("insert into orders values (1, 1, 1)")
+        one.commit()
+        run.until(
+            lambda run: any(isinstance(event, ChangeEvent) and event.schema.id.table == "ORDERS" for event in run.kept)
+        )
+        (left_out,) = (event for event in run.kept if isinstance(event, UndecodableRow))
+        assert left_out.code == "MC-4301" or "altered" in left_out.reason or "columns" in left_out.reason
+        server_of(subject).restart()
+        cursor.execute("insert into note values ('c', 2)")
+        one.commit()
+    run.until(lambda run: changes_of(run.kept)[-1].after == ("c", "2"))
+    assert [event.table.table for event in run.kept if isinstance(event, SchemaChange)] == ["NOTE"]
+
+
+def changes_of(events: Sequence[Event]) -> list[ChangeEvent]:
+    return [event for event in events if isinstance(event, ChangeEvent)]
+
+
+def test_a_position_of_another_adapter_is_refused(opened: Opened) -> None:
+    capture = opened().open(Tables()).capture
+    with pytest.raises(ConfigError, match="no position of fors_olr"):
+        capture.load_position({"olr_scn": "1", "olr_begun": "1"})
+    with pytest.raises(TypeError):
+        next(iter(capture.stream(None, threading.Event())))  # type: ignore[arg-type]
+
+
+def test_the_stop_ends_every_wait(opened: Opened) -> None:
+    subject = opened(faults=Faults(silent=True))
+    capture, stop = subject.open(Tables()).capture, threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    begun = time.monotonic()
+    assert all(isinstance(event, Progress) for event in capture.stream(capture.load_position(subject.start), stop))
+    assert time.monotonic() - begun < 5
