@@ -142,10 +142,8 @@ class Printer:
                 assert isinstance(value, str)
                 pieces.append((column, value))
             type_ = 112 if column.type_name == "XMLTYPE" and not self._style.binary_xml else TYPES[column.type_name]
-            yield Cell(
-                *(column.name, type_, None if column.type_name in _LARGE else self.value(column, value)),
-                *(column.length, column.scale, charset, form, chunked),
-            )
+            stored = None if column.type_name in _LARGE else self.value(column, value)
+            yield Cell(column.name, type_, stored, column.length, column.scale, charset, form, chunked)
 
     def _charset(self, column: Column) -> tuple[int | None, int | None]:
         if column.type_name in ("NCHAR", "NVARCHAR2", "NCLOB"):

@@ -71,19 +71,19 @@ PACKED = ((((2026 - 1988) * 12 + 10) * 31 + 22) * 24 + 9) * 3600 + 30 * 60 + 15
 
 @pytest.mark.parametrize("unit", ["seconds", "auto"])
 def test_a_time_in_seconds(unit: str) -> None:
-    clock = Clock(ForsConfig(minercdc_fors_timestamp_unit=unit), lambda: timedelta(hours=3))
+    clock = Clock(ForsConfig.model_validate({"minercdc_fors_timestamp_unit": unit}), lambda: timedelta(hours=3))
     assert clock.us(int(MOMENT.timestamp())) == int(MOMENT.timestamp()) * 1_000_000
 
 
 @pytest.mark.parametrize("unit", ["redo", "auto"])
 def test_a_time_of_redo_is_the_hosts(unit: str) -> None:
-    clock = Clock(ForsConfig(minercdc_fors_timestamp_unit=unit), lambda: timedelta(hours=3))
+    clock = Clock(ForsConfig.model_validate({"minercdc_fors_timestamp_unit": unit}), lambda: timedelta(hours=3))
     assert clock.us(PACKED) == int((MOMENT - timedelta(hours=3)).timestamp()) * 1_000_000
 
 
 @given(st.integers(0, 2**32 - 1))
 def test_any_number_is_a_time_or_none(number: int) -> None:
-    assert Clock(ForsConfig(minercdc_fors_timestamp_unit="redo"), lambda: timedelta(0)).us(number) >= 0
+    assert Clock(ForsConfig.model_validate({"minercdc_fors_timestamp_unit": "redo"}), lambda: timedelta(0)).us(number) >= 0
 
 
 def test_the_query_names_the_tables() -> None:

@@ -41,12 +41,16 @@ CASES = [
 ]
 
 
+def configured(**settings: Any) -> ForsConfig:
+    return ForsConfig.model_validate({f"minercdc_fors_{name}": setting for name, setting in settings.items()})
+
+
 def cell(type_name: str, value: bytes | None, charset: int | None = None, *, chunked: bool = False) -> ColumnValue:
     return ColumnValue(TYPES[type_name], None, None, charset, None, chunked, value)
 
 
 def read(type_name: str, value: bytes | None, charset: int | None = None, **settings: Any) -> Any:
-    config = ForsConfig(**{f"minercdc_fors_{name}": setting for name, setting in settings.items()})
+    config = configured(**settings)
     return converter(Column("C", type_name), config, lambda: "+00:00")(cell(type_name, value, charset), None)
 
 
@@ -112,11 +116,11 @@ def test_a_value_of_another_length_is_refused(type_name: str) -> None:
 
 def test_a_value_of_another_type_shows_that_the_table_was_altered() -> None:
     with pytest.raises(SchemaMismatchError, match="the server sent type 2, the column is a DATE"):
-        converter(Column("C", "DATE"), ForsConfig(), lambda: "")(cell("NUMBER", b"\x80"), None)
+        converter(Column("C", "DATE"), configured(), lambda: "")(cell("NUMBER", b"\x80"), None)
 
 
 def large(type_name: str, data: bytes, charset: int | None, type_: int = 112, **settings: Any) -> Any:
-    config = ForsConfig(**{f"minercdc_fors_{name}": setting for name, setting in settings.items()})
+    config = configured(**settings)
     pieces = Pieces(type_, bytearray(data), len(data))
     column = Column("C", type_name)
     return converter(column, config, lambda: "")(cell(type_name, None, charset, chunked=True), pieces)
@@ -144,7 +148,7 @@ def test_xml_of_tokens_is_not_available() -> None:
 
 
 def test_a_lob_beyond_the_limit_cannot_be_decoded() -> None:
-    convert = converter(Column("C", "BLOB"), ForsConfig(minercdc_fors_lob_max_bytes=1024), lambda: "")
+    convert = converter(Column("C", "BLOB"), configured(lob_max_bytes=1024), lambda: "")
     with pytest.raises(ValueDecodeError, match="its value has 2000 bytes"):
         convert(cell("BLOB", None, chunked=True), Pieces(113, bytearray(), 2000))
 
