@@ -146,16 +146,20 @@ def test_hostile_bytes_all_along(opened: Opened) -> None:
 def test_an_error_of_the_server_is_named_and_what_follows_is_tried_again(opened: Opened, command: int) -> None:
     subject = opened(faults=Faults(refuse={command: (1403, "нет данных")}))
     write(subject.sessions)
-    if command == wire.START_SCN:  # then the server has its tables, and takes no other list
-        with pytest.raises(UnknownSourceError, match=r"StartSCN \d+ by error 1403: нет данных") as refused:
-            Run(subject).to(1)
-        assert "take a new snapshot" in str(refused.value)
-        return
     run = Run(subject).to(len(TRANSACTIONS), restarts=1)
     (error,) = run.errors
     assert isinstance(error, UnknownSourceError)
     assert "error 1403: нет данных" in str(error)
     assert transactions(run.kept) == expected()
+
+
+def test_a_connector_that_ended_before_start_scn_left_its_list_at_the_server(opened: Opened) -> None:
+    subject = opened(faults=Faults(refuse={wire.START_SCN: (1, "no")}))
+    write(subject.sessions)
+    with pytest.raises(UnknownSourceError, match=r"StartSCN \d+ by error 1: no") as refused:
+        Run(subject).to(1)
+    assert "take a new snapshot" in str(refused.value)
+    assert transactions(Run(subject).to(len(TRANSACTIONS)).kept) == expected()
 
 
 def test_a_query_that_the_database_refuses_is_named(opened: Opened) -> None:
@@ -306,7 +310,7 @@ def test_lobs_are_joined_from_their_pieces(opened: Opened, size: int) -> None:
 
 
 def test_lobs_that_the_server_does_not_read_are_null(opened: Opened) -> None:
-    """DEDUPLICATE, COMPRESS and ENCRYPT: the server sends NULL, which cannot be told from a NULL of the table."""
+    """DEDUPLICATE, COMPRESS and ENCRYPT: the server sends NULL, which looks like a NULL of the table."""
     subject = opened(
         tables=LOBS,
         settings={"lob.enabled": "true", "minercdc.lob.reselect": "none"},

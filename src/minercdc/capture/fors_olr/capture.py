@@ -96,7 +96,7 @@ class ForsCapture:
             return
         shapes = self._shapes = Shapes(self._context)
         if opening.restarted:
-            start = ForsPosition(start.scn, start.xids, start.begun, tables.digest)
+            start = ForsPosition(start.scn, start.xids, start.begun, opening.listed)
             yield from shapes.started(tables.schemas, start.delivered_scn)
             yield Progress(start, Scn(start.scn - 1), 0)
         yield from self._operations(session, start, shapes, opening.answer, stop)

@@ -1,7 +1,7 @@
 """One conversation with the server: one command, one answer; and its beginning.
 
 GetStatus   WaitTableList, WaitStartSCN   the server has begun again: TableList, then StartSCN with the SCN at which the oldest transaction
-                                          that is not delivered began
+                                          that is not delivered began. A connector that was killed in between left its list there.
             Replicating                   it runs on: BackToSCN, so that what was sent and is not stored comes again
 
 BackToSCN names the SCN before that of the last transaction: another one with the same SCN may be not stored.
@@ -10,7 +10,7 @@ BackToSCN names the SCN before that of the last transaction: another one with th
 from __future__ import annotations
 
 import logging
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from time import monotonic
 from typing import Final, TypeAlias
 
@@ -50,6 +50,11 @@ _HINTS: Final = {
     CommandCode.TABLE_LIST: "See minercdc.fors.table.list.sql, and whether the server replicates tables of these types.",
     CommandCode.START_SCN: "If archived logs of that SCN are gone, remove the offset and take a new snapshot.",
 }
+
+
+class RefusedError(UnknownSourceError):
+    """The server answered by Error."""
+
 
 Waiting: TypeAlias = Generator[None, None, Answer | None]
 """Yields now and then while it waits; the answer, None when the stop came first."""
@@ -116,7 +121,7 @@ class Session:
             ) from error
         if isinstance(answer, Refusal):
             what = command.name if command.scn is None else f"{command.name} {command.scn}"
-            raise UnknownSourceError(
+            raise RefusedError(
                 f"{self.name} answered {what} by error {answer.code}: {answer.text[:1000]}",
                 hint=_HINTS.get(command.code, "See the server's log."),
             )
@@ -162,7 +167,7 @@ class Opening:
     """Has the server send from a position on.
 
     :ivar answer: to the first request for data, where one was made.
-    :ivar restarted: the server began again, and read the dictionary.
+    :ivar restarted: the server began again, and read the dictionary; `listed` stands for its tables, '' where that is not known.
     """
 
     def __init__(self, session: Session, position: ForsPosition, tables: TableList, *, log_off: bool) -> None:
@@ -172,6 +177,7 @@ class Opening:
         self._log_off = log_off
         self.answer: Answer | None = None
         self.restarted = False
+        self.listed = ""
 
     def run(self, status: ServerStatus) -> Generator[None, None, bool]:
         """Yields now and then while it waits.
@@ -194,15 +200,21 @@ class Opening:
         _log.info(
             "%s: StartSCN %d; its own saved SCN is %s", session.name, position.begun, saved.scn if saved.scn else "missing"
         )
-        for command in self._start():
-            if (yield from session.ask(command)) is None:
+        try:
+            if (yield from session.ask(Command(CommandCode.TABLE_LIST, sql=self._tables.sql))) is None:
                 return False
+            self.listed = self._tables.digest
+        except RefusedError as error:
+            if status is not ServerStatus.WAIT_START_SCN:
+                raise
+            _log.warning(
+                "%s; it has a list of tables already, which is taken to be the one that this connector gave it before it ended",
+                error.message,
+            )
+        if (yield from session.ask(Command(CommandCode.START_SCN, scn=position.begun))) is None:
+            return False
         self.restarted = True
         return True
-
-    def _start(self) -> Iterator[Command]:
-        yield Command(CommandCode.TABLE_LIST, sql=self._tables.sql)
-        yield Command(CommandCode.START_SCN, scn=self._position.begun)
 
     def _check_list(self) -> None:
         """The server keeps the tables that it was started with."""

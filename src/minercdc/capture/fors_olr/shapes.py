@@ -14,7 +14,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from time import time_ns
+from time import monotonic, sleep, time_ns
 
 import oracledb
 
@@ -29,6 +29,8 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
+_PAUSES = 9
+_LONGEST_PAUSE_SECONDS = 1.0
 _HINT = (
     "The server does not follow DDL: restart it, and the connector reads the new shape; then read the table again"
     " (resume-table). See docs/capture/fors_olr.md."
@@ -45,6 +47,7 @@ class Shapes:
         self._readers: dict[TableId, RowReader] = {}
         self._compared: dict[tuple[object, ...], bool] = {}
         self._looked = 0  # SCN of the last comparison with the dictionary
+        self._next_look = 0.0
         self._altered: dict[TableId, int] = {}  # SCN up to which the known shape holds
         self._connection: oracledb.Connection | None = None
         self._time_zone = _once(context.time_zone)
@@ -66,13 +69,16 @@ class Shapes:
                 yield self._change(schema, known, scn)
 
     def look(self, commit_scn: int) -> None:
-        """Compare the tables with the dictionary if a transaction committed after the last time.
+        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a tenth of
+        the time at most.
 
         :raises MinerCdcError: the dictionary cannot be read.
         """
         if commit_scn <= self._looked:
             return
         known = {schema.id: schema for schema in self._tables if schema.id not in self._altered}
+        sleep(min(max(self._next_look - monotonic(), 0.0), _LONGEST_PAUSE_SECONDS))
+        begun = monotonic()
         if self._connection is None:
             self._connection = self._context.connect_pdb()
         scn = current_scn(self._connection)
@@ -81,7 +87,8 @@ class Shapes:
             if self._context.mined.includes(table.schema, table.table) and not _same(present.get(table), schema):
                 self._altered[table] = self._looked
                 _log.error("%s was altered or dropped %s. %s", table, _since(self._looked), _HINT)
-        self._looked = scn
+        self._looked, ended = scn, monotonic()
+        self._next_look = ended + _PAUSES * (ended - begun)
 
     def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
         """The table's shape, where it is not known yet: the dictionary's.
