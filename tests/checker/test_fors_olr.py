@@ -146,7 +146,8 @@ def test_what_was_committed_comes_once(instance: SingleInstance, tmp_path: Path,
     workload = WithoutDdl(instance, schema, seed, [instance.service] * 4, lobs=lobs)
     feed = Feed(instance, [schema], tmp_path / "feed")
     style = Style(chance.choice(["little", "big"]), chance.choice(["oracle", "text"]), piece=chance.choice([5, 8_000]))
-    lab.server = server = ForsServer(feed, style=style, queue=chance.choice([1, 3, 100]))
+    block = random.Random(seed + 9).choice([1, 1, 40])
+    lab.server = server = ForsServer(feed, style=style, queue=chance.choice([1, 3, 100]), block=block)
     workload.script.append(f"server: {style}")
     connector = Confirming(lab, seed, workload.script)
     feed.shapes = list(connector._tables())
@@ -169,7 +170,9 @@ def test_what_was_committed_comes_once(instance: SingleInstance, tmp_path: Path,
         connector.until(1)
         redo.until(1)
         check_transactions(connector.kept, workload.expected)
-        assert changes(connector.kept) == changes(redo.kept)
+        assert [one[: 7 if block == 1 else 6] for one in changes(connector.kept)] == [
+            one[: 7 if block == 1 else 6] for one in changes(redo.kept)
+        ]
         for table in workload.tables:
             rows = sorted(map(str, map(_sorted, replica(connector.kept, table))))
             assert rows == sorted(map(str, map(_sorted, workload.contents(table)))), f"contents of {table}"

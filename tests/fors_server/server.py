@@ -12,12 +12,14 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import oracledb
 from tests.fors_server import wire
 from tests.fors_server.printing import Printer, Style
 from tests.olr_server.feed import Committed, Feed
+
+from minercdc.events import Scn
 
 ARCHIVED = {"log.mining.archive.log.only.mode": "true"}
 WAIT_TABLE_LIST, WAIT_START_SCN, REPLICATING = 1, 2, 3
@@ -56,6 +58,7 @@ class ForsServer:
     """Listens once it is made.
 
     :param queue: transactions that wait to be requested (`max-tx-msgs`).
+    :param block: commit SCNs are rounded up to a multiple of it, so that transactions share them.
     :param archived: redo counts once it is archived; a log switch comes every 0.3 s.
     :ivar requests: codes of all commands, with their SCN.
     :ivar answers: number of answers, `data` of Data answers, `bytes` of all.
@@ -71,6 +74,7 @@ class ForsServer:
         *,
         style: Style | None = None,
         queue: int = 100,
+        block: int = 1,
         archived: bool = False,
         faults: Faults | None = None,
     ) -> None:
@@ -87,6 +91,7 @@ class ForsServer:
         self._printer = Printer(self.style)
         self._status = WAIT_TABLE_LIST
         self._queue_size = queue
+        self._block = block
         self._queue: list[Transaction] = []
         self._pulled = 0
         self._start = 0
@@ -283,9 +288,11 @@ class ForsServer:
                 continue
             kept = [one for one in unit.changes if (one.schema.id.schema, one.schema.id.table) in self.listed]
             if kept:
-                operations = [*self._printer.operations(Committed(unit.info, kept))]
+                commit_scn = -(-unit.info.commit_scn // self._block) * self._block
+                info = replace(unit.info, commit_scn=Scn(commit_scn))
+                operations = [*self._printer.operations(Committed(info, kept))]
                 room -= 1
-                self._queue.append(Transaction(unit.info.start_scn, unit.info.commit_scn, operations))
+                self._queue.append(Transaction(info.start_scn, commit_scn, operations))
 
     def _next(self) -> bytes:
         self._pull()

@@ -233,6 +233,18 @@ def test_what_is_not_stored_is_not_acknowledged(opened: Opened) -> None:
     assert confirmed[-1] == max(change.tx.commit_scn for change in changes(run.kept) if change.tx)
 
 
+@pytest.mark.parametrize("at", [300, 700, 1100, 1500, 1900])
+def test_transactions_with_the_same_commit_scn(opened: Opened, at: int) -> None:
+    """The connection is cut at some byte, and the server restarts after another transaction."""
+    subject = opened(block=100_000, faults=Faults(cut_after=at))
+    write(subject.sessions)
+    run = Run(subject).to(3, restarts=1)
+    server_of(subject).restart()
+    run.to(len(TRANSACTIONS), restarts=2)
+    assert transactions(run.kept) == expected()
+    assert len({change.tx.commit_scn for change in changes(run.kept) if change.tx}) == 1
+
+
 def test_a_full_queue_is_emptied(opened: Opened) -> None:
     subject = opened(queue=1)
     write(subject.sessions)
