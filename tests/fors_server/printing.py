@@ -56,6 +56,7 @@ class Style:
     :param clob: `minercdc.fors.clob.charset`.
     :param changed: updates hold the key before, and after it what changed, as with supplemental logging of primary keys only.
     :param binary_xml: XMLTYPE is stored as BLOB.
+    :param shift: added to object ids, as those of partitions differ from their tables'.
     :param deduplicated: LOB columns with DEDUPLICATE, COMPRESS or ENCRYPT, which come as NULL.
     """
 
@@ -68,6 +69,7 @@ class Style:
     changed: bool = False
     binary_xml: bool = False
     deduplicated: frozenset[str] = frozenset()
+    shift: int = 0
 
 
 class Printer:
@@ -106,7 +108,7 @@ class Printer:
         time = self._time(change.time_us)
         names = (schema.id.schema.encode(), schema.id.table.encode(), (change.row_id or "").encode())
         head = writer.head(_CODES[change.op], change.scn, commit_scn, xid, time)
-        yield writer.row(head, schema.object_id, names, images)
+        yield writer.row(head, schema.object_id + self._style.shift, names, images)
         for place, (column, text) in enumerate(pieces):
             data, rest = self._large(column, text), len(pieces) - place - 1
             for start in range(0, max(len(data), 1), self._style.piece):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import itertools
 import random
+import re
+import socket
+import struct
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -73,6 +76,7 @@ def expected() -> list[list[Any]]:
         Style(values="text", time="redo"),
         Style(order="big", values="text", changed=True),
         Style(charset=171),
+        Style(shift=5),
     ],
     ids=str,
 )
@@ -319,6 +323,67 @@ def test_lobs_are_joined_from_their_pieces(opened: Opened, size: int) -> None:
     inserted = changes(Run(subject).to(1).kept)[-1]
     # The protocol says NULL by the size 0.
     assert inserted.after == ("1", text or None, data.hex() or None)
+
+
+def at(place: int, byte: int) -> Callable[[bytes], bytes]:
+    """Sets a byte of an answer."""
+    return lambda answer: answer[:place] + bytes([byte]) + answer[place + 1 :]
+
+
+@pytest.mark.parametrize("number", [2, 3, 4], ids=["first piece", "last piece of C", "last of the row"])
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (at(36, ord("X")), "a piece of column X, which was not to come"),
+        (at(37, 99), "with type 99"),
+        (at(39, 4), "with the flags 4"),
+        (at(39, 3), "which was not to come|without the last ones of|a piece of column"),
+        (at(6, 3), "3 is no operation"),
+        (
+            lambda answer: wire.Writer().frame(wire.DATA, wire.Writer().commit(*numbers(answer))),
+            "before the last piece|an operation of",
+        ),
+    ],
+)
+def test_pieces_that_do_not_fit_together(opened: Opened, number: int, damage: Callable[[bytes], bytes], reason: str) -> None:
+    """Begin, the row, two pieces of C, one of B, Commit."""
+    subject = opened(
+        tables=LOBS,
+        settings={"lob.enabled": "true", "minercdc.lob.reselect": "none"},
+        style=Style(piece=10),
+        faults=Faults(damage={number: damage}),
+    )
+    with subject.sessions["one"].cursor() as cursor:
+        cursor.execute("insert into doc values (1, 'eight ch', hextoraw('ff'))")
+    subject.sessions["one"].commit()
+    run = Run(subject).to(1, restarts=1)
+    if not (run.errors or number == 4):  # flags 3 are right for the last piece
+        raise AssertionError("no error")
+    for error in run.errors:
+        assert re.search(reason, str(error)), error
+    (inserted,) = changes(run.kept)
+    assert inserted.after == ("1", "eight ch", "ff")
+
+
+def numbers(answer: bytes) -> tuple[int, int, int, int]:
+    """SCN, CommitSCN, XID and time of an operation."""
+    scn, commit_scn, xid, time_ = struct.unpack_from("<QQQI", answer, 7)
+    return scn, commit_scn, xid, time_
+
+
+def test_the_server_answers_any_command(opened: Opened) -> None:
+    """Each frame has one answer, whatever it holds, and the connector works afterwards."""
+    subject, chance = opened(), random.Random(3)
+    server = server_of(subject)
+    write(subject.sessions)
+    with socket.create_connection((server.host, server.port)) as client:
+        for _ in range(300):
+            code = chance.choice([wire.GET_STATUS, wire.GET_SAVED_SCN, wire.LAST_COMMITED_SCN, wire.BACK_TO_SCN, 0, 8, 77])
+            client.sendall(wire.Writer().frame(code, chance.randbytes(chance.choice([0, 0, 3, 8, 50]))))
+            size = int.from_bytes(client.recv(4, socket.MSG_WAITALL), "little")
+            answer = client.recv(size, socket.MSG_WAITALL)
+            assert answer[:1] in (b"\x03", b"\x05", b"\x06")  # it is not replicating
+    assert transactions(Run(subject).to(len(TRANSACTIONS)).kept) == expected()
 
 
 def test_lobs_that_the_server_does_not_read_are_null(opened: Opened) -> None:

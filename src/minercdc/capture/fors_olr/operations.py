@@ -14,6 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from minercdc.capture.fors_olr.protocol import MARKS, ByteOrder
@@ -139,6 +140,9 @@ def xid_of(number: int) -> str:
     return struct.pack("<HHI", number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF).hex()
 
 
+_layout = lru_cache(struct.Struct)
+
+
 class _Reader:
     """Takes fields from the front of bytes."""
 
@@ -149,8 +153,8 @@ class _Reader:
 
     def take(self, fields: str) -> tuple[int, ...]:
         """Numbers, by `struct`'s letters."""
-        wanted = struct.Struct(self._mark + fields)
-        return wanted.unpack(self.bytes(wanted.size))
+        layout = _layout(self._mark + fields)
+        return layout.unpack(self.bytes(layout.size))
 
     def bytes(self, count: int) -> memoryview:
         left = len(self._payload) - self._at
