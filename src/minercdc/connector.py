@@ -22,12 +22,13 @@ from minercdc.errors import ConfigError
 from minercdc.exposition import exposition_of
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
+from minercdc.pipeline import Target
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
-from minercdc.state_directory import make_private
+from minercdc.state_directory import make_private, running
 from minercdc.wiring import build
 
 _log = logging.getLogger(__name__)
@@ -38,12 +39,13 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 class Connector:
     """One connector; its methods may be called from any thread.
 
+    :param target: where changes go instead of the configured sink.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
 
-    def __init__(self, config: ConnectorConfig) -> None:
+    def __init__(self, config: ConnectorConfig, target: Target | None = None) -> None:
         self._config = config
         self._enabled = config.signals.signal_enabled_channels
         directory, name = config.capture.minercdc_state_dir, config.identity.name
@@ -55,7 +57,7 @@ class Connector:
         self.counters = Counters()
         self.address = ""
         self._watch = Watch(self.counters)
-        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()))
+        self._parts = build(config, self.counters, self._watch, tuple(self._journals.values()), target=target)
 
     def run(self, stop: StopFlag) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
@@ -66,6 +68,7 @@ class Connector:
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
+            stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
             if signals.minercdc_http_port is not None:
                 serving = serve(
                     *(signals.minercdc_http_host, signals.minercdc_http_port, self._watch, self._journals.get(_HTTP)),

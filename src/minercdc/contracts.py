@@ -241,6 +241,13 @@ class RecordSink(Protocol):
         """Abort what is not committed; safe to call twice."""
 
 
+class OffsetSink(RecordSink, Protocol):
+    """A sink whose offset can be removed."""
+
+    def remove_offset(self) -> None:
+        """Remove the stored offset, durably: the connector's next start is its first. Raises as `commit` does."""
+
+
 @runtime_checkable
 class RunSink(Protocol):
     """A sink that takes the records of a run at once."""

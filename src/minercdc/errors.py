@@ -20,6 +20,9 @@
     |- SinkError              6xxx    stop
     |  |- DeliveryError               restart from the last offset
     |  `- FencedError                 stop: another instance of the same name took over
+    |- RelayError             91xx    the relay, or its client, ended
+    |  |- RelayDataError              damaged bytes: the client reads them once more, then stops
+    |  `- FellOffError                stop, or read a snapshot (bootstrap)
     |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
     `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not start
        `- StateDirectoryError         stop: the disk of minercdc.state.dir is full or not writable
@@ -198,6 +201,24 @@ class StateDirectoryError(LocalServiceError):
     """`minercdc.state.dir` cannot be used: full, not writable, not a directory. Restart once it can; nothing is lost."""
 
     code = "MC-7101"
+
+
+class RelayError(MinerCdcError):
+    """The relay, or a client of it, cannot go on."""
+
+    code = "MC-9101"
+
+
+class RelayDataError(RelayError):
+    """Bytes of a relay are damaged, or not an event."""
+
+    code = "MC-9102"
+
+
+class FellOffError(RelayError):
+    """The relay's buffer does not hold the client's place any more: what lies between was overwritten."""
+
+    code = "MC-9103"
 
 
 class LakeError(MinerCdcError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from minercdc.contracts import (
     Capture,
@@ -76,6 +77,16 @@ class Pipeline:
     suspends: Callable[[TableId], bool] = lambda _: False
     encode_run: RunEncoder | None = None
     counts: TransactionCounts | None = None
+
+
+class Target(Protocol):
+    """Where events go instead of the configured sink."""
+
+    def sink(self) -> RecordSink:
+        """A sink for one pipeline. Raises SinkError."""
+
+    def adapted(self, pipeline: Pipeline) -> Pipeline:
+        """The pipeline with an encoder for that sink."""
 
 
 @dataclass(frozen=True, slots=True)

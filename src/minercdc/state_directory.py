@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import quote
 
 from minercdc.errors import StateDirectoryError
 
@@ -38,3 +42,43 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def running(directory: Path, connector: str) -> Iterator[None]:
+    """Within the context `is_running` is true, at the longest until the process ends. Several processes may be in it at a time.
+
+    :raises StateDirectoryError: the file cannot be made.
+    """
+    path = _running_file(directory, connector)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise StateDirectoryError(
+            f"making {path.absolute()} failed: {error.strerror or error}",
+            hint="Set minercdc.state.dir to a directory that can be written.",
+        ) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_running(directory: Path, connector: str) -> bool:
+    """Whether a process on this machine runs the connector with this directory."""
+    try:
+        descriptor = os.open(_running_file(directory, connector), os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
+def _running_file(directory: Path, connector: str) -> Path:
+    return directory / f"running-{quote(connector, safe='')}"

@@ -37,7 +37,7 @@ from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
+from minercdc.pipeline import Bounds, Pipeline, PipelineFactory, Target
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.selection import key_columns, published_columns, table_filter
@@ -71,6 +71,7 @@ class ProcessState:
     :param ownership: of the connector's name.
     :param converter: of records into the format of keys and values, None where they are printed in it.
     :param transformer: None where there are no transformations.
+    :param target: where events go instead of the configured sink, None for that.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -86,8 +87,10 @@ class ProcessState:
         ownership: Ownership,
         converter: RecordConverter | None = None,
         transformer: RecordTransformer | None = None,
+        target: Target | None = None,
     ) -> None:
         self.ownership = ownership
+        self.target = target
         self.converter = converter
         self.transformer = transformer
         self.watch = watch
@@ -132,9 +135,10 @@ class _PipelineParts:
         encoder, encode_run = encoding.encoders()
         if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
             encode_run = None
-        return Pipeline(
+        target = self._process.target
+        pipeline = Pipeline(
             adapter=config.database.database_connection_adapter,
-            sink=open_sink(config, self._client, self._topics, self._process.ownership),
+            sink=target.sink() if target else open_sink(config, self._client, self._topics, self._process.ownership),
             encoder=self._partitioned(encoder),
             encode_run=encode_run,
             history=self._history,
@@ -161,6 +165,7 @@ class _PipelineParts:
             suspends=self._suspends,
             counts=self._counts,
         )
+        return target.adapted(pipeline) if target else pipeline
 
     def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
         """The encoder with the partitions of `minercdc.topic.partition.columns`."""
@@ -381,6 +386,7 @@ def build(
     watch: Watch | None = None,
     channels: Sequence[SignalChannel] = (),
     decide: Decision | None = None,
+    target: Target | None = None,
 ) -> PipelineFactory:
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
@@ -388,6 +394,7 @@ def build(
     :param watch: receives notifications and the state of signals.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
+    :param target: where events go instead of the configured sink.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
         expression of `transforms` cannot be compiled.
     """
@@ -403,7 +410,7 @@ def build(
         config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
     )
     ownership = Ownership(config.identity.name)
-    process = ProcessState(decided, watch or Watch(counted), channels, ownership, converter, transformer)
+    process = ProcessState(decided, watch or Watch(counted), channels, ownership, converter, transformer, target)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

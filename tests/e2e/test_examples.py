@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,8 @@ from minercdc.local.ports import free_port
 from minercdc.signals.signal import ACTIONS
 
 ROOT = Path(__file__).parents[2]
-CONNECTORS = sorted(path for path in (ROOT / "connectors").iterdir() if path.suffix in (".yaml", ".json"))
+RELAY = ROOT / "connectors" / "relay.yaml"
+CONNECTORS = sorted(path for path in (ROOT / "connectors").iterdir() if path.suffix in (".yaml", ".json") and path != RELAY)
 TYPES = ("incremental", "some", "pause", "resume", "stop", "blocking", "log", "schema", "suspended", "list", "drop")
 # The others are refused when there is nothing to pause, resume, stop, drop or read again, which depends on the moment.
 ALWAYS_DONE = {"blocking", "log", "schema", "list"}
@@ -140,6 +142,20 @@ def test_every_connector_runs(path: Path, shop: SandboxProcess, environment: dic
             key = b'{"ORDER_ID":%d}' % number
             await_written(kind, tmp_path / "sink", lambda found: any((r.of_topic, r.of_key) == (topic, key) for r in found))
         connector.stop_in_order()
+
+
+def test_the_relay_runs(
+    shop: SandboxProcess, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MINERCDC_RELAY_PORT", "0")
+    with MinerCdc(["relay", str(RELAY)], tmp_path / "run.log") as relay:
+        url = f"http://{relay.await_output(r'ready (.*)')[1]}"
+        order(shop, 999)
+        deadline = time.monotonic() + 30
+        while b'"key":999,' not in (found := urllib.request.urlopen(f"{url}/stream?output=json").read()):
+            assert time.monotonic() < deadline, found
+            time.sleep(0.1)
+        relay.stop_in_order()
 
 
 def _by_table(shop: SandboxProcess, _: dict[str, str]) -> None:

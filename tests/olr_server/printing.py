@@ -31,7 +31,7 @@ class Style:
     :param ends: print `b_scn` and `e_scn` (bits 2 and 8 of `scn-type`).
     :param whole: a transaction is one message.
     :param hex: SCNs as `scns`.
-    :param block: SCNs in a block of redo.
+    :param block: most SCNs in a block of redo; it ends after a second, too, for a log writer does not wait for more.
     :param xid: format of the XID, 0 to 3.
     :param dates: as numbers of nanoseconds, or as text.
     """
@@ -52,6 +52,7 @@ class Printer:
     def __init__(self, style: Style) -> None:
         self._style = style
         self._place = (0, 0)
+        self._begun: tuple[int, int] | None = None  # SCN and time of the block that is being written
 
     def messages(self, unit: Unit) -> Iterator[tuple[tuple[int, int], bytes]]:
         """Place and bytes of each message."""
@@ -59,13 +60,24 @@ class Printer:
             yield from self._transaction(unit)
         elif isinstance(unit, Checkpoint):
             head = {"scn": unit.scn, "tm": unit.time_us * 1_000}
-            yield self._printed(self._block(unit.scn), head, [{"op": "chkpt", "seq": 1, "offset": 1024}])
+            block = self._block(unit.scn, unit.time_us)
+            self.pass_over(unit)
+            yield self._printed(block, head, [{"op": "chkpt", "seq": 1, "offset": 1024}])
         else:
             yield from self._ddl(unit)
 
-    def _block(self, scn: int) -> int:
+    def pass_over(self, checkpoint: Checkpoint) -> None:
+        """A checkpoint, whether it is printed or not, ends a block that is old enough."""
+        if self._begun is not None and checkpoint.time_us > self._begun[1] + 1_000_000:
+            self._begun = None
+
+    def _block(self, scn: int, time_us: int) -> int:
         """SCN of the block of redo that holds a record."""
-        return scn if self._style.meaning == "begin" else scn // self._style.block * self._style.block
+        if self._style.meaning == "begin":
+            return scn
+        if self._begun is None or scn >= self._begun[0] + self._style.block:
+            self._begun = scn, time_us
+        return self._begun[0]
 
     def _ddl(self, unit: SchemaChange) -> Iterator[tuple[tuple[int, int], bytes]]:
         table = unit.after or unit.before
@@ -75,7 +87,7 @@ class Printer:
             head |= {"b_scn": unit.scn, "e_scn": unit.scn}
         schema = {"owner": unit.table.schema, "table": unit.table.table, "obj": table.object_id}
         for op in ({"op": "begin"}, {"op": "ddl", "schema": schema, "sql": unit.ddl}, {"op": "commit"}):
-            yield self._printed(self._block(unit.scn), head, [op])
+            yield self._printed(self._block(unit.scn, unit.time_us), head, [op])
 
     def _transaction(self, unit: Committed) -> Iterator[tuple[tuple[int, int], bytes]]:
         info, style = unit.info, self._style
@@ -87,7 +99,7 @@ class Printer:
         for number, change in enumerate(unit.changes):
             parts.append(({"scn": change.scn, "tm": change.time_us * 1_000}, self._change(number, change)))
         parts.append(({"scn": info.commit_scn, "tm": info.commit_us * 1_000}, {"op": "commit"}))
-        c_scn = info.start_scn if style.meaning == "begin" else self._block(info.commit_scn)
+        c_scn = info.start_scn if style.meaning == "begin" else self._block(info.commit_scn, info.commit_us)
         if style.whole:
             yield self._printed(c_scn, {**parts[0][0], **ends, "xid": info.id}, [op for _, op in parts])
             return

@@ -29,6 +29,7 @@ class Faults:
     :param failed_start: START is answered FAILED_START.
     :param cut_after: the connection is cut after so many bytes of data, once.
     :param drop: number of a data message, from 0, that is not sent, once.
+    :param drop_commit: the next commit is not sent, once (JSON).
     :param instead: number of a data message -> bytes sent in place of it, once.
     :param silent: nothing is answered.
     """
@@ -37,6 +38,7 @@ class Faults:
     failed_start: bool = False
     cut_after: int | None = None
     drop: int | None = None
+    drop_commit: bool = False
     instead: dict[int, bytes] = field(default_factory=dict)
     silent: bool = False
 
@@ -111,10 +113,15 @@ class OlrServer:
     def _restart(self) -> None:
         confirmed = self.confirmed
         self._printer = Printer(self._style)
-        units = [unit for unit in self.feed.units if not isinstance(unit, Checkpoint)]
-        printed = [message for unit in units for message in self._printer.messages(unit)]
+        units = self.feed.units[:]  # it grows meanwhile
+        printed: list[tuple[tuple[int, int], bytes]] = []
+        for unit in units:
+            if isinstance(unit, Checkpoint):
+                self._printer.pass_over(unit)
+            else:
+                printed += self._printer.messages(unit)
         self._messages = [message for message in printed if message[0] > confirmed]
-        self._printed, self._head = len(self.feed.units), 0
+        self._printed, self._head = len(units), 0
 
     def _forget(self) -> None:
         self._started = False
@@ -217,6 +224,7 @@ class OlrServer:
             self._printed += 1
             if isinstance(unit, Checkpoint):
                 if monotonic() < self._checkpoint_at:
+                    self._printer.pass_over(unit)
                     continue
                 self._checkpoint_at = monotonic() + self._checkpoint_seconds
             self._messages += self._printer.messages(unit)
@@ -224,6 +232,9 @@ class OlrServer:
     def _send(self, connection: socket.socket, message: bytes) -> None:
         number, self.sent = self.sent, self.sent + 1
         if number == self.faults.drop:
+            return
+        if self.faults.drop_commit and b'"commit"' in message:
+            self.faults.drop_commit = False
             return
         frame = _framed(self.faults.instead.pop(number, message))
         cut = self.faults.cut_after

@@ -58,6 +58,7 @@ class Emitted(NamedTuple):
     topic: str
     key: str | None
     value: str | None
+    headers: Mapping[str, str]
 
 
 class _Consumer:
@@ -65,7 +66,8 @@ class _Consumer:
         self._take = take
 
     def accept(self, record: Any) -> None:
-        self._take(Emitted(record.destination(), record.key(), record.value()))
+        headers = {header.getKey(): header.getValue() for header in record.headers()}
+        self._take(Emitted(record.destination(), record.key(), record.value(), headers))
 
     class Java:
         implements = ("java.util.function.Consumer",)
@@ -157,6 +159,8 @@ class Debezium:
             properties.setProperty(name, value)
         self._completion = _Completion()
         form = java.java.lang.Class.forName("io.debezium.engine.format.Json")
+        if consumer is None:
+            form = java.io.debezium.engine.format.KeyValueHeaderChangeEventFormat.of(form, form, form)
         builder = java.io.debezium.engine.DebeziumEngine.create(form)
         taker = _Consumer(self.records.append) if consumer is None else consumer
         self._engine = builder.using(properties).using(self._completion).notifying(taker).build()

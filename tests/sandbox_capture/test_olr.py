@@ -130,6 +130,21 @@ def test_a_message_that_the_server_loses_is_requested_again(opened: Opened, numb
     assert transactions(run.kept) == [list(one) for one in TRANSACTIONS]
 
 
+def test_a_commit_that_the_server_loses_is_requested_again_while_checkpoints_come(opened: Opened) -> None:
+    subject = opened(faults=Faults(drop_commit=True), checkpoint_seconds=0.0, settings={"minercdc.olr.timeout.ms": "500"})
+    write(subject.sessions, STATEMENTS[:5])
+    run = Run(subject).to(1, restarts=1)
+    assert [type(error) for error in run.errors] == [TransientSourceError]
+    assert transactions(run.kept) == [list(TRANSACTIONS[0])]
+
+
+def test_a_lost_begin_does_not_hide_what_c_scn_means(opened: Opened) -> None:
+    subject = opened(style=Style(meaning="begin", ends=False), faults=Faults(drop=0), checkpoint_seconds=1e6)
+    write(subject.sessions)
+    run = Run(subject).to(len(TRANSACTIONS))
+    assert transactions(run.kept) == [list(one) for one in TRANSACTIONS]
+
+
 @pytest.mark.parametrize("bytes_", [b"", b"\xff" * 30, b'{"c_scn":1', b'{"c_scn":1,"c_idx":0,"payload":[{"op":"x"}]}'])
 def test_bytes_that_are_no_message_get_an_error_and_lose_nothing(opened: Opened, bytes_: bytes) -> None:
     subject = opened(faults=Faults(instead={4: bytes_}))

@@ -1,6 +1,8 @@
 """The command line: parses, calls, prints; no logic.
 
     minercdc run CONFIG        capture into Kafka, segments or JSON lines
+    minercdc relay CONFIG      capture into a buffer that many clients read over HTTP
+    minercdc relay schemas CONFIG  generate the Avro schemas of its tables
     minercdc signal CONFIG ..  send a running connector a signal
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
@@ -35,6 +37,7 @@ from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
+from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
@@ -55,6 +58,7 @@ app = typer.Typer(
 app.add_typer(signals, name="signal")
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
+app.command(name="relay")(relay)
 
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
 

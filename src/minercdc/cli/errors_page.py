@@ -178,6 +178,24 @@ gone: its checkpoint makes it go on where it was.""",
         """*Exit status 1.* `minercdc verify` found no offset of the connector, an initial snapshot that is not complete, a table that is not
 captured, or a record of another program in a topic of ours. The message says which, and where.""",
     ),
+    errors.RelayError: (
+        "the relay or its client cannot go on",
+        """*Exit status 1* of `minercdc relay`: a file of the relay cannot be read, a transaction is larger than its buffer, or an upstream
+relay refuses. In a client: the relay refused a request, or does not have a source that is wanted. The message says which; the [relay's page](relay.md)
+has the limits.""",
+    ),
+    errors.RelayDataError: (
+        "damaged bytes of a relay",
+        """A CRC of an event differs, or bytes are no event of version 1. A client, and a chained relay, read the window three times before
+they stop with it. A mapped buffer that is damaged is emptied at the start, with a warning. When it comes again, look for what changes bytes
+between relay and client.""",
+    ),
+    errors.FellOffError: (
+        "the relay does not hold the client's place any more",
+        """Windows that the client has not read were overwritten, or the relay was started without them. A client with a bootstrap reads a
+snapshot and goes on; others stop. Give the client a bootstrap, or make `minercdc.relay.buffer.bytes` larger, so that the buffer holds
+what is written while a client is away.""",
+    ),
 }
 
 _CODES = """## Codes of Oracle and its driver

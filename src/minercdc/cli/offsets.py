@@ -1,8 +1,9 @@
-"""`minercdc offsets`: offsets from elsewhere."""
+"""`minercdc offsets`: where a connector goes on, and another place for it to go on from."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -10,36 +11,135 @@ from rich.console import Console
 from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
 from minercdc.cli.stopping import UNFINISHED, Stop
 
-offsets = typer.Typer(no_args_is_help=True, help="Go on where another connector ended.")
+if TYPE_CHECKING:
+    from minercdc.repositioning import Repositioning
+
+offsets = typer.Typer(no_args_is_help=True, help="Show, move, take along or remove the stored offset of a connector.")
+Yes = Annotated[bool, typer.Option("--yes", help="Store it; otherwise it is only shown.")]
 
 
 @offsets.callback()
 def _group() -> None:
-    """Go on where another connector ended."""
+    """Show, move, take along or remove the stored offset of a connector."""
+
+
+@offsets.command()
+def show(config: ConfigFile, verbose: Verbose = False) -> None:
+    """Print where the connector goes on, what is under way, and whether what it has to read is there."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.stored_offset import read_stored, report
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    stored = read_stored(loaded)
+    name = loaded.identity.name
+    if stored is None:
+        _out().print(f"connector {name} has no offset: its next start is the first one")
+        return
+    _out().print(f"connector {name}, topic.prefix {loaded.identity.topic_prefix}")
+    for what, how in report(loaded, stored):
+        _out().print(f"  {what}: {how}")
+
+
+@offsets.command()
+def export(config: ConfigFile, verbose: Verbose = False) -> None:
+    """Print the offset, with the structures of the tables, as JSON that `import` takes."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.errors import ConfigError
+    from minercdc.stored_offset import read_stored, to_document
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    stored = read_stored(loaded)
+    if stored is None:
+        raise ConfigError([f"connector {loaded.identity.name} has no offset to export"])
+    typer.echo(to_document(loaded, stored))
 
 
 @offsets.command(name="import")
 def import_offset(
     config: ConfigFile,
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="What `minercdc offsets export` printed.", dir_okay=False)
+    ] = None,
     from_debezium: Annotated[
-        str, typer.Option(metavar="FILE_OR_TOPIC", help="Debezium's offset file, or Kafka Connect's offset topic.")
-    ],
-    yes: Annotated[bool, typer.Option("--yes", help="Store it; otherwise it is only shown.")] = False,
+        str | None,
+        typer.Option(
+            metavar="FILE_OR_TOPIC", help="In place of FILE: Debezium's offset file, or Kafka Connect's offset topic."
+        ),
+    ] = None,
+    yes: Yes = False,
     verbose: Verbose = False,
 ) -> None:
-    """Go on where a stopped Debezium connector ended; says what it would do, and does it with --yes."""
+    """Go on from an exported offset, or where a stopped Debezium connector ended; says what it would do, and does it with --yes."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
+
+    if (file is None) == (from_debezium is None):
+        raise typer.BadParameter("give either FILE or --from-debezium FILE_OR_TOPIC")
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    if file is not None:
+        from minercdc.repositioning import look_import
+
+        _carry_out(look_import(loaded, file), config, yes)
+        return
     from minercdc.migration.importing import look
+
+    assert from_debezium is not None
+    found = look(loaded, from_debezium)
+    for line in found.lines():
+        _out().print(line)
+    if not yes:
+        _out().print("Nothing is stored yet. Stop Debezium, and repeat this with --yes.")
+        return
+    found.store()
+    _out().print(f"stored; start it with: minercdc run {config}")
+
+
+@offsets.command(name="set")
+def set_offset(
+    config: ConfigFile,
+    scn: Annotated[int | None, typer.Option(min=1, help="The stream delivers what was committed after it.")] = None,
+    time: Annotated[str | None, typer.Option(help="In place of --scn: ISO 8601; UTC unless it has an offset.")] = None,
+    yes: Yes = False,
+    verbose: Verbose = False,
+) -> None:
+    """Go on after another SCN or time; says what is delivered again, or never, and does it with --yes."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.repositioning import look_set
+
+    if (scn is None) == (time is None):
+        raise typer.BadParameter("give either --scn or --time")
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    _carry_out(look_set(loaded, scn, time), config, yes)
+
+
+@offsets.command()
+def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> None:
+    """Remove the offset, so that the next start is the first one; says what that means, and does it with --yes."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.repositioning import look_reset
 
     loaded = load_config(config)
     log_to(errors, verbose)
-    found = look(loaded, from_debezium)
-    out = Console(highlight=False, markup=False, soft_wrap=True)
-    for line in found.lines():
-        out.print(line)
+    _carry_out(look_reset(loaded), config, yes)
+
+
+def _carry_out(found: Repositioning, config: Path, yes: bool) -> None:
+    for line in found.lines:
+        _out().print(line)
     if not yes:
-        out.print("Nothing is stored yet. Stop Debezium, and repeat this with --yes.")
+        _out().print("Nothing is stored yet. Stop the connector, and repeat this with --yes.")
         return
     found.store()
-    out.print(f"stored; start it with: minercdc run {config}")
+    _out().print(f"stored; start it with: minercdc run {config}")
+
+
+def _out() -> Console:
+    return Console(highlight=False, markup=False, soft_wrap=True)

@@ -10,7 +10,7 @@ import logging
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rule
 from minercdc.config.olr import OlrConfig
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
+from minercdc.config.relay import RelayConfig, implied
 from minercdc.config.renaming import Spelled, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
@@ -80,6 +81,7 @@ class ConnectorConfig:
     converters: ConverterConfig
     topics: TopicConfig
     sink: SinkConfig
+    relay: RelayConfig
     kafka: KafkaConfig
     heartbeat: HeartbeatConfig
     history: SchemaHistoryConfig
@@ -116,6 +118,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "converters": ConverterConfig,
     "topics": TopicConfig,
     "sink": SinkConfig,
+    "relay": RelayConfig,
     "kafka": KafkaConfig,
     "heartbeat": HeartbeatConfig,
     "history": SchemaHistoryConfig,
@@ -163,7 +166,16 @@ def load_config(path: Path) -> ConnectorConfig:
 
     :raises ConfigError: the file cannot be read or has problems; all of them are listed.
     """
+    return _checked_environment(read_file(path), path)
+
+
+def load_relay_config(path: Path) -> ConnectorConfig:
+    """As `load_config`, for `minercdc relay`: what only a topic or, with an upstream relay, a database needs may be absent."""
     content = read_file(path)
+    return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path)
+
+
+def _checked_environment(content: FileProperties, path: Path) -> ConnectorConfig:
     used = {name for value in content.values.values() for name in variables_used(value)}
     for variable, meant in misspelt_variables(os.environ, used):
         log.warning("the environment variable %s sets no property; did you mean %s?", variable, meant)
@@ -198,7 +210,10 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
 
 def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     problems = list(content.problems)
-    found, unusable = _spelled(content.values, problems)
+    values = content.values
+    if values.get("debezium.sink.type") == "relay":
+        values = implied(values) | dict(values)
+    found, unusable = _spelled(values, problems)
     rest = {given.name: given.value for given in found}
     _default_schemas_like_connect(rest)
     post_processed = take_post_processors(rest, problems)

@@ -36,8 +36,8 @@ class MessageConfig(Section):
         False, description="Leave out updates that change no published column; they need all columns in the redo."
     )
     extended_headers_enabled: bool = Field(
-        False,
-        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change. Debezium has them by default; they make each record 200 bytes larger.",
+        True,
+        description="Headers `__debezium.context.*` with prefix, task, connector and run in each change of a row or a table, as Debezium has them. `false` makes each record 200 bytes smaller.",
     )
     legacy_decimal_handling_strategy: bool = Field(
         False,

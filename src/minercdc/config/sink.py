@@ -16,9 +16,9 @@ STDOUT = "-"
 class SinkConfig(Section):
     """Where records go (docs/sinks.md)."""
 
-    debezium_sink_type: Literal["kafka", "segments", "json"] = Field(
+    debezium_sink_type: Literal["kafka", "segments", "json", "relay"] = Field(
         "kafka",
-        description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker.',
+        description='`kafka`; `segments`: files that `spark.readStream.format("minercdc")` reads; `json`: a JSON document per line. The last two need no broker. `relay`: what `minercdc relay` gives by itself.',
     )
     minercdc_sink_path: str | None = Field(
         None,
@@ -34,7 +34,7 @@ class SinkConfig(Section):
 
     @rule
     def _path(self) -> Iterator[str]:
-        if self.debezium_sink_type != "kafka" and not self.minercdc_sink_path:
+        if self.debezium_sink_type in ("segments", "json") and not self.minercdc_sink_path:
             yield f"minercdc.sink.path: needed with debezium.sink.type={self.debezium_sink_type}"
         if self.debezium_sink_type == "segments" and self.minercdc_sink_path == STDOUT:
             yield "minercdc.sink.path: segments are a directory, not standard output"
@@ -62,9 +62,20 @@ class SinkConfig(Section):
         :param state: minercdc.state.dir.
         :param name: of the connector.
         """
+        if self.debezium_sink_type == "relay":
+            return relay_directory(state, name) / "relay"
         if self.debezium_sink_type == "segments":
             return self.directory / "connector"
         return self.file or state / f"stdout-{name}"
+
+
+def relay_directory(state: Path, name: str) -> Path:
+    """Where a relay keeps its files.
+
+    :param state: minercdc.state.dir.
+    :param name: of the connector.
+    """
+    return state / f"relay-{name}"
 
 
 def brokers_given(sections: Mapping[str, Any]) -> Iterator[str]:

@@ -12,9 +12,7 @@ from typing import Any
 
 from minercdc.errors import DeliveryError
 from minercdc.kafka.client import classify
-from minercdc.kafka.offset_json import offset_to_bytes
 from minercdc.kafka.sink import KafkaSink
-from minercdc.offset import Offset
 
 
 class AtLeastOnceSink(KafkaSink):
@@ -26,14 +24,14 @@ class AtLeastOnceSink(KafkaSink):
     def _begin(self) -> None:
         self._open = True
 
-    def commit(self, offset: Offset) -> None:
+    def _commit(self, stored: bytes | None) -> None:
         """Wait until everything that was written is durable, and store the offset.
 
         :raises DeliveryError, FencedError, SinkError: a record or the offset may not have arrived; open the sink again.
         """
         self._flush("sending to Kafka")
         self.check_owner()
-        self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
+        self._produce(self._topics.offsets, self._name.encode(), stored, (), 0)
         self._flush("storing the offset")
         self._open = False
 

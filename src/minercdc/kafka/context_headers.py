@@ -1,11 +1,12 @@
-"""Headers of each change that name the connector (`extended.headers.enabled`)."""
+"""Headers of each change, of rows and of structures, that name the connector (`extended.headers.enabled`)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
-from minercdc.events import ChangeEvent, ChangeRun, Event, VanishedRow
+from minercdc.events import ChangeEvent, ChangeRun, Event, SchemaChange, VanishedRow
 
 _PREFIX = "__debezium.context."
 
@@ -35,6 +36,9 @@ class ContextHeaders:
 
         def adding(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
             encoded = encode_run(run, begin, most_records, most_bytes)
+            if native.rows is not None and isinstance(encoded.records, native.rows.Records):
+                encoded.records.headers = self._headers
+                return encoded
             return encoded._replace(records=self.added(encoded.records))
 
         return adding
@@ -48,4 +52,4 @@ class _Adding:
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`."""
         records = self._encoder.encode(event)
-        return self._headers.added(records) if isinstance(event, ChangeEvent | VanishedRow) else records
+        return self._headers.added(records) if isinstance(event, ChangeEvent | SchemaChange | VanishedRow) else records

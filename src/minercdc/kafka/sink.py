@@ -149,12 +149,22 @@ class KafkaSink:
                 self.write(records[done])
                 done += 1
 
-    def _produce_fitting(self, topic: str, value: bytes | None, key: bytes | None, partition: int) -> None:
+    def _produce_fitting(
+        self,
+        topic: str,
+        value: bytes | None,
+        key: bytes | None,
+        partition: int,
+        on_delivery: None = None,
+        callback: None = None,
+        timestamp: int = 0,
+        headers: Sequence[tuple[str, bytes]] = (),
+    ) -> None:
         """`produce` of librdkafka, with what is sent in place of a record that is too large."""
         if self._large is None or not self._large.is_large(key, value):
-            self._producer.produce(topic, value, key, partition)
+            self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
             return
-        record = self._large.replaced(Record(topic, key, value, (), None if partition < 0 else partition))
+        record = self._large.replaced(Record(topic, key, value, tuple(headers), None if partition < 0 else partition))
         self._make_topic(record.topic)
         where = -1 if record.partition is None else record.partition
         self._producer.produce(record.topic, record.value, record.key, where, headers=list(record.headers) or None)
@@ -198,9 +208,16 @@ class KafkaSink:
 
         :raises DeliveryError, FencedError, SinkError: the transaction may not be committed; open the sink again.
         """
+        self._commit(offset_to_bytes(offset))
+
+    def remove_offset(self) -> None:
+        """See `contracts.OffsetSink`: a tombstone."""
+        self._commit(None)
+
+    def _commit(self, stored: bytes | None) -> None:
         if not self._open:
             self._begin()
-        self._produce(self._topics.offsets, self._name.encode(), offset_to_bytes(offset), (), 0)
+        self._produce(self._topics.offsets, self._name.encode(), stored, (), 0)
         # a delivery failure of any record of the transaction surfaces here
         self._call(self._producer.commit_transaction, "committing to Kafka")
         self._open = False

@@ -242,7 +242,7 @@ def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[lis
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:
         try:
-            altered = set(read_altered(connection, ids, scn))
+            altered = set(read_altered(connection, ids, scn, margin_seconds=5))
         except SnapshotTooOldError:
             altered = set(ids)
         present = {schema.id: schema for schema in read_tables(connection, ids)}

@@ -75,13 +75,16 @@ cdef class Records:
     """Records of a run, as a sequence of `contracts.Record`.
 
     :ivar at: number of the record that `produce` came to.
+    :ivar headers: of each record, (name, content) pairs.
     """
 
     cdef list topics, keys, values
+    cdef public tuple headers
     cdef readonly Py_ssize_t at
 
     def __cinit__(self):
         self.topics, self.keys, self.values = [], [], []
+        self.headers = ()
 
     cdef int add(self, object topic, object key, object value) except -1:
         self.topics.append(topic)
@@ -96,27 +99,31 @@ cdef class Records:
         if isinstance(i, slice):
             return [self[n] for n in range(*i.indices(len(self)))]
         key = self.keys[i]
-        return Record(self.topics[i], key, self.values[i], (), 0 if key is None else None)
+        return Record(self.topics[i], key, self.values[i], self.headers, 0 if key is None else None)
 
     def new_topics(self, known):
         """Topics that are not among those known."""
         return set(self.topics).difference(known)
 
     def produce(self, produce, Py_ssize_t begin):
-        """Call `produce(topic, value, key, partition)` for each record from number `begin` on. The number of those it took: it may
-        raise BufferError, for a queue that is full.
+        """Call `produce(topic, value, key, partition)` for each record from number `begin` on; with headers they are the eighth
+        argument. The number of those it took: it may raise BufferError, for a queue that is full.
 
         :raises Exception: another error of `produce`; see `at` for the record.
         """
         cdef Py_ssize_t i = begin, count = PyList_GET_SIZE(self.values)
-        cdef object key
+        cdef object key, topic, value, partition
+        cdef list headers = list(self.headers)
+        cdef bint bare = not headers
         try:
             while i < count:
+                topic, value = <object>PyList_GET_ITEM(self.topics, i), <object>PyList_GET_ITEM(self.values, i)
                 key = <object>PyList_GET_ITEM(self.keys, i)
-                produce(
-                    <object>PyList_GET_ITEM(self.topics, i), <object>PyList_GET_ITEM(self.values, i), key,
-                    _NO_KEY if key is None else _BY_KEY,
-                )
+                partition = _NO_KEY if key is None else _BY_KEY
+                if bare:
+                    produce(topic, value, key, partition)
+                else:
+                    produce(topic, value, key, partition, None, None, 0, headers)
                 i += 1
         except BufferError:
             pass

@@ -49,7 +49,7 @@ _OBJECTS = (
 # LAST_DDL_TIME and SCN_TO_TIMESTAMP both are the database host's time.
 _ALTERED = (
     "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_TYPE = 'TABLE'"
-    " AND LAST_DDL_TIME > CAST(SCN_TO_TIMESTAMP(:scn) AS DATE)"
+    " AND LAST_DDL_TIME > CAST(SCN_TO_TIMESTAMP(:scn) AS DATE) - :margin / 86400"
 )
 _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
@@ -92,16 +92,19 @@ def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId])
     return found
 
 
-def read_altered(connection: oracledb.Connection, ids: Iterable[TableId], scn: int) -> list[TableId]:
+def read_altered(
+    connection: oracledb.Connection, ids: Iterable[TableId], scn: int, *, margin_seconds: int = 0
+) -> list[TableId]:
     """Which of these tables had DDL, grants included, since the second of an SCN; in order of name, without those that are
     gone.
 
+    :param margin_seconds: looked back from that second: its time is known to 3 s only, so that 5 misses none.
     :raises SnapshotTooOldError: the database does not know the time of the SCN any more (ORA-08181).
     """
     found = []
     with oracle_errors(f"finding what was altered since SCN {scn}"), connection.cursor() as cursor:
         for owner, tables in groupby(sorted(ids), key=lambda table: table.schema):
-            cursor.execute(_ALTERED, {"owner": owner, "scn": scn})
+            cursor.execute(_ALTERED, {"owner": owner, "scn": scn, "margin": margin_seconds})
             altered = {name for (name,) in cursor}
             found += [table for table in tables if table.table in altered]
     return found

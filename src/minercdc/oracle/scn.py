@@ -13,7 +13,7 @@ from typing import Any
 
 import oracledb
 
-from minercdc.errors import SourceError
+from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.events import Scn
 from minercdc.oracle.codes import oracle_errors
 
@@ -73,6 +73,17 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
         " TO_CHAR(SYSTIMESTAMP, 'TZR') AS TIMESTAMP)) FROM DUAL"
     )
     return Scn(int(one_row(connection, sql, f"finding the SCN of {time.isoformat()}Z", time=time)[0]))
+
+
+def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
+    """The time of an SCN on the database's clock, exact to 3 s (SCN_TO_TIMESTAMP), as text with the zone; says so when it is not
+    known any more (ORA-08181)."""
+    sql = "SELECT SCN_TO_TIMESTAMP(:scn), TO_CHAR(SYSTIMESTAMP, 'TZR') FROM DUAL"
+    try:
+        time, zone = one_row(connection, sql, f"finding the time of SCN {scn}", scn=scn)
+    except SnapshotTooOldError:
+        return "its time is not known any more"
+    return f"{time:%Y-%m-%d %H:%M:%S} {zone}"
 
 
 def resetlogs_scn(connection: oracledb.Connection) -> int:

@@ -64,12 +64,12 @@ class Header:
 class Commit:
     """What a commit frame says.
 
-    :param offset: stored offset.
+    :param offset: stored offset, None when it was removed.
     :param records: how many records there are up to here, those of earlier segments included.
     :param time_ms: of the commit, milliseconds since the epoch.
     """
 
-    offset: str
+    offset: str | None
     records: int
     time_ms: int
 

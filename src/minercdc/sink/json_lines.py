@@ -33,6 +33,35 @@ def json_line(record: Record) -> bytes:
     return line + b"}\n"
 
 
+def offset_file(beside: Path) -> Path:
+    """Where the offset is stored, with the length of what is committed."""
+    return beside.with_name(f"{beside.name}.offset")
+
+
+def stored_lines_offset(beside: Path) -> Offset | None:
+    """The offset that was stored last, None when there is none.
+
+    :raises SchemaHistoryError: it cannot be read.
+    :raises SinkError: its file cannot be read.
+    """
+    file = offset_file(beside)
+    with file_errors(f"reading {file}"):
+        stored, _ = _parsed(file.read_bytes(), file) if file.exists() else (None, 0)
+    return None if stored is None else offset_from_bytes(stored.encode(), str(file))
+
+
+def _parsed(content: bytes, file: Path) -> tuple[str | None, int]:
+    """The stored offset, None for none, and how many bytes of the lines are committed."""
+    try:
+        document = json.loads(content)
+        return document["offset"], int(document["length"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise SchemaHistoryError(
+            f"the offset in {file.absolute()} cannot be read: {error!r}",
+            hint="Restore the file; or remove it, and the lines with it, to start over with a snapshot.",
+        ) from None
+
+
 class JsonLines:
     """JSON lines of one connector (contracts.RecordSink). Construction cuts off what was not committed.
 
@@ -46,7 +75,7 @@ class JsonLines:
     def __init__(self, file: Path | None, beside: Path) -> None:
         self._file = file
         self._where = str(file.absolute()) if file else "standard output"
-        self._offset_file = beside.with_name(f"{beside.name}.offset")
+        self._offset_file = offset_file(beside)
         self._lines: list[bytes] = []
         self._length = 0
         self._descriptor = -1
@@ -64,14 +93,7 @@ class JsonLines:
             if not self._offset_file.exists():
                 self._begin()
             content = self._offset_file.read_bytes()
-        try:
-            document = json.loads(content)
-            return document["offset"], int(document["length"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise SchemaHistoryError(
-                f"the offset in {self._offset_file.absolute()} cannot be read: {error!r}",
-                hint="Restore the file; or remove it, and the lines with it, to start over with a snapshot.",
-            ) from None
+        return _parsed(content, self._offset_file)
 
     def _begin(self) -> None:
         """Take a file that is not ours yet. Raises SinkError when something is in it, OSError."""
@@ -124,6 +146,13 @@ class JsonLines:
         self._offset = offset_to_bytes(offset).decode()
         with file_errors(f"writing {self._offset_file}"):
             self._save(self._offset)
+
+    def remove_offset(self) -> None:
+        """See `contracts.OffsetSink`; the lines stay."""
+        self._lock.check()
+        self._offset = None
+        with file_errors(f"writing {self._offset_file}"):
+            self._save(None)
 
     def _check_length(self, added: int) -> None:
         """Raise SinkError when another program has cut or written the file, or moved it away."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import RecordSink
+from minercdc.contracts import OffsetSink
 from minercdc.errors import ConfigError
 from minercdc.kafka.at_least_once import AtLeastOnceSink
 from minercdc.kafka.client import KafkaClient
@@ -17,13 +17,16 @@ from minercdc.sink.segment_topics import SegmentTopics
 from minercdc.sink.segments import SegmentSink
 
 
-def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> RecordSink:
+def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
     """The sink of `debezium.sink.type`.
 
     :param client, ownership: of Kafka; not used by the others.
+    :raises ConfigError: it is a relay, which brings its own.
     :raises SinkError: it cannot be used, or (FencedError) another process uses it.
     """
     sink, name = config.sink, config.identity.name
+    if sink.debezium_sink_type == "relay":
+        raise ConfigError(["debezium.sink.type: relay is run by `minercdc relay CONFIG`"])
     if sink.debezium_sink_type == "segments":
         return SegmentSink(sink.directory, name, sink.minercdc_sink_segment_bytes)
     if sink.debezium_sink_type == "json":
@@ -63,7 +66,7 @@ def not_read_back(config: ConnectorConfig) -> str:
             f"minercdc.kafka.record.too.large={config.kafka.minercdc_kafka_record_too_large} leaves values out of the topic"
         )
     kind = config.sink.debezium_sink_type
-    return f"debezium.sink.type={kind} cannot be read back" if kind == "json" else ""
+    return f"debezium.sink.type={kind} cannot be read back" if kind in ("json", "relay") else ""
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:

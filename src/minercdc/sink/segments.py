@@ -101,7 +101,14 @@ class SegmentSink:
         self._lock.check()
         if self._length >= max(self._segment_bytes, len(header_frame(self._header)) + 1):  # one commit at least
             self._roll()
-        stored = offset_to_bytes(offset).decode()
+        self._commit(offset_to_bytes(offset).decode())
+
+    def remove_offset(self) -> None:
+        """See `contracts.OffsetSink`: a commit without an offset."""
+        self._lock.check()
+        self._commit(None)
+
+    def _commit(self, stored: str | None) -> None:
         records = self._records + len(self._frames)
         last = commit_frame(Commit(stored, records, self._clock_ms()))
         with file_errors(f"writing {self._path}"):

@@ -29,10 +29,10 @@ def test_each_change_and_tombstone_has_the_headers_after_its_own() -> None:
     assert all(headers[1:] == CONTEXT for headers in moved)
 
 
-def test_other_records_have_none() -> None:
+def test_a_change_of_a_table_has_them_too() -> None:
     change = SchemaChange(ORDERS.id, None, ORDERS, "CREATE TABLE ORDERS", Scn(1), 0)
     (record,) = ContextHeaders("shop", "a run").encoder(encoder({})).encode(change)
-    assert record.headers == ()
+    assert record.headers == CONTEXT
 
 
 def test_runs_have_the_same_headers() -> None:

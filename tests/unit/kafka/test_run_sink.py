@@ -57,15 +57,26 @@ class Cluster:
     def poll(self, timeout: float) -> None:
         self.left = self.room
 
-    def produce(self, topic: str, *record: Any, **_: Any) -> None:
-        if len(record) == 2:
+    def produce(
+        self,
+        topic: str,
+        value: Any,
+        key: Any,
+        partition: int | None = None,
+        on_delivery: None = None,
+        callback: None = None,
+        timestamp: int = 0,
+        headers: Any = None,
+    ) -> None:
+        """librdkafka's, with its arguments in its order."""
+        if partition is None:
             return  # a claim
         if len(self.taken) == self.refused:
             raise KafkaException(KafkaError(KafkaError.MSG_SIZE_TOO_LARGE))
         if not self.left:
             raise BufferError
         self.left -= 1
-        self.taken.append((topic, *record))
+        self.taken.append((topic, value, key, partition, tuple(headers or ())))
 
 
 def sink_of(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> KafkaSink:
@@ -96,12 +107,15 @@ def records() -> Any:
 
 
 def shown(written: list[Record]) -> list[tuple[Any, ...]]:
-    return [(r.topic, r.value, r.key, -1 if r.partition is None else r.partition) for r in written]
+    return [(r.topic, r.value, r.key, -1 if r.partition is None else r.partition, tuple(r.headers)) for r in written]
 
 
+@pytest.mark.parametrize("headers", [(), (("h", b"x"), ("i", None))])
 @pytest.mark.parametrize("room", [1, 7, 30, 100])
-def test_each_record_is_queued_once_in_order(monkeypatch: pytest.MonkeyPatch, room: int) -> None:
+def test_each_record_is_queued_once_in_order(monkeypatch: pytest.MonkeyPatch, room: int, headers: Any) -> None:
     cluster, written = Cluster(room), records()
+    written.headers = headers
+    assert [record.headers for record in written] == [headers] * 30
     sink_of(cluster, monkeypatch).write_run(written)
     assert cluster.taken == shown(list(written))
     assert cluster.topics.count(written[0].topic) == 1

@@ -130,8 +130,10 @@ class OlrCapture:
         while not stop.is_set():
             frame = connection.receive(max(due - monotonic(), 0.0))
             if frame is not None:
-                moved = monotonic()
-                for event in delivery.take(self._message(frame, connection), oldest.begun):
+                message = self._message(frame, connection)
+                if not message.is_checkpoint:  # they come even when the rest of a transaction is lost
+                    moved = monotonic()
+                for event in delivery.take(message, oldest.begun):
                     yield event
                     due = monotonic() + self._tick
             elif delivery.within and monotonic() - moved > self._timeout:

@@ -42,6 +42,7 @@ class _Transaction:
     :param seq: number of its last change.
     :param number: `num` of its last operation.
     :param changed: something of it was emitted.
+    :param begin_scn: of its first message that came, `begun` when that is its `begin`.
     """
 
     xid: str
@@ -55,6 +56,7 @@ class _Transaction:
     seq: int = 0
     number: int | None = None
     changed: bool = False
+    begun: bool = False
 
 
 class Delivery:
@@ -117,7 +119,7 @@ class Delivery:
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
         :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
         """
-        self._confirmations.note(message.place, checkpoint=all(one.op == "chkpt" for one in message.operations))
+        self._confirmations.note(message.place, checkpoint=message.is_checkpoint)
         if self._transaction is not None:
             last = self._transaction.last
             if last.scn == message.place.scn and last.idx + 1 != message.place.idx:
@@ -126,7 +128,7 @@ class Delivery:
             self._transaction.place = max(self._transaction.place, message.place)
         for operation in message.operations:
             if operation.op == "begin":
-                self._begin(message)
+                self._begin(message).begun = True
                 self._begins = True
             elif operation.op == "commit":
                 yield from self._commit(message, begun)
@@ -214,7 +216,8 @@ class Delivery:
                 yield from self._events(operation, earlier, transaction, info)
         if transaction.number is not None:
             # With bit 1 of scn-type, `scn` of each message is the commit's.
-            begin_scn = None if transaction.begin_scn == info.commit_scn else transaction.begin_scn
+            known = transaction.begun and transaction.begin_scn != info.commit_scn
+            begin_scn = transaction.begin_scn if known else None
             self._confirmations.judge(message.place.scn, begin_scn, info.commit_scn)
         self._transaction = None
         self._confirmations.end(transaction.place)

@@ -85,6 +85,11 @@ class Message:
     user: str | None = None
     thread: int = 0
 
+    @property
+    def is_checkpoint(self) -> bool:
+        """Whether it holds nothing but checkpoints."""
+        return all(operation.op == "chkpt" for operation in self.operations)
+
 
 def xid_of(text: str) -> str:
     """XID as LogMiner prints it (RAW, little-endian parts), from any spelling: hex or decimal parts, or 16 hex digits.

@@ -1,0 +1,115 @@
+"""Section for the relay, and what the command `minercdc relay` gives by itself."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from minercdc.config.section import CommaList, Section, environment_name, rule
+
+_SOURCE = re.compile(r"(?P<id>\d+)?:(?P<table>[^:]+\.[^:]+):(?P<name>[A-Za-z_][\w]*(?:\.[A-Za-z_][\w]*)+)")
+_UPSTREAM = "minercdc.relay.upstream"
+
+
+class RelayConfig(Section):
+    """The relay, `minercdc relay` (docs/relay.md)."""
+
+    minercdc_relay_host: str = Field("127.0.0.1", description="Address that the relay listens on.")
+    minercdc_relay_port: int = Field(11115, ge=0, le=65535, description="Port that the relay listens on; 0: a free one.")
+    minercdc_relay_buffer_type: Literal["memory", "mapped"] = Field(
+        "memory",
+        description="Where the relay keeps events: in `memory`, which ends with the process, or in a memory-mapped file (`mapped`), which restarts find again.",
+    )
+    minercdc_relay_buffer_bytes: int = Field(
+        64 * 1024 * 1024,
+        ge=4096,
+        description="Size of the relay's buffer. The oldest windows go when it is full; a transaction has to fit into it.",
+    )
+    minercdc_relay_buffer_path: Path | None = Field(
+        None,
+        description="File of a `mapped` buffer; default `buffer` in the relay's directory, `<minercdc.state.dir>/relay-<name>`.",
+    )
+    minercdc_relay_schemas_path: Path | None = Field(
+        None, description="Directory of the schema registry; default `schemas` in the relay's directory."
+    )
+    minercdc_relay_schemas_namespace: str = Field(
+        "minercdc.relay",
+        pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$",
+        description="Namespace of generated Avro schemas; it begins the names of sources.",
+    )
+    minercdc_relay_schemas_types: Literal["lossless", "databus"] = Field(
+        "lossless",
+        description="Avro's types for columns: `lossless`, in which a number with decimals is a string; or as Databus has them (`databus`), where it is a float or double and loses digits.",
+    )
+    minercdc_relay_sources: CommaList = Field(
+        (),
+        description="Sources with an id or name of their own: `ID:SCHEMA.TABLE:name.space.Record`, separated by commas; without ID the next free one from 101 on. Other tables are `<namespace>.<Table>`.",
+    )
+    minercdc_relay_max_scn_file: Path | None = Field(
+        None,
+        description="File with the SCN of the newest window and the time, written after each batch; default `max.scn` in the relay's directory. Without a stored offset, the relay begins after the SCN that it holds.",
+    )
+    minercdc_relay_upstream: str | None = Field(
+        None,
+        description="`http://HOST:PORT` of a relay to read from, instead of a database. No property of a database is needed then.",
+    )
+    minercdc_relay_window_hold_ms: int = Field(
+        500,
+        ge=0,
+        description="How long the window of the database's very last commit waits for one more transaction of its SCN. With later commits it does not wait.",
+    )
+    minercdc_relay_clients_max: int = Field(
+        500, ge=1, description="Connections that the relay serves at once; more are refused with status 503."
+    )
+    minercdc_relay_client_timeout_ms: int = Field(
+        30_000,
+        ge=100,
+        description="A connection is closed when its client takes no byte for so long, or is idle ten times as long.",
+    )
+
+    @rule
+    def _sources_named(self) -> Iterator[str]:
+        seen: set[int] = set()
+        for text in self.minercdc_relay_sources:
+            found = _SOURCE.fullmatch(text)
+            if found is None:
+                yield f"minercdc.relay.sources: '{text}' is not of the form ID:SCHEMA.TABLE:name.space.Record"
+            elif found["id"]:
+                number = int(found["id"])
+                if not 1 <= number <= 32_767:
+                    yield f"minercdc.relay.sources: id {number} is not between 1 and 32767"
+                if number in seen:
+                    yield f"minercdc.relay.sources: id {number} is given twice"
+                seen.add(number)
+
+    @rule
+    def _upstream_address(self) -> Iterator[str]:
+        if self.minercdc_relay_upstream and not re.fullmatch(r"https?://[^/:\s]+(:\d+)?/?", self.minercdc_relay_upstream):
+            yield f"{_UPSTREAM}: '{self.minercdc_relay_upstream}' is not of the form http://HOST:PORT"
+
+    @rule
+    def _path_of_file(self) -> Iterator[str]:
+        if self.minercdc_relay_buffer_path and self.minercdc_relay_buffer_type == "memory":
+            yield "minercdc.relay.buffer.path: goes with minercdc.relay.buffer.type=mapped"
+
+    @property
+    def sources(self) -> dict[str, tuple[int, str]]:
+        """Id (0: the next free one) and name by `SCHEMA.TABLE`."""
+        found = [_SOURCE.fullmatch(text) for text in self.minercdc_relay_sources]
+        return {one["table"]: (int(one["id"] or 0), one["name"]) for one in found if one}
+
+
+def implied(given: Mapping[str, str]) -> dict[str, str]:
+    """Properties that a relay does not need to be given, with the values that they have then."""
+    name = given.get("name") or os.environ.get(environment_name("name")) or "minercdc"
+    found = {"topic.prefix": re.sub(r"[^A-Za-z0-9._-]", "_", name)}
+    if given.get(_UPSTREAM) or os.environ.get(environment_name(_UPSTREAM)):
+        found |= dict.fromkeys(("database.hostname", "database.user", "database.password", "database.dbname"), "upstream")
+        found["database.pdb.name"] = "upstream"
+    there = {name.removeprefix("debezium.source.") for name in given}
+    return {name: value for name, value in found.items() if name not in there and environment_name(name) not in os.environ}

@@ -1,0 +1,146 @@
+"""Requests to a relay over one HTTP connection that is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from minercdc.errors import FellOffError, RelayDataError, RelayError
+from minercdc.relay.checkpoint import Checkpoint
+from minercdc.relay.requests import WINDOW_OFFSET
+from minercdc.relay.schemas import AvroSchema, schema_id
+
+_FELL_OFF = ("ScnNotFoundException", "OffsetNotFoundException")
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """A source of a relay."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaInfo:
+    """A version of a source's schema, and the id that events name it by."""
+
+    source: int
+    version: int
+    text: str
+    schema: AvroSchema
+    md5: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """An answer to /stream.
+
+    :param pending: bytes of the next event, when it does not fit; else 0.
+    :param window: of a filtered answer that ends inside a window: its SCN, and how many of its events are read.
+    """
+
+    data: bytes
+    pending: int = 0
+    window: tuple[int, int] | None = None
+
+
+class Connection:
+    """See the module. Every method raises OSError when the relay does not answer, RelayError when it refuses, and FellOffError
+    when its buffer does not hold the place that is wanted.
+
+    :param url: `http://HOST:PORT`.
+    :param name: of the client, in the relay's statistics.
+    """
+
+    def __init__(self, url: str, *, timeout: float = 60.0, name: str = "") -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise RelayError(f"{url} is not of the form http://HOST:PORT")
+        self.url = url.rstrip("/")
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        self._http = kind(parts.hostname, parts.port, timeout=timeout)
+        self._headers = {"x-minercdc-client": name} if name else {}
+
+    def sources(self) -> list[SourceInfo]:
+        """All sources."""
+        return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
+
+    def schemas(self, sources: Sequence[int]) -> list[SchemaInfo]:
+        """All versions of the schemas of some sources."""
+        wanted = {"sources": ",".join(map(str, sources))} if sources else {}
+        found = self._json("/register", {**wanted, "protocolVersion": "3"})
+        return [
+            SchemaInfo(int(one["id"]), int(one["version"]), text, json.loads(text), schema_id(text))
+            for one in found
+            if isinstance(text := one["schema"], str)
+        ]
+
+    def buffer_info(self) -> dict[str, Any]:
+        """What the relay's buffer holds."""
+        found: dict[str, Any] = self._json("/bufferInfo/inbound/1/0", {})
+        return found
+
+    def tables(self) -> dict[int, str]:
+        """`SCHEMA.TABLE` of each source, of a relay of ours."""
+        return {int(number): str(table) for number, table in self._json("/tables", {}).items()}
+
+    def stream(
+        self, place: Checkpoint, size: int, sources: Sequence[int] = (), filters: str = "", wait_ms: int = 0
+    ) -> Received:
+        """Events from a place on, at most `size` bytes. The last one may be cut off."""
+        parameters = {"checkPoint": place.to_json(), "output": "binary", "size": str(size)}
+        if sources:
+            parameters["sources"] = ",".join(map(str, sources))
+        if filters:
+            parameters["filters"] = filters
+        if wait_ms:
+            parameters["waitMs"] = str(wait_ms)
+        response, data = self._get("/stream", parameters)
+        pending = response.getheader("x-dbus-pending-event-size", "0")
+        inside = response.getheader(WINDOW_OFFSET, "")
+        scn, _, offset = inside.partition(":")
+        return Received(data, int(pending) if pending.isdigit() else 0, (int(scn), int(offset)) if inside else None)
+
+    def _json(self, path: str, parameters: Mapping[str, str]) -> Any:
+        _, data = self._get(path, parameters)
+        try:
+            return json.loads(data)
+        except ValueError:
+            raise RelayDataError(f"{self.url}{path} answered {data[:100]!r}, which is not JSON") from None
+
+    def _get(self, path: str, parameters: Mapping[str, str]) -> tuple[HTTPResponse, bytes]:
+        try:
+            self._http.request("GET", f"{path}?{urlencode(parameters)}" if parameters else path, headers=self._headers)
+            response = self._http.getresponse()
+            data = response.read()
+        except HTTPException as error:
+            self._http.close()
+            raise OSError(f"the answer broke off: {error!r}") from None
+        except OSError:
+            self._http.close()
+            raise
+        if response.status == 503:
+            raise OSError("the relay has as many clients as it serves (status 503)")
+        if response.status != 200:
+            raise RelayError(f"{self.url}{path} answered {response.status} {data[:200].decode(errors='replace').strip()}")
+        kind = response.getheader("x-dbus-error", "")
+        if kind:
+            self._refused(kind.rpartition(".")[2], response.getheader("x-dbus-error-message", ""))
+        return response, data
+
+    def _refused(self, kind: str, message: str) -> None:
+        if kind in _FELL_OFF:
+            raise FellOffError(
+                f"{self.url} does not hold the client's place any more: {message}",
+                hint="Give the client a bootstrap, or read the tables as of an SCN and store a checkpoint of it.",
+            )
+        raise RelayError(f"{self.url} refused: {kind}: {message}")
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        self._http.close()

@@ -1,0 +1,175 @@
+"""A relay as a process: its files, its buffer, what fills it, and its port."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.sink import relay_directory
+from minercdc.connector import Connector
+from minercdc.contracts import RecordSink, StopFlag
+from minercdc.exposition import exposition_of
+from minercdc.pipeline import Bounds, Pipeline
+from minercdc.relay.buffer import EventBuffer, Memory
+from minercdc.relay.chain import ChainedFeed
+from minercdc.relay.connection import Connection
+from minercdc.relay.encoding import RelayEncoder
+from minercdc.relay.http import serve
+from minercdc.relay.mapped_file import open_mapped
+from minercdc.relay.progress_file import MaxScnFile, OffsetFile
+from minercdc.relay.registry import SchemaRegistry
+from minercdc.relay.requests import Requests
+from minercdc.relay.sink import Completeness, CompletenessCapture, RelaySink
+from minercdc.relay.statistics import Statistics
+from minercdc.selection import key_columns, published_columns, table_filter
+from minercdc.sink.files import OwnerLock
+from minercdc.state_directory import make_private
+
+_log = logging.getLogger(__name__)
+
+_UNBOUNDED = 1 << 62
+_BATCH_EVENTS, _BATCH_BYTES = 50_000, 16 * 1024 * 1024
+
+
+def registry_of(config: ConnectorConfig) -> SchemaRegistry:
+    """The schema registry of a relay's configuration. Raises RelayError when it cannot be read."""
+    relay = config.relay
+    home = relay_directory(config.capture.minercdc_state_dir, config.identity.name)
+    return SchemaRegistry(
+        relay.minercdc_relay_schemas_path or home / "schemas",
+        namespace=relay.minercdc_relay_schemas_namespace,
+        types=relay.minercdc_relay_schemas_types,
+        names=relay.sources,
+    )
+
+
+class Relay:
+    """One relay (`minercdc relay`). Its files are its own from here on.
+
+    :raises FencedError: another process has its directory.
+    :raises RelayError, SinkError: its files cannot be used.
+    :ivar address: `HOST:PORT` that it listens on, set by `run`.
+    """
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._config = config
+        make_private(config.capture.minercdc_state_dir)
+        self._home = relay_directory(config.capture.minercdc_state_dir, config.identity.name)
+        self._owner = OwnerLock(self._home / "lock", f"the relay's directory {self._home.absolute()}")
+        self._offsets = OffsetFile(self._home / "offset.json")
+        self._max_scn = MaxScnFile(config.relay.minercdc_relay_max_scn_file or self._home / "max.scn")
+        self._registry = registry_of(config)
+        self._statistics = Statistics()
+        self._begin_after = 0
+        self._buffer = self._opened()
+        self._ready = threading.Event()
+        self.address = ""
+
+    def _opened(self) -> EventBuffer:
+        """The buffer, at the place where what fills it goes on."""
+        relay = self._config.relay
+        stored, noted = self._offsets.load(), self._max_scn.load()
+        if relay.minercdc_relay_buffer_type == "mapped":
+            path: Path = relay.minercdc_relay_buffer_path or self._home / "buffer"
+            buffer, _ = open_mapped(path, relay.minercdc_relay_buffer_bytes)
+        else:
+            buffer = EventBuffer(Memory(relay.minercdc_relay_buffer_bytes))
+        reached = buffer.state.max_scn
+        if stored is not None:
+            # What was stored was in the buffer once. Windows after it, of a mapped buffer, come again and are left out.
+            if stored.scn > reached:
+                buffer.clear(stored.scn)
+            return buffer
+        self._begin_after = max(noted or 0, reached, self._config.snapshot.minercdc_start_scn or 0)
+        if self._begin_after > reached and self._begin_after > 0:
+            buffer.clear(self._begin_after)
+        return buffer
+
+    def run(self, stop: StopFlag, ready: Callable[[str], None]) -> None:
+        """Serve clients, and fill the buffer, until `stop` is set.
+
+        :param ready: called with `HOST:PORT` once clients may connect and no later change is missed.
+        :raises MinerCdcError: the port is taken, or what fills the buffer cannot go on.
+        """
+        relay, name = self._config.relay, self._config.identity.name
+        connector = None if relay.minercdc_relay_upstream else Connector(self._starting(), self)
+        with ExitStack() as stack:
+            stack.callback(self._owner.release)
+            stack.callback(self._buffer.close)
+            requests = Requests(self._buffer, self._registry, self._statistics, name)
+            counted = exposition_of(connector.counters, name) if connector else (lambda: b"")
+            self.address = stack.enter_context(
+                serve(
+                    *(relay.minercdc_relay_host, relay.minercdc_relay_port, requests, self._statistics, counted),
+                    most_clients=relay.minercdc_relay_clients_max,
+                    timeout=relay.minercdc_relay_client_timeout_ms / 1000,
+                )
+            )
+            self._announce = ready
+            if connector is not None:
+                connector.run(stop)
+            else:
+                self._chained(relay.minercdc_relay_upstream or "").run(stop)
+
+    def _starting(self) -> ConnectorConfig:
+        """The configuration with which the connector streams and reads no rows: clients read those themselves (bootstrap)."""
+        snapshot = self._config.snapshot
+        update: dict[str, object] = {} if snapshot.snapshot_mode == "recovery" else {"snapshot_mode": "no_data"}
+        if self._begin_after > 0:
+            update |= {"snapshot_mode": "no_data", "minercdc_start_scn": self._begin_after, "minercdc_start_timestamp": None}
+        return replace(self._config, snapshot=snapshot.model_copy(update=update))
+
+    def _chained(self, upstream: str) -> ChainedFeed:
+        connection = Connection(upstream, name=self._config.identity.name)
+        return ChainedFeed(
+            *(connection, self._buffer, self._registry, self._offsets, self._max_scn, self._owner, self._statistics),
+            self._is_ready,
+            longest_wait=self._config.run.retriable_restart_connector_wait_ms / 1000,
+        )
+
+    def _is_ready(self) -> None:
+        if not self._ready.is_set():
+            self._ready.set()
+            self._announce(self.address)
+
+    def sink(self) -> RecordSink:
+        """See `pipeline.Target`."""
+        self._complete = Completeness()
+        self._sink = RelaySink(
+            *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready),
+            hold_seconds=self._config.relay.minercdc_relay_window_hold_ms / 1000,
+        )
+        return self._sink
+
+    def adapted(self, pipeline: Pipeline) -> Pipeline:
+        """See `pipeline.Target`. A transaction is never split: a window is published whole."""
+        config, complete = self._config, self._complete
+        captured = table_filter(config)
+        encoder = RelayEncoder(
+            self._registry,
+            published_columns(config.filters),
+            key_columns(config.filters),
+            captured=lambda table: captured.includes(table.schema, table.table),
+            skipped=config.values.skipped_operations,
+            unavailable=config.values.unavailable_value_placeholder,
+        )
+        return replace(
+            pipeline,
+            encoder=encoder,
+            encode_run=None,
+            heartbeat=self._sink,
+            counts=None,
+            capture=lambda offset: CompletenessCapture(pipeline.capture(offset), complete),
+            bounds=Bounds(
+                records=_BATCH_EVENTS,
+                bytes=_BATCH_BYTES,
+                seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
+                hold_bytes=_UNBOUNDED,
+                longest=float("inf"),
+            ),
+        )

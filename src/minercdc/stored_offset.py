@@ -1,0 +1,213 @@
+"""The stored offset of a connector, read without claiming the connector's name; and as a document that another place can take.
+
+    {"kind": "minercdc-offset", "version": 1, "connector": "orders", "topic.prefix": "shop",
+     "offset": {..}, "tables": [{"scn": "2000381", "time_us": 1790000000000000, "change": {..}}]}
+
+The tables are the schema history's at the offset, so that the document is all a connector needs to go on: on this Kafka cluster, on
+another one, or in files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+from minercdc.capture.adapter import Adapter
+from minercdc.capture.registry import adapter_factory
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError
+from minercdc.events import SchemaChange, Scn
+from minercdc.kafka import table_changes
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.kafka.sink import stored_offset
+from minercdc.offset import Offset, Position, SnapshotState
+from minercdc.oracle.connect import connect
+from minercdc.oracle.present_scn import present_scn
+from minercdc.oracle.scn import time_of_scn
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.sink.json_lines import stored_lines_offset
+from minercdc.sink.segment_log import SegmentLog
+from minercdc.wiring import adapter_of, schema_history, topic_names
+
+_KIND, _VERSION = "minercdc-offset", 1
+
+
+@dataclass(frozen=True, slots=True)
+class KnownTable:
+    """A structure at the offset.
+
+    :param scn: of the change that made it; `time_us` is its time, microseconds since the epoch.
+    """
+
+    schema: TableSchema
+    scn: int
+    time_us: int
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOffset:
+    """What a connector goes on from.
+
+    :param where: it is stored, for messages.
+    :param changes: of the schema history up to the offset, oldest first.
+    """
+
+    offset: Offset
+    where: str
+    changes: tuple[SchemaChange, ...]
+
+    def tables(self, scn: int | None = None) -> dict[TableId, KnownTable]:
+        """The structures at the offset; with `scn`, those of an SCN before it, as far as the history goes back."""
+        found: dict[TableId, KnownTable] = {}
+        for change in self.changes:
+            if scn is not None and change.scn > scn:
+                continue
+            if change.before is not None and (change.after is None or change.after.id != change.before.id):
+                found.pop(change.before.id, None)
+            if change.after is not None:
+                found[change.after.id] = KnownTable(change.after, change.scn, change.time_us)
+        return found
+
+
+def read_stored(config: ConnectorConfig) -> StoredOffset | None:
+    """The offset that the connector stored last, with its schema history; None when it has none. Nothing is changed.
+
+    :raises SchemaHistoryError: the offset or the schema history cannot be read.
+    :raises SinkError: Kafka, or the sink's files, cannot be read.
+    """
+    client, topics, name = (
+        KafkaClient(config.kafka, config.topics, config.kafka_client),
+        topic_names(config),
+        config.identity.name,
+    )
+    offset: Offset | None
+    if config.sink.debezium_sink_type == "segments":
+        stored = SegmentLog(config.sink.directory).last_offset()
+        where = str(config.sink.directory.absolute())
+        offset = None if stored is None else offset_from_bytes(stored.encode(), where)
+    elif config.sink.debezium_sink_type == "json":
+        file = config.sink.beside(config.capture.minercdc_state_dir, name)
+        offset, where = stored_lines_offset(file), f"{file.absolute()}.offset"
+    else:
+        offset = stored_offset(client, topics, name) if client.ends(topics.offsets) else None
+        where = f"topic {topics.offsets}, key {name}"
+    if offset is None:
+        return None
+    return StoredOffset(offset, where, tuple(schema_history(config, client, topics).recover(offset.history)))
+
+
+def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:
+    """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown one."""
+    adapter_factory(offset.adapter)
+    database = config.database.model_copy(update={"database_connection_adapter": offset.adapter})
+    return adapter_of(replace(config, database=database))
+
+
+def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
+    """Highest SCN of what is delivered, 0 during the initial snapshot. Raises ConfigError when the position cannot be read."""
+    if offset.position is None:
+        return 0
+    return adapter_of_offset(config, offset).capture.load_position(offset.position).delivered_scn
+
+
+def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str, str]]:
+    """For the user: (what, how it is). The database says the times, and whether the redo is there; it need not answer.
+
+    :raises ConfigError: the position cannot be read.
+    """
+    offset = stored.offset
+    yield "stored in", stored.where
+    yield "adapter", offset.adapter
+    adapter = adapter_of_offset(config, offset)
+    saved = offset.position if offset.position is not None else offset.snapshot.start if offset.snapshot else None
+    if saved is not None:
+        position = adapter.capture.load_position(saved)
+        yield "reads on from", str(position)
+        if offset.position is not None:
+            yield "delivered up to", f"SCN {position.delivered_scn}"
+        yield "database", _of_database(config, adapter, position)
+    if offset.partial:
+        partial = offset.partial
+        yield (
+            "split transaction",
+            f"{partial.tx_id}, commit SCN {partial.commit_scn}, delivered up to its change {partial.seq}",
+        )
+    yield "initial snapshot", _snapshot(offset.snapshot)
+    for snapshot in offset.signals.snapshots:
+        kind = "blocking" if snapshot.blocking else "incremental"
+        yield f"{kind} snapshot", f"{snapshot.id}: {', '.join(table.table for table in snapshot.tables)} to be read"
+    for table in offset.suspended:
+        yield "suspended", f"{table.table} since SCN {table.since_scn}: {table.reason}"
+    yield "schema history", f"{len(stored.tables())} tables"
+
+
+def _of_database(config: ConnectorConfig, adapter: Adapter, position: Position) -> str:
+    try:
+        with closing(connect(config.database, "pdb")) as connection:
+            now = present_scn(connection)
+            times = (
+                f"SCN {position.delivered_scn} was at {time_of_scn(connection, position.delivered_scn)}; now is SCN {now}"
+            )
+        gap = adapter.unreadable(position)
+    except MinerCdcError as error:
+        return f"not asked: {error.message}"
+    return f"{times}; " + ("what is to be read is there" if gap is None else f"CANNOT GO ON: {gap.message}")
+
+
+def _snapshot(state: SnapshotState | None) -> str:
+    if state is None or state.completed:
+        return "complete, or none was due"
+    done = sum(table.completed for table in state.tables)
+    rows = sum(table.rows for table in state.tables)
+    return f"under way as of SCN {state.scn}: {done} of {len(state.tables)} tables, {rows} rows"
+
+
+def to_document(config: ConnectorConfig, stored: StoredOffset) -> str:
+    """The document, indented JSON; the same for the same state."""
+    tables = [
+        {"scn": str(one.scn), "time_us": one.time_us, "change": table_changes.remembered(_created(one))[0]}
+        for _, one in sorted(stored.tables().items())
+    ]
+    document = {
+        "kind": _KIND,
+        "version": _VERSION,
+        "connector": config.identity.name,
+        "topic.prefix": config.identity.topic_prefix,
+        "offset": json.loads(offset_to_bytes(replace(stored.offset, history=None))),
+        "tables": tables,
+    }
+    return json.dumps(document, indent=2)
+
+
+def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
+    """Name of the connector, its topic.prefix, and the offset of a document.
+
+    :raises ConfigError: it is none of ours, or of a newer version.
+    """
+    hint = "It has to be what `minercdc offsets export` printed."
+    try:
+        document: dict[str, Any] = json.loads(text)
+        if document["kind"] != _KIND:
+            raise ValueError(f"kind is {document['kind']!r}")
+        if document["version"] != _VERSION:
+            raise ValueError(f"version {document['version']} is not {_VERSION}: another release of minercdc wrote it")
+        offset = offset_from_bytes(json.dumps(document["offset"]).encode(), where)
+        changes = [_change_of(item) for item in document["tables"]]
+        return str(document["connector"]), str(document["topic.prefix"]), StoredOffset(offset, where, tuple(changes))
+    except SchemaHistoryError as error:
+        raise ConfigError([error.message], hint=error.hint or hint) from None
+    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ConfigError([f"{where} is no exported offset: {error!r}"], hint=hint) from None
+
+
+def _change_of(item: dict[str, Any]) -> SchemaChange:
+    schema = table_changes.table_of(item["change"])
+    return SchemaChange(schema.id, None, schema, "", Scn(int(item["scn"])), int(item["time_us"]), snapshot=True)
+
+
+def _created(table: KnownTable) -> SchemaChange:
+    return SchemaChange(table.schema.id, None, table.schema, "", Scn(table.scn), table.time_us, snapshot=True)

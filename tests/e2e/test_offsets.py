@@ -1,0 +1,186 @@
+"""`minercdc offsets`: what is shown is what is stored, and a connector goes on from where its offset was moved to."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.e2e.connector import Ended
+from tests.e2e.lab import Lab
+from tests.e2e.sinks import await_written, sink_config, written
+
+KINDS = ("kafka", "segments", "json")
+
+
+class Subject:
+    """A connector with one of the sinks, started and stopped."""
+
+    def __init__(self, lab: Lab, kind: str) -> None:
+        self.lab = lab
+        self._kind = kind
+        self._runs = 0
+        self.config, self._path = (lab.config(), Path()) if kind == "kafka" else sink_config(lab, kind)
+
+    def until(self, count: int) -> list[tuple[str, Any, Any]]:
+        """Run it until there are so many records of T, and stop it; all of them."""
+        self._runs += 1
+        with self.lab.run(self.config, log=f"run{self._runs}.log") as connector:
+            connector.await_log("streaming: ")
+            if self._kind == "kafka":
+                self.lab.topics.await_records(self.lab.topic(), count)
+            else:
+                await_written(self._kind, self._path, lambda seen: len(self._of_table(seen)) >= count)
+            connector.stop_in_order()
+        return self.records()
+
+    def records(self) -> list[tuple[str, Any, Any]]:
+        """(op, key, row) of each record of T so far."""
+        if self._kind == "kafka":
+            found = [(one.key, one.value) for one in self.lab.topics.records(self.lab.topic())]
+        else:
+            found = [
+                (json.loads(one.key() or b"null"), json.loads(one.value() or b"null"))
+                for one in self._of_table(written(self._kind, self._path))
+            ]
+        return [(value["op"], key, value["after"]) for key, value in found if value is not None]
+
+    def _of_table(self, seen: list[Any]) -> list[Any]:
+        return [one for one in seen if one.topic() == self.lab.topic()]
+
+    def offsets(self, command: str, *arguments: str, status: int = 0) -> Ended:
+        ended = self.lab.minercdc("offsets", command, str(self.config), *arguments)
+        assert ended.status == status, ended.errors
+        return ended
+
+    def scn(self) -> int:
+        with closing(self.lab.server.connect(service=self.lab.server.root_service)) as admin, admin.cursor() as cursor:
+            cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE")
+            row = cursor.fetchone()
+        assert row is not None
+        return int(row[0])
+
+
+@pytest.fixture(params=KINDS)
+def each_sink(request: pytest.FixtureRequest, make_lab: Callable[..., Lab]) -> Subject:
+    kind = request.param
+    return Subject(make_lab(request.getfixturevalue("broker").bootstrap_servers if kind == "kafka" else ""), kind)
+
+
+def test_back_before_a_change_of_columns_the_same_is_delivered_again(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    scn = subject.scn()
+    lab.execute("INSERT INTO T VALUES (10, 'old shape')", "UPDATE T SET V = 'older' WHERE ID = 1")
+    lab.execute("ALTER TABLE T ADD (W NUMBER(5))")
+    lab.execute("INSERT INTO T VALUES (11, 'new shape', 7)")
+    first = subject.until(6)
+    assert "Nothing is stored yet" in subject.offsets("set", "--scn", str(scn)).output
+    assert subject.until(6) == first, "it was only shown"
+    said = subject.offsets("set", "--scn", str(scn), "--yes").output
+    assert f"goes on after SCN {scn}" in said
+    assert "delivered again: what was committed after" in said
+    assert subject.until(9) == [*first, *first[3:]]
+    assert subject.until(9) == [*first, *first[3:]], "and once only"
+
+
+def test_forward_what_lies_between_is_never_delivered(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    lab.execute("INSERT INTO T VALUES (10, 'skipped')", "ALTER TABLE T ADD (W NUMBER(5))")
+    lab.execute("INSERT INTO T VALUES (11, 'skipped', 1)")
+    scn = subject.scn()
+    lab.execute("INSERT INTO T VALUES (12, 'delivered', 2)")
+    assert "NEVER delivered: what was committed after" in subject.offsets("set", "--scn", str(scn), "--yes").output
+    assert subject.until(4)[3:] == [("c", {"ID": 12}, {"ID": 12, "V": "delivered", "W": 2})]
+
+
+def test_an_exported_offset_comes_back(each_sink: Subject) -> None:
+    subject, lab = each_sink, each_sink.lab
+    subject.until(3)
+    lab.execute("ALTER TABLE T ADD (W NUMBER(5))")
+    lab.execute("INSERT INTO T VALUES (10, 'x', 1)")
+    subject.until(4)
+    exported = subject.offsets("export").output
+    file = lab.directory / "exported.json"
+    file.write_text(exported)
+    assert subject.offsets("export").output == exported, "without a time of its own"
+    assert "it is removed" in subject.offsets("reset", "--yes").output
+    assert "has no offset" in subject.offsets("show").output
+    lab.execute("ALTER TABLE T DROP COLUMN W", "INSERT INTO T VALUES (11, 'y')")
+    assert "Nothing is stored yet" in subject.offsets("import", str(file)).output
+    subject.offsets("import", "--yes", str(file))
+    assert subject.offsets("export").output == exported
+    assert subject.until(5)[4:] == [("c", {"ID": 11}, {"ID": 11, "V": "y"})]
+
+
+def test_without_an_offset_the_snapshot_is_taken_again(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    first = subject.until(3)
+    subject.offsets("reset", "--yes")
+    assert subject.until(6) == [*first, *first]
+    assert [op for op, _, _ in first] == ["r"] * 3
+
+
+def test_what_is_stored_is_shown(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    assert "has no offset" in subject.offsets("show").output
+    subject.until(3)
+    shown = subject.offsets("show").output
+    assert f"connector {lab.name}, topic.prefix {lab.name}" in shown
+    for line in (r"adapter: logminer", "delivered up to: SCN ", "what is to be read is there", "schema history: 1 tables"):
+        assert line in shown
+    lab.execute("INSERT INTO T VALUES (10, 'x')")
+    lab.purge_logs()
+    assert "CANNOT GO ON" in subject.offsets("show").output
+
+
+def test_a_running_connector_keeps_its_offset(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    file = lab.directory / "exported.json"
+    file.write_text(subject.offsets("export").output)
+    with lab.run(subject.config) as connector:
+        connector.await_log("streaming: ")
+        for command, *arguments in (("import", str(file)), ("set", "--scn", str(subject.scn())), ("reset",)):
+            ended = subject.offsets(command, *arguments, "--yes", status=2)
+            assert "is running; stop it first" in ended.errors
+        lab.execute("INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 4)
+        connector.stop_in_order()
+
+
+WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
+    (lambda _: "no json", "is no exported offset"),
+    (lambda _: "[]", "is no exported offset"),
+    (lambda text: text.replace('"version": 1', '"version": 99', 1), "another release"),
+    (lambda text: text.replace('"topic.prefix": "', '"topic.prefix": "other', 1), "is of topic.prefix other"),
+    (lambda text: text.replace('"adapter": "logminer"', '"adapter": "flashback"', 1), "cannot go on from"),
+    (lambda text: text.replace('"position": {', '"position": {"x": 1}, "was": {', 1), "the stored offset is no position"),
+)
+
+
+def test_a_wrong_file_changes_nothing(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    exported = subject.offsets("export").output
+    file = lab.directory / "wrong.json"
+    for change, message in WRONG:
+        file.write_text(change(exported))
+        assert message in subject.offsets("import", "--yes", str(file), status=2).errors
+    assert subject.offsets("export").output == exported
+
+
+def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    scn = subject.scn()
+    exported = subject.offsets("export").output
+    assert "lies in the future" in subject.offsets("set", "--scn", str(scn + 10**6), "--yes", status=1).errors
+    assert "is no time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
+    lab.purge_logs()
+    assert "is neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
+    assert subject.offsets("export").output == exported

@@ -1,0 +1,202 @@
+"""Windows of transactions, and what a kill leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.relay.filling import Filling, T, change, insert
+
+from minercdc.contracts import Record
+from minercdc.errors import FencedError, RelayError, SinkError
+from minercdc.events import Op, SchemaChange, Scn
+from minercdc.relay.buffer import ScnNotFoundError
+from minercdc.relay.checkpoint import Checkpoint
+from minercdc.relay.event import DELETE, UPSERT
+from minercdc.relay.progress_file import MaxScnFile
+from minercdc.relay.values import row_reader
+
+
+def test_a_transaction_is_a_window_in_the_order_of_the_source(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(2, 10), insert(1, 10), insert(3, 12))
+    filling.commit(complete=12, position=7)
+    assert filling.shown() == [(10, 2), (10, 1), (10, "end"), (12, 3), (12, "end")]
+    assert (filling.position, filling.max_scn.load()) == (7, 12)
+
+
+def test_operations(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(
+        change(Op.CREATE, None, ("1", "a"), 5),
+        change(Op.UPDATE, ("1", "a"), ("1", "b"), 5),
+        change(Op.UPDATE, ("1", "b"), ("2", "b"), 5),
+        change(Op.DELETE, ("2", "b"), None, 5),
+        change(Op.TRUNCATE, None, None, 5),
+    )
+    filling.commit(complete=5)
+    events = filling.events()[:-1]
+    assert [(one.key, one.attributes) for one in events] == [(1, UPSERT), (1, UPSERT), (1, DELETE), (2, UPSERT), (2, DELETE)]
+    read = row_reader(filling.registry.versions(filling.registry.sources()[0])[0].schema)
+    assert [read(one.value)["v"] for one in events] == ["a", "b", "b", "b", "b"]
+
+
+def test_transactions_of_one_scn_share_a_window(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10, xid=1))
+    filling.commit(complete=9)
+    assert filling.shown() == []
+    assert filling.position is None  # after a kill it is read again
+    filling.put(insert(2, 10, xid=2))
+    filling.commit(complete=10, position=2)
+    assert filling.shown() == [(10, 1), (10, 2), (10, "end")]
+    assert filling.position == 2
+
+
+def test_the_last_commit_of_an_idle_database_is_held_for_a_while_only(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10))
+    filling.commit(complete=9)
+    assert (filling.sink.beat(), filling.shown()) == (None, [])
+    filling.now += 0.6
+    assert filling.sink.beat() is not None
+    filling.commit(complete=9, position=1)
+    assert filling.shown() == [(10, 1), (10, "end")]
+
+
+def test_one_more_transaction_of_a_published_scn_gets_the_next(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10, xid=1))
+    filling.now += 1
+    filling.commit(complete=9, position=1)
+    filling.put(insert(2, 10, xid=2), insert(3, 10, xid=2), insert(4, 11, xid=3), insert(5, 14, xid=4))
+    filling.commit(complete=14, position=2)
+    assert filling.shown() == [(10, 1), (10, "end"), (11, 2), (11, 3), (11, 4), (11, "end"), (14, 5), (14, "end")]
+
+
+@pytest.mark.parametrize("mapped", [True, False])
+def test_it_is_not_lost_by_a_kill_either(mapped: bool, tmp_path: Path) -> None:
+    filling = Filling(tmp_path, mapped)
+    filling.put(insert(1, 10, xid=1))
+    filling.now += 1
+    filling.commit(complete=9, position=1)
+    filling.start()
+    filling.put(insert(2, 10, xid=2))
+    filling.commit(complete=14)
+    assert filling.shown()[-2:] == [(11, 2), (11, "end")]
+
+
+def test_an_scn_that_goes_back_is_an_error(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10))
+    filling.commit(complete=10)
+    with pytest.raises(SinkError, match="SCN 9 comes after window 10"):
+        filling.put(insert(1, 9))
+
+
+def test_a_transaction_larger_than_the_buffer(tmp_path: Path) -> None:
+    filling = Filling(tmp_path, size=4_096)
+    with pytest.raises(SinkError, match="SCN 10 has more than the 4096 bytes"):
+        filling.put(*(insert(n, 10) for n in range(100)))
+
+
+def test_rows_of_a_snapshot_in_the_stream_get_a_window(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    filling.put(insert(1, 10))
+    filling.commit(complete=10, position=1)
+    filling.put(change(Op.READ, None, ("7", "r"), 0))
+    filling.commit(complete=10, position=2)
+    assert filling.position == 1  # its window has to wait
+    filling.complete.scn = 15
+    assert filling.sink.beat() is not None
+    filling.commit(position=3)
+    assert (filling.shown()[2:], filling.position) == ([(15, 7), (15, "end")], 3)
+    filling.put(change(Op.READ, None, ("8", "r"), 0), insert(9, 20))
+    filling.commit(complete=20)
+    assert filling.shown()[4:] == [(20, 8), (20, 9), (20, "end")]
+
+
+def test_truncate_empties_the_buffer(tmp_path: Path) -> None:
+    filling = Filling(tmp_path, mapped=True)
+    filling.put(insert(1, 10))
+    filling.commit(complete=10)
+    truncate = SchemaChange(T.id, T, T, "TRUNCATE TABLE T", Scn(12), 0, truncate=True)
+    records: list[Record] = list(filling.encoder.encode(truncate))
+    for record in records:
+        filling.sink.write(record)
+    for place in (Checkpoint(10), Checkpoint(11)):
+        with pytest.raises(ScnNotFoundError):
+            filling.buffer.start_of(place)
+    filling.put(insert(2, 15))
+    filling.commit(complete=15)
+    assert filling.shown() == [(15, 2), (15, "end")]
+    filling.start()
+    for record in records:  # the same once more
+        filling.sink.write(record)
+    assert filling.shown() == [(15, 2), (15, "end")]
+
+
+def test_another_process_is_fenced(tmp_path: Path) -> None:
+    filling = Filling(tmp_path)
+    (tmp_path / "lock").unlink()
+    with pytest.raises(FencedError):
+        filling.commit()
+
+
+def test_the_max_scn_file_as_of_databus(tmp_path: Path) -> None:
+    file = MaxScnFile(tmp_path / "max.scn")
+    assert file.load() is None
+    file.save(5984592768094, 1355360047)
+    assert (tmp_path / "max.scn").read_text() == "5984592768094:Thu Dec 13 00:54:07 UTC 2012"
+    assert file.load() == 5984592768094
+    for wrong in ("", "x", "12"):
+        (tmp_path / "max.scn").write_text(wrong)
+        with pytest.raises(RelayError, match="does not hold"):
+            file.load()
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.booleans(), st.booleans()), min_size=1, max_size=25),
+    st.booleans(),
+)
+def test_kills_anywhere_lose_and_repeat_nothing(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, int, bool, bool]], mapped: bool
+) -> None:
+    """Each step is a transaction: distance of its SCN from the one before (0: the same), rows, whether a commit follows, whether a
+    kill follows. A source that starts from the stored position gives the rest again."""
+    history, scn, key = [], 10, 0
+    for gap, rows, *_ in steps:
+        scn += gap
+        history.append((scn, range(key, key + rows)))
+        key += rows
+    filling = Filling(tmp_path_factory.mktemp("relay"), mapped)
+    seen: list[tuple[int, int | bytes | str]] = []
+
+    def pull() -> None:
+        """A client that keeps the end of the last window that it has read."""
+        ends = [one for one in seen if one[1] == "end"]
+        events = filling.events(Checkpoint(ends[-1][0]) if ends else Checkpoint(0))
+        seen.extend((one.sequence, "end" if one.is_end_of_window else one.key) for one in events)
+
+    filling.buffer.start_after(0)
+    at = 0
+    while at < len(history):
+        _, _, commits, kills = steps[at]
+        scn, keys = history[at]
+        filling.put(*(insert(one, scn, xid=at) for one in keys))
+        at += 1
+        if commits:
+            filling.commit(complete=scn - 1, position=at)
+            pull()
+        if kills:
+            steps[at - 1] = (0, 0, commits, False)
+            at = filling.position or 0
+            filling.start()
+            if not mapped and filling.offsets.load() is None:
+                filling.buffer.start_after(0)
+    filling.commit(complete=1000, position=at)
+    pull()
+    assert [one for one in seen if one[1] != "end"] == [(scn, one) for scn, keys in history for one in keys]
