@@ -17,6 +17,7 @@ class Abilities:
     :param inserts: inserts apart from updates.
     :param every_image: all images of a row within one transaction, not only the last.
     :param order_within_transaction: changes of one transaction come in the order they were made.
+    :param idle_scn: without changes, too, it is known up to which SCN everything has come.
     """
 
     before_images: bool = True
@@ -24,6 +25,7 @@ class Abilities:
     inserts: bool = True
     every_image: bool = True
     order_within_transaction: bool = True
+    idle_scn: bool = True
 
 
 ABILITIES: Mapping[str, Abilities] = {
@@ -31,6 +33,7 @@ ABILITIES: Mapping[str, Abilities] = {
     "logminer_unbuffered": Abilities(),
     "flashback": Abilities(every_image=False, order_within_transaction=False),
     "olr": Abilities(),
+    "fors_olr": Abilities(idle_scn=False),
 }
 
 

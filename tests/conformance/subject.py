@@ -13,6 +13,7 @@ import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
 from tests.conformance.history import LOGGED, TABLES, Change
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.fors_server.server import ForsServer
 from tests.native_pair import IS_NATIVE, taken_apart
 from tests.olr_server.feed import Feed
 from tests.olr_server.server import OlrServer
@@ -40,7 +41,7 @@ SETTINGS = {"flashback": {"minercdc.flashback.interval.ms": "20"}}
 class Subject:
     """One schema of a sandbox, and an adapter that reads it.
 
-    :param server: how the server of `olr` behaves.
+    :param server: how the server of `olr` or `fors_olr` behaves.
 
     :ivar sessions: of the application, by name.
     :ivar start: JSON of the position before the history.
@@ -63,7 +64,9 @@ class Subject:
             for statement in tables:
                 cursor.execute(statement)
                 cursor.execute(LOGGED.format(statement.split()[2]))
-        self.server = OlrServer(Feed(sandbox, [schema], directory), **server) if adapter == "olr" else None
+        servers: dict[str, type[OlrServer | ForsServer]] = {"olr": OlrServer, "fors_olr": ForsServer}
+        make = servers.get(adapter)
+        self.server = make(Feed(sandbox, [schema], directory), **server) if make is not None else None
         self.abilities: Abilities = ABILITIES[adapter]
         self.adapter = adapter
         self.config = parse_properties(
@@ -102,6 +105,8 @@ class Subject:
     def _server_settings(self) -> dict[str, str]:
         if self.server is None:
             return {}
+        if isinstance(self.server, ForsServer):
+            return dict(self.server.properties())
         given = {"source": self.server.source, "host": self.server.host, "port": str(self.server.port)}
         return {f"openlogreplicator.{name}": value for name, value in given.items()}
 

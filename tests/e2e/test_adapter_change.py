@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.e2e.lab import Lab
 from tests.e2e.sinks import await_written, sink_config
+from tests.fors_server.server import ForsServer
 from tests.olr_server.feed import Feed
 from tests.olr_server.server import OlrServer
 from tests.torture.chain import Chain
@@ -50,6 +51,8 @@ def offset(path: Any) -> dict[str, Any]:
         ("flashback", "logminer", "flashback"),
         ("logminer", "olr", "logminer"),
         ("olr", "flashback", "olr"),
+        ("logminer", "fors_olr", "logminer"),
+        ("fors_olr", "logminer", "fors_olr"),
     ],
     ids="-".join,
 )
@@ -58,8 +61,9 @@ def test_from_one_adapter_to_another_and_back(
 ) -> None:
     lab, chance, stop = make_lab(""), random.Random(7), threading.Event()
     replicators = [OlrServer(Feed(lab.server, [lab.schema], tmp_path / f"feed-{turn}")) for turn in range(len(adapters))]
-    for replicator in replicators:
-        request.addfinalizer(replicator.close)
+    fors = [ForsServer(Feed(lab.server, [lab.schema], tmp_path / f"fors-{turn}")) for turn in range(len(adapters))]
+    for close in (*(one.close for one in replicators), *(one.close for one in fors)):
+        request.addfinalizer(close)
     scn: int | None = None
     worker = threading.Thread(target=work, args=(lab, stop))
     worker.start()
@@ -74,6 +78,8 @@ def test_from_one_adapter_to_another_and_back(
                 openlogreplicator_source="ORCL",
                 openlogreplicator_host="127.0.0.1",
                 openlogreplicator_port=replicators[turn].port,
+                minercdc_fors_host="127.0.0.1",
+                minercdc_fors_port=fors[turn].port,
                 **QUICK,
             )
             for kill in range(3):

@@ -20,6 +20,7 @@ from tests.e2e.connector import MinerCdc
 from tests.e2e.sinks import await_written
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.fors_server.server import ForsServer
 from tests.olr_server.feed import Feed
 from tests.olr_server.server import OlrServer
 
@@ -56,10 +57,19 @@ def replicator(shop: SandboxProcess, tmp_path: Path) -> Iterator[OlrServer]:
 
 
 @pytest.fixture
+def fors(shop: SandboxProcess, tmp_path: Path) -> Iterator[ForsServer]:
+    """Reads nothing before a connector connects."""
+    running = ForsServer(Feed(shop, ["shop"], tmp_path / "fors"), archived=True)
+    yield running
+    running.close()
+
+
+@pytest.fixture
 def environment(
     shop: SandboxProcess,
     broker: KafkaBroker,
     replicator: OlrServer,
+    fors: ForsServer,
     tmp_path: Path,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
@@ -91,6 +101,7 @@ def environment(
         "MINERCDC_SIGNAL_POLL_INTERVAL_MS": "50",
         "MINERCDC_POLL_INTERVAL_MS": "100",
         "MINERCDC_OPENLOGREPLICATOR_PORT": str(replicator.port),
+        "MINERCDC_FORS_PORT": str(fors.port),
         "PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}",
     }
     for variable, value in given.items():

@@ -6,7 +6,7 @@ It is read by LogMiner, with the shapes that the statements of DDL give.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,6 +52,7 @@ class Feed:
 
     :param schemas: whose tables are read.
     :param shapes: of the tables where reading begins, as far as they are not to be looked up.
+    :param settings: of the connector that reads.
     :ivar units: so far, in order.
     :ivar error: why it ended.
     """
@@ -60,6 +61,7 @@ class Feed:
     schemas: Sequence[str]
     directory: Path
     shapes: Sequence[TableSchema] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
     units: list[Unit] = field(default_factory=list)
     error: BaseException | None = None
 
@@ -82,6 +84,7 @@ class Feed:
                 "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
                 "minercdc.state.dir": str(self.directory),
                 "poll.interval.ms": "20",
+                **self.settings,
             }
         )
 

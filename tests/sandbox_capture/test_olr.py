@@ -98,7 +98,7 @@ class Run:
 
 
 def server_of(subject: Subject) -> OlrServer:
-    assert subject.server is not None
+    assert isinstance(subject.server, OlrServer)
     return subject.server
 
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from minercdc.capture.adapter import AdapterFactory
 from minercdc.capture.flashback.adapter import FlashbackFactory
+from minercdc.capture.fors_olr.adapter import ForsFactory
 from minercdc.capture.logminer.adapter import LogMinerFactory
 from minercdc.capture.olr.adapter import OlrFactory
 from minercdc.errors import ConfigError
@@ -17,6 +18,7 @@ ADAPTERS: Mapping[str, AdapterFactory] = {
     "logminer_unbuffered": LogMinerFactory(committed=True),
     "flashback": FlashbackFactory(),
     "olr": OlrFactory(),
+    "fors_olr": ForsFactory(),
 }
 
 

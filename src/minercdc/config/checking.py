@@ -62,8 +62,11 @@ def _archived_only(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _replicator(sections: Mapping[str, Any]) -> Iterator[str]:
-    if sections["database"].database_connection_adapter == "olr":
+    adapter = sections["database"].database_connection_adapter
+    if adapter == "olr":
         yield from sections["olr"].missing()
+    if adapter == "fors_olr":
+        yield from sections["fors"].missing()
 
 
 def _redo_sql(sections: Mapping[str, Any]) -> Iterator[str]:

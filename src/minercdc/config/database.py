@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, rule
 
@@ -34,12 +34,13 @@ class DatabaseConfig(Section):
         600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
     )
     database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
-    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback", "olr"] = Field(
+    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback", "olr", "fors_olr"] = Field(
         "logminer",
         description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
         " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other."
         " `flashback` reads row versions, which takes SELECT and FLASHBACK on the tables only."
-        " `olr`: from OpenLogReplicator, which reads the redo logs itself.",
+        " `olr`: from OpenLogReplicator, which reads the redo logs itself."
+        " `fors_olr`: from FORS Oracle Logical Replicator, which reads the archived logs itself.",
     )
 
     database_initial_statements: str = Field(
@@ -71,6 +72,16 @@ class DatabaseConfig(Section):
         None,
         description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS.",
     )
+
+    @field_validator("database_connection_adapter", mode="before")
+    @classmethod
+    def _no_xstream(cls, value: object) -> object:
+        if isinstance(value, str) and value.strip().lower() == "xstream":
+            raise ValueError(
+                "XStream needs Oracle's client libraries and a GoldenGate licence, and is not read; docs/capture/xstream.md says how to"
+                " move over to logminer"
+            )
+        return value
 
     @rule
     def _password_or_token(self) -> Iterator[str]:

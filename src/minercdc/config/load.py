@@ -22,6 +22,7 @@ from minercdc.config.converters import AVRO, CLOUD_EVENTS, JSON, ConverterConfig
 from minercdc.config.custom_converters import CustomConverter, take_custom_converters
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
+from minercdc.config.fors import ForsConfig
 from minercdc.config.heartbeat import HeartbeatConfig
 from minercdc.config.kafka_client import as_librdkafka
 from minercdc.config.lake import LakeConfig
@@ -70,6 +71,7 @@ class ConnectorConfig:
     log_mining: LogMiningConfig
     flashback: FlashbackConfig
     olr: OlrConfig
+    fors: ForsConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
     incremental: IncrementalConfig
@@ -106,6 +108,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "log_mining": LogMiningConfig,
     "flashback": FlashbackConfig,
     "olr": OlrConfig,
+    "fors": ForsConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
     "incremental": IncrementalConfig,

@@ -18,11 +18,11 @@ from minercdc.capture.olr.delivery import Delivery
 from minercdc.capture.olr.handshake import Handshake
 from minercdc.capture.olr.json_format import read_json
 from minercdc.capture.olr.message import Message
-from minercdc.capture.olr.open_transactions import OldestUndelivered
 from minercdc.capture.olr.position import OlrPosition
 from minercdc.capture.olr.protobuf_format import read_protobuf
 from minercdc.capture.olr.protocol import Request, RequestCode
 from minercdc.capture.olr.shapes import Shapes
+from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError, MinerCdcError, TransientSourceError, UnknownSourceError
 from minercdc.events import Event, Progress, Scn

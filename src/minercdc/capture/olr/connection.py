@@ -1,44 +1,22 @@
-"""A TCP connection to OpenLogReplicator, in frames: a little-endian length in 32 bits, then so many bytes."""
+"""A TCP connection to OpenLogReplicator."""
 
 from __future__ import annotations
 
-import select
-import socket
-from time import monotonic
 from typing import Final
 
-from minercdc.errors import SourceError, TransientSourceError, UnknownSourceError
+from minercdc.capture.framed_connection import FramedConnection
+from minercdc.errors import SourceError, UnknownSourceError
 
-_HEAD: Final = 4
 _LONG: Final = 0xFFFFFFFF  # announces a length of 64 bits, which servers write wrongly
-_CHUNK: Final = 1 << 18
 _LONGEST_REQUEST: Final = 1024  # the server reads requests into so many bytes
 
 
-class OlrConnection:
-    """Connects at once.
-
-    :param timeout: seconds for the connection, for sending, and for the rest of a frame that has begun.
-    :param longest: of a frame, in bytes.
-    :raises TransientSourceError: the server does not answer.
-    """
+class OlrConnection(FramedConnection):
+    """Connects at once; see `FramedConnection`."""
 
     def __init__(self, host: str, port: int, timeout: float, longest: int) -> None:
-        self.name = f"OpenLogReplicator at {host}:{port}"
-        self._timeout = timeout
-        self._longest = longest
-        self._buffer = bytearray()
-        self._since = 0.0  # when a byte of the frame that is not complete came last
-        try:
-            self._socket = socket.create_connection((host, port), timeout)
-        except OSError as error:
-            raise TransientSourceError(
-                f"{self.name} is not reachable ({error})", hint="It accepts one client at a time, once it is running."
-            ) from error
-        self._poll = select.poll()
-        self._poll.register(self._socket, select.POLLIN)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        name = f"OpenLogReplicator at {host}:{port}"
+        super().__init__(name, (host, port), timeout, longest, "minercdc.olr.message.max.bytes")
 
     def send(self, message: bytes) -> None:
         """Send one frame.
@@ -48,62 +26,9 @@ class OlrConnection:
         """
         if len(message) > _LONGEST_REQUEST:
             raise SourceError(f"{self.name} takes requests of {_LONGEST_REQUEST} bytes, this one has {len(message)}")
-        try:
-            self._socket.sendall(len(message).to_bytes(_HEAD, "little") + message)
-        except OSError as error:
-            raise TransientSourceError(f"{self.name}: the connection broke ({error})") from error
+        super().send(message)
 
-    def receive(self, seconds: float) -> bytes | None:
-        """The next frame, None when it has not come within so many seconds; what has come of it is kept.
-
-        :raises TransientSourceError: the connection broke, or the rest of a frame did not come in time.
-        :raises UnknownSourceError, SourceError: the length of a frame cannot be right, or is above `longest`.
-        """
-        deadline = monotonic() + seconds
-        while True:
-            frame = self._taken()
-            if frame is not None:
-                return frame
-            if not self._filled(max(deadline - monotonic(), 0.0)):
-                if self._buffer and monotonic() - self._since > self._timeout:
-                    raise TransientSourceError(
-                        f"{self.name} sent {len(self._buffer)} bytes of a message, and not its rest for {self._timeout:g} s"
-                    )
-                return None
-
-    def close(self) -> None:
-        """Safe to call twice."""
-        self._socket.close()
-
-    def _taken(self) -> bytes | None:
-        """The frame that the buffer begins with, if it is whole."""
-        if len(self._buffer) < _HEAD:
-            return None
-        length = int.from_bytes(self._buffer[:_HEAD], "little")
+    def _check_length(self, length: int) -> None:
         if length == _LONG:
             raise UnknownSourceError(f"{self.name} sent a message of length {length:#x}, which is none")
-        if length > self._longest:
-            raise SourceError(
-                f"{self.name} announces a message of {length} bytes; minercdc.olr.message.max.bytes is {self._longest}",
-                hint="Raise it if rows are that long; else another program listens on that port.",
-            )
-        if len(self._buffer) < _HEAD + length:
-            return None
-        frame = bytes(self._buffer[_HEAD : _HEAD + length])
-        del self._buffer[: _HEAD + length]
-        return frame
-
-    def _filled(self, seconds: float) -> bool:
-        """Whether bytes came within so many seconds."""
-        try:
-            if not self._poll.poll(seconds * 1000):
-                return False
-            data = self._socket.recv(_CHUNK)
-        except (OSError, ValueError) as error:
-            raise TransientSourceError(f"{self.name}: the connection broke ({error})") from error
-        if not data:
-            cut = f" after {len(self._buffer)} bytes of a message" if self._buffer else ""
-            raise TransientSourceError(f"{self.name} closed the connection{cut}")
-        self._buffer += data
-        self._since = monotonic()
-        return True
+        super()._check_length(length)

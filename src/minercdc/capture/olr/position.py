@@ -1,6 +1,6 @@
 """How far the stream has come.
 
-scn, xids   transactions with a commit SCN below `scn`, and those of `xids` at it, are delivered
+scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: the server is requested to send from there
 seen        highest place of a message that was received up to here; no other client may have confirmed more
 
@@ -12,37 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any
 
+from minercdc.capture.commit_position import CommitPosition
 from minercdc.capture.olr.message import Place
 from minercdc.offset import JsonValue
 
 
 @dataclass(frozen=True, slots=True)
-class OlrPosition:
+class OlrPosition(CommitPosition):
     """Where to go on from; see the module."""
 
-    scn: int
-    xids: frozenset[str] = frozenset()
-    begun: int = 0
     seen: Place | None = None
-
-    def includes(self, commit_scn: int, xid: str) -> bool:
-        """Whether a transaction is delivered."""
-        return commit_scn < self.scn or (commit_scn == self.scn and xid in self.xids)
-
-    def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back."""
-        return self.scn < other.scn or (self.scn == other.scn and not self.xids >= other.xids)
-
-    @property
-    def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered."""
-        return self.scn if self.xids else self.scn - 1
-
-    def __str__(self) -> str:
-        """For the log."""
-        return f"SCN {self.scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""

@@ -1,0 +1,1 @@
+"""Changes from FORS Oracle Logical Replicator, over TCP."""

@@ -1,0 +1,39 @@
+"""What the server may forget.
+
+LastCommitedSCN says that everything the server has sent up to a commit SCN is stored. Several transactions may have the same one: while
+one that has come is not stored, the SCN before it is the last that can be named.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from minercdc.capture.fors_olr.position import ForsPosition
+
+
+class Acknowledgement:
+    """Keeps what came on one connection until it is stored."""
+
+    def __init__(self) -> None:
+        self._stored: ForsPosition | None = None
+        self._received: deque[tuple[int, str]] = deque()
+
+    def received(self, commit_scn: int, xid: str) -> None:
+        """The Commit of a transaction came."""
+        self._received.append((commit_scn, xid))
+
+    def stored(self, position: ForsPosition) -> None:
+        """Everything up to a position is stored by the reader."""
+        if self._stored is None or not position.precedes(self._stored):
+            self._stored = position
+
+    @property
+    def scn(self) -> int:
+        """For LastCommitedSCN; 0 while nothing is known to be stored."""
+        stored, received = self._stored, self._received
+        if stored is None:
+            return 0
+        while received and stored.includes(*received[0]):
+            received.popleft()
+        found = stored.delivered_scn
+        return min(found, received[0][0] - 1) if received else found

@@ -1,0 +1,34 @@
+"""The adapter `fors_olr`."""
+
+from __future__ import annotations
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.fors_olr.capture import ForsCapture
+from minercdc.capture.fors_olr.position import ForsPosition
+from minercdc.capture.fors_olr.prerequisites import ForsPrerequisites
+from minercdc.capture.logminer.open_at import mine_from
+from minercdc.config.load import ConnectorConfig
+
+
+class ForsFactory:
+    """See `capture.adapter.AdapterFactory`."""
+
+    family = "fors_olr"
+    reads_redo = True
+    prerequisites = ForsPrerequisites()
+
+    def open(self, context: CaptureContext) -> Adapter:
+        """See `capture.adapter.AdapterFactory`."""
+        container = context.database if context.config.database.database_pdb_name else None
+        return Adapter(
+            ForsCapture(context),
+            lambda scn, begun: ForsPosition(scn + 1, begun=min(begun, scn)),
+            # An SCN of the past: redo shows what was open there.
+            lambda scn: mine_from(context.connect_root, scn, container),
+            # Only the server knows which redo it can read: it answers StartSCN.
+            lambda _: None,
+        )
+
+    def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
+        """None: nothing is written to the source."""
+        return frozenset()

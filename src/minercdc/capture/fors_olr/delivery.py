@@ -1,0 +1,289 @@
+"""From operations to events.
+
+    Begin                   a transaction, with its commit SCN
+    Insert Delete Update    its changes, numbered; one with columns in pieces waits for them
+    Chunk                   a piece
+    Commit                  Progress
+
+The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part of the
+snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from minercdc.capture.adapter import Reselect
+from minercdc.capture.fors_olr.acknowledgement import Acknowledgement
+from minercdc.capture.fors_olr.clock import Clock
+from minercdc.capture.fors_olr.operations import Begin, Chunk, Commit, Image, Operation, RowChange
+from minercdc.capture.fors_olr.position import ForsPosition
+from minercdc.capture.fors_olr.shapes import Shapes
+from minercdc.capture.fors_olr.values import BLOB_TYPE, CLOB_TYPE, Pieces
+from minercdc.errors import DecodeError, SourceError, UnknownSourceError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo, UndecodableRow
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
+
+_WAITING: Final = 1_000
+_OPERATION_NAMES: Final = {Op.CREATE: "INSERT", Op.UPDATE: "UPDATE", Op.DELETE: "DELETE"}
+
+
+@dataclass(slots=True)
+class _Waiting:
+    """A change whose columns come in pieces: a `Pieces` for each of them, None for one that is not read."""
+
+    row: RowChange
+    pieces: dict[str, Pieces | None]
+    ended: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """A transaction whose Commit has not come.
+
+    :param skip: it is delivered already.
+    :param held: events that wait for the time of the commit, None once there are too many.
+    :param seq: number of its last change; `operations` of its operations.
+    """
+
+    info: TransactionInfo
+    skip: bool
+    held: list[Event] | None = field(default_factory=list)
+    waiting: _Waiting | None = None
+    seq: int = 0
+    operations: int = 0
+
+
+class Delivery:
+    """Events of the operations of one connection.
+
+    :param position: where it begins.
+    :param lob_max: `minercdc.fors.lob.max.bytes`.
+    :param on_failure: `event.processing.failure.handling.mode`.
+    :param unread: see `CaptureContext`.
+    :ivar complete_scn: every commit at or below it is emitted.
+    :ivar time_us: time of the last commit.
+    """
+
+    def __init__(
+        self,
+        position: ForsPosition,
+        shapes: Shapes,
+        acknowledgement: Acknowledgement,
+        clock: Clock,
+        *,
+        lob_max: int,
+        on_failure: str,
+        unread: Callable[[TransactionInfo], frozenset[str]],
+        reselect: Reselect | None,
+    ) -> None:
+        self._position = position
+        self._shapes = shapes
+        self._acknowledgement = acknowledgement
+        self._clock = clock
+        self._lob_max = lob_max
+        self._on_failure = on_failure
+        self._unread = unread
+        self._reselect = reselect
+        self._transaction: _Transaction | None = None
+        self._last_scn = 0  # commit SCN of the last transaction on this connection
+        self.complete_scn = position.scn - 1
+        self.time_us = 0
+
+    @property
+    def within(self) -> bool:
+        """Whether a transaction has begun and not ended."""
+        return self._transaction is not None
+
+    @property
+    def place(self) -> str:
+        """For a message: what came last."""
+        open_ = self._transaction
+        if open_ is None:
+            return f"after commit SCN {self._last_scn}" if self._last_scn else "at the beginning"
+        return f"in transaction {open_.info.id} of commit SCN {open_.info.commit_scn} after {open_.operations} operations"
+
+    def position(self, begun: int) -> ForsPosition:
+        """Everything up to here is emitted."""
+        return replace(self._position, begun=max(begun, self._position.begun))
+
+    def take(self, operation: Operation, begun: int) -> Iterator[Event]:
+        """The events that an operation makes ready.
+
+        :param begun: for the positions.
+        :raises UnknownSourceError: operations are missing.
+        :raises SourceError: transactions come out of order.
+        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        """
+        if isinstance(operation, Begin):
+            self._begin(operation)
+            return
+        transaction = self._transaction
+        if transaction is None:
+            raise self._lost("an operation outside of any transaction")
+        head, info = operation.head, transaction.info
+        if (head.xid, head.commit_scn) != (info.id, info.commit_scn):
+            raise self._lost(f"an operation of transaction {head.xid}, commit SCN {head.commit_scn}")
+        transaction.operations += 1
+        if isinstance(operation, Commit):
+            yield from self._commit(operation, transaction, begun)
+        elif isinstance(operation, Chunk):
+            yield from self._emitted(transaction, operation, self._piece(operation, transaction))
+        else:
+            yield from self._emitted(transaction, operation, self._row(operation, transaction))
+
+    # ---- transactions ----
+
+    def _begin(self, begin: Begin) -> None:
+        if self._transaction is not None:
+            raise self._lost(f"the Begin of transaction {begin.head.xid}")
+        head = begin.head
+        if head.commit_scn < self._last_scn:
+            raise SourceError(
+                f"transaction {head.xid} of commit SCN {head.commit_scn} came after one of SCN {self._last_scn}: the server has to"
+                " send transactions in the order of their commits"
+            )
+        self._last_scn = head.commit_scn
+        self.complete_scn = max(self.complete_scn, head.commit_scn - 1)
+        begun_us = self._clock.us(head.timestamp)
+        info = TransactionInfo(head.xid, Scn(head.scn), Scn(head.commit_scn), begun_us, begun_us, 0, None)
+        self._transaction = _Transaction(info, self._position.includes(head.commit_scn, head.xid))
+        if not self._transaction.skip:
+            self._shapes.look(head.commit_scn)
+
+    def _commit(self, commit: Commit, transaction: _Transaction, begun: int) -> Iterator[Event]:
+        if transaction.waiting is not None:
+            raise self._lost("the Commit before the last piece of a row")
+        info = transaction.info
+        info.commit_us = self._clock.us(commit.head.timestamp)
+        yield from transaction.held or ()
+        self._transaction = None
+        self._acknowledgement.received(info.commit_scn, info.id)
+        if transaction.skip:
+            return
+        position, scn = self._position, int(info.commit_scn)
+        xids = position.xids | {info.id} if scn == position.scn else frozenset({info.id})
+        self._position = replace(position, scn=scn, xids=xids)
+        self.time_us = info.commit_us
+        if transaction.held != []:
+            committed = info if transaction.seq else None
+            yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
+
+    def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
+        """Holds events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
+        for event in events:
+            held = transaction.held
+            if held is not None and len(held) < _WAITING:
+                held.append(event)
+                continue
+            if held is not None:
+                transaction.info.commit_us = self._clock.us(operation.head.timestamp)
+                transaction.held = None
+                yield from held
+            yield event
+
+    # ---- rows ----
+
+    def _row(self, row: RowChange, transaction: _Transaction) -> Iterator[Event]:
+        if transaction.waiting is not None:
+            raise self._lost("a row before the last piece of the one before")
+        chunked = [name for name, value in (row.after or {}).items() if value.chunked]
+        table = None if transaction.skip else self._shapes.captured(row)
+        if not chunked:
+            if table is not None:
+                yield from self._events(row, {}, table, transaction)
+            return
+        pieces: dict[str, Pieces | None] = {}
+        for name in chunked:
+            pieces[name] = Pieces(0, bytearray()) if table is not None else None
+        transaction.waiting = _Waiting(row, pieces)
+
+    def _piece(self, chunk: Chunk, transaction: _Transaction) -> Iterator[Event]:
+        waiting = transaction.waiting
+        if waiting is None or chunk.column not in waiting.pieces or chunk.column in waiting.ended:
+            raise self._lost(f"a piece of column {chunk.column}, which was not to come")
+        if chunk.type not in (CLOB_TYPE, BLOB_TYPE):
+            raise self._lost(f"a piece of column {chunk.column} with type {chunk.type}")
+        pieces = waiting.pieces[chunk.column]
+        if pieces is not None:
+            if pieces.type not in (0, chunk.type):
+                raise self._lost(f"a piece of column {chunk.column} with type {chunk.type} after one with {pieces.type}")
+            pieces.type = chunk.type
+            pieces.size += len(chunk.data)
+            if pieces.size <= self._lob_max:
+                pieces.data += chunk.data
+            else:
+                pieces.data.clear()
+        if chunk.ends_value or chunk.ends_row:
+            waiting.ended.add(chunk.column)
+        if not chunk.ends_row:
+            return
+        if missing := sorted(waiting.pieces.keys() - waiting.ended):
+            raise self._lost(f"the last piece of a row, without the last ones of {', '.join(missing)}")
+        transaction.waiting = None
+        table = None if transaction.skip else self._shapes.captured(waiting.row)
+        if table is not None:
+            whole = {name: found for name, found in waiting.pieces.items() if found is not None}
+            yield from self._events(waiting.row, whole, table, transaction)
+
+    def _events(
+        self, row: RowChange, pieces: dict[str, Pieces], table: TableId, transaction: _Transaction
+    ) -> Iterator[Event]:
+        info, time_us = transaction.info, self._clock.us(row.head.timestamp)
+        if str(table) in self._unread(info):
+            transaction.seq += 1
+            left_out = self._left_out(table, row, info, transaction.seq)
+            left_out.reason, left_out.counted = "the table is suspended", True
+            yield left_out
+            return
+        try:
+            yield from self._shapes.renewed(table, row, time_us)
+            reader = self._shapes.reader(table)
+            before, after = reader.read(row, pieces)
+        except DecodeError as error:
+            yield self._undecodable(error, table, row, info, transaction.seq)
+            return
+        transaction.seq += 1
+        event = ChangeEvent(
+            *(row.op, reader.schema, before, after, Scn(row.head.scn), time_us, info, transaction.seq, row.row_id)
+        )
+        if self._reselect is not None and row.op is not Op.DELETE:
+            self._reselect.complete(event)
+        yield event
+
+    def _undecodable(
+        self, error: DecodeError, table: TableId, row: RowChange, info: TransactionInfo, seq: int
+    ) -> UndecodableRow:
+        """A row that goes without event. Raises the error when it is to stop the connector."""
+        located = type(error)(error.message, where=f"SCN {row.head.scn}, XID {info.id}, {table}", hint=error.hint)
+        if self._on_failure == "fail":
+            raise located from error
+        if self._on_failure == "warn":
+            _log.warning("a row is left out: %s", located)
+        left_out = self._left_out(table, row, info, seq)
+        left_out.reason, left_out.code, left_out.hint = f"{located.code}: {located.message}", located.code, located.hint
+        return left_out
+
+    def _left_out(self, table: TableId, row: RowChange, info: TransactionInfo, seq: int) -> UndecodableRow:
+        images = json.dumps({"before": _shown(row.before), "after": _shown(row.after)})
+        name, time_us = _OPERATION_NAMES[row.op], self._clock.us(row.head.timestamp)
+        return UndecodableRow(table, name, "", images, Scn(row.head.scn), time_us, info, seq, row.row_id)
+
+    def _lost(self, what: str) -> UnknownSourceError:
+        return UnknownSourceError(
+            f"operations of FORS Oracle Logical Replicator are missing: {what} came {self.place}",
+            hint="They are requested again. If that does not help, see the server's log.",
+        )
+
+
+def _shown(image: Image | None) -> dict[str, str | None] | None:
+    """Values of an image in hex digits."""
+    if image is None:
+        return None
+    return {name: None if value.value is None else value.value.hex() for name, value in image.items()}

@@ -1,0 +1,41 @@
+"""How far the stream has come.
+
+scn, xids   what is delivered, see `CommitPosition`
+begun       all others began at this SCN or later: a server that begins again is started there (StartSCN)
+listed      of the table list that the server was started with, '' when this connector has not started it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minercdc.capture.commit_position import CommitPosition
+from minercdc.offset import JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class ForsPosition(CommitPosition):
+    """Where to go on from; see the module."""
+
+    listed: str = ""
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As plain JSON; SCNs as text, since they exceed 2**53."""
+        found: dict[str, JsonValue] = {"fors_scn": str(self.scn), "fors_begun": str(self.begun)}
+        if self.xids:
+            found["fors_xids"] = list[JsonValue](sorted(self.xids))
+        if self.listed:
+            found["fors_listed"] = self.listed
+        return found
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> ForsPosition:
+        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        return cls(
+            int(saved["fors_scn"]),
+            frozenset(map(str, saved.get("fors_xids", ()))),
+            int(saved["fors_begun"]),
+            str(saved.get("fors_listed", "")),
+        )

@@ -1,0 +1,238 @@
+"""One conversation with the server: one command, one answer; and its beginning.
+
+GetStatus   WaitTableList, WaitStartSCN   the server has begun again: TableList, then StartSCN with the SCN at which the oldest transaction
+                                          that is not delivered began. A connector that was killed in between left its list there.
+            Replicating                   it runs on: BackToSCN, so that what was sent and is not stored comes again
+
+BackToSCN names the SCN before that of the last transaction: another one with the same SCN may be not stored.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Generator
+from time import monotonic
+from typing import Final, TypeAlias
+
+from minercdc.capture.fors_olr.position import ForsPosition
+from minercdc.capture.fors_olr.protocol import (
+    Answer,
+    ByteOrder,
+    Command,
+    CommandCode,
+    Data,
+    NoMore,
+    Ok,
+    Refusal,
+    SavedScn,
+    ServerStatus,
+    Status,
+    read_answer,
+)
+from minercdc.capture.fors_olr.table_list import TableList
+from minercdc.capture.framed_connection import FramedConnection
+from minercdc.config.fors import ForsConfig
+from minercdc.contracts import StopFlag
+from minercdc.errors import SourceError, TransientSourceError, UnknownSourceError
+
+_log = logging.getLogger(__name__)
+
+_OTHER_ORDER_SECONDS: Final = 5.0
+_ANSWERS: Final[dict[CommandCode, tuple[type[Answer], ...]]] = {
+    CommandCode.TABLE_LIST: (Ok,),
+    CommandCode.START_SCN: (Ok,),
+    CommandCode.LAST_COMMITED_SCN: (Data, NoMore),
+    CommandCode.BACK_TO_SCN: (Data, NoMore),
+    CommandCode.GET_STATUS: (Status,),
+    CommandCode.GET_SAVED_SCN: (SavedScn,),
+}
+_HINTS: Final = {
+    CommandCode.TABLE_LIST: "See minercdc.fors.table.list.sql, and whether the server replicates tables of these types.",
+    CommandCode.START_SCN: "If archived logs of that SCN are gone, remove the offset and take a new snapshot.",
+}
+
+
+class RefusedError(UnknownSourceError):
+    """The server answered by Error."""
+
+
+Waiting: TypeAlias = Generator[None, None, Answer | None]
+"""Yields now and then while it waits; the answer, None when the stop came first."""
+
+
+class Session:
+    """Connects at once.
+
+    :param tick: seconds after which it yields while it waits.
+    :raises TransientSourceError: the server is not reachable.
+    """
+
+    def __init__(self, config: ForsConfig, order: ByteOrder, timeout: float, tick: float, stop: StopFlag) -> None:
+        host, port = config.minercdc_fors_host, config.minercdc_fors_port
+        assert host is not None
+        assert port is not None
+        self.name = f"FORS Oracle Logical Replicator at {host}:{port}"
+        self.order = order
+        self.timeout = timeout
+        self._tick = tick
+        self._stop = stop
+        self._connection = FramedConnection(
+            self.name,
+            (host, port),
+            timeout,
+            config.minercdc_fors_message_max_bytes,
+            "minercdc.fors.message.max.bytes",
+            order,
+        )
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        self._connection.close()
+
+    def send(self, command: Command) -> None:
+        """Without waiting for an answer. Raises TransientSourceError when the connection broke."""
+        self._connection.send(command.encoded(self.order))
+
+    def ask(self, command: Command) -> Waiting:
+        """Send a command and take its answer.
+
+        :raises TransientSourceError: the connection broke, or the answer did not come in time.
+        :raises UnknownSourceError: the server answered by Error, by another answer than belongs to the command, or by other bytes.
+        """
+        self.send(command)
+        deadline = monotonic() + self.timeout
+        while (frame := self._connection.receive(self._tick)) is None:
+            if self._stop.is_set():
+                return None
+            if monotonic() >= deadline:
+                raise TransientSourceError(
+                    f"{self.name} did not answer {command.name} in {self.timeout:g} s",
+                    hint="If it never answers, its byte order may be the other one: see minercdc.fors.byte.order.",
+                )
+            yield None
+        return self._checked(command, frame)
+
+    def _checked(self, command: Command, frame: bytes) -> Answer:
+        try:
+            answer = read_answer(frame, self.order)
+        except ValueError as error:
+            raise UnknownSourceError(
+                f"{self.name} answered {command.name} by bytes that are no answer ({error}): {frame[:60]!r}"
+            ) from error
+        if isinstance(answer, Refusal):
+            what = command.name if command.scn is None else f"{command.name} {command.scn}"
+            raise RefusedError(
+                f"{self.name} answered {what} by error {answer.code}: {answer.text[:1000]}",
+                hint=_HINTS.get(command.code, "See the server's log."),
+            )
+        if not isinstance(answer, _ANSWERS[command.code]):
+            raise UnknownSourceError(f"{self.name} answered {command.name} by {type(answer).__name__}")
+        return answer
+
+
+def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None, None, tuple[Session, ServerStatus] | None]:
+    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came first.
+
+    :raises TransientSourceError, UnknownSourceError: the server does not answer GetStatus, or not as it should.
+    """
+    timeout = config.minercdc_fors_timeout_ms / 1000
+    given = config.minercdc_fors_byte_order
+    orders: tuple[ByteOrder, ...] = ("little", "big") if given == "auto" else (given,)
+    for order in orders:
+        is_last = order == orders[-1]
+        session = Session(config, order, timeout if is_last else min(timeout, _OTHER_ORDER_SECONDS), tick, stop)
+        try:
+            answer = yield from session.ask(Command(CommandCode.GET_STATUS))
+        except SourceError as error:
+            session.close()
+            if is_last:
+                raise
+            _log.info("%s; trying the other byte order", error.message)
+            continue
+        except GeneratorExit:
+            session.close()
+            raise
+        session.timeout = timeout
+        if answer is None:
+            session.close()
+            return None
+        assert isinstance(answer, Status)
+        if given == "auto":
+            _log.info("%s: its byte order is %s", session.name, order)
+        return session, answer.status
+    raise AssertionError
+
+
+class Opening:
+    """Has the server send from a position on.
+
+    :ivar answer: to the first request for data, where one was made.
+    :ivar restarted: the server began again, and read the dictionary; `listed` stands for its tables, '' where that is not known.
+    """
+
+    def __init__(self, session: Session, position: ForsPosition, tables: TableList, *, log_off: bool) -> None:
+        self._session = session
+        self._position = position
+        self._tables = tables
+        self._log_off = log_off
+        self.answer: Answer | None = None
+        self.restarted = False
+        self.listed = ""
+
+    def run(self, status: ServerStatus) -> Generator[None, None, bool]:
+        """Yields now and then while it waits.
+
+        :returns: False when the stop came first.
+        :raises SourceError: the server replicates other tables.
+        :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
+        """
+        session, position = self._session, self._position
+        if status is ServerStatus.REPLICATING:
+            self._check_list()
+            scn = max(position.scn - 1, 0)
+            _log.info("%s: BackToSCN %d", session.name, scn)
+            self.answer = yield from session.ask(Command(CommandCode.BACK_TO_SCN, scn=scn))
+            return self.answer is not None
+        saved = yield from session.ask(Command(CommandCode.GET_SAVED_SCN))
+        if saved is None:
+            return False
+        assert isinstance(saved, SavedScn)
+        _log.info(
+            "%s: StartSCN %d; its own saved SCN is %s", session.name, position.begun, saved.scn if saved.scn else "missing"
+        )
+        try:
+            if (yield from session.ask(Command(CommandCode.TABLE_LIST, sql=self._tables.sql))) is None:
+                return False
+            self.listed = self._tables.digest
+        except RefusedError as error:
+            if status is not ServerStatus.WAIT_START_SCN:
+                raise
+            _log.warning(
+                "%s; it has a list of tables already, which is taken to be the one that this connector gave it before it ended",
+                error.message,
+            )
+        if (yield from session.ask(Command(CommandCode.START_SCN, scn=position.begun))) is None:
+            return False
+        self.restarted = True
+        return True
+
+    def _check_list(self) -> None:
+        """The server keeps the tables that it was started with."""
+        listed = self._position.listed
+        if not listed:
+            _log.warning(
+                "%s replicates already, and this connector's offset does not say for which tables; it is taken to be this"
+                " connector's own server",
+                self._session.name,
+            )
+            return
+        if listed == self._tables.digest:
+            return
+        if self._log_off:
+            self._session.send(Command(CommandCode.LOG_OFF))
+            raise TransientSourceError(f"{self._session.name} got LogOff, since it was started for another list of tables")
+        raise SourceError(
+            f"{self._session.name} was started for another list of tables than the captured ones",
+            hint="Restart it, and the connector after it: it is given the new list then. With minercdc.fors.log.off=true the"
+            " connector sends LogOff by itself.",
+        )

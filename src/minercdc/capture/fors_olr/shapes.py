@@ -1,0 +1,169 @@
+"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it starts.
+
+So the shapes are those of the server's start. A row of an altered table cannot be relied on: it is refused.
+
+    seen by the row         a column or type that the table does not have; another object id, or an insert without some column, where
+                            the dictionary shows another shape
+    seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL came after
+                            that SCN, so changes up to it are as the known shape has them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic, sleep, time_ns
+
+import oracledb
+
+from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.fors_olr.operations import RowChange
+from minercdc.capture.fors_olr.rows import RowReader
+from minercdc.errors import SchemaMismatchError
+from minercdc.events import SchemaChange, Scn
+from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.scn import current_scn
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.values.supported import without_unsupported
+
+_log = logging.getLogger(__name__)
+_PAUSES = 9
+_LONGEST_PAUSE_SECONDS = 1.0
+_HINT = (
+    "The server does not follow DDL: restart it, and the connector reads the new shape; then read the table again"
+    " (resume-table). See docs/capture/fors_olr.md."
+)
+
+
+class Shapes:
+    """Keeps `tables` of the context in step."""
+
+    def __init__(self, context: CaptureContext) -> None:
+        self._context = context
+        self._tables = context.tables
+        self._lobs = context.config.capture.lob_enabled
+        self._readers: dict[TableId, RowReader] = {}
+        self._compared: dict[tuple[object, ...], bool] = {}
+        self._looked = 0  # SCN of the last comparison with the dictionary
+        self._next_look = 0.0
+        self._altered: dict[TableId, int] = {}  # SCN up to which the known shape holds
+        self._connection: oracledb.Connection | None = None
+        self._time_zone = _once(context.time_zone)
+
+    def captured(self, row: RowChange) -> TableId | None:
+        """The captured table of a change, None when it is not captured."""
+        found = self._context.mined.includes(row.owner, row.table)
+        return TableId(self._context.database, row.owner, row.table) if found else None
+
+    def started(self, present: Sequence[TableSchema], scn: int) -> Iterator[SchemaChange]:
+        """The server has begun again, and read the dictionary: the present shapes of its tables count.
+
+        :param scn: delivered up to here.
+        """
+        for schema in present:
+            known = self._tables.find(schema.id)
+            if known is not None and not _same(schema, known):
+                _log.warning("%s was altered; its present shape is taken, as the server has it since its start", schema.id)
+                yield self._change(schema, known, scn)
+
+    def look(self, commit_scn: int) -> None:
+        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a tenth of
+        the time at most.
+
+        :raises MinerCdcError: the dictionary cannot be read.
+        """
+        if commit_scn <= self._looked:
+            return
+        known = {schema.id: schema for schema in self._tables if schema.id not in self._altered}
+        sleep(min(max(self._next_look - monotonic(), 0.0), _LONGEST_PAUSE_SECONDS))
+        begun = monotonic()
+        if self._connection is None:
+            self._connection = self._context.connect_pdb()
+        scn = current_scn(self._connection)
+        present = {schema.id: without_unsupported(schema) for schema in read_tables(self._connection, known)}
+        for table, schema in known.items():
+            if self._context.mined.includes(table.schema, table.table) and not _same(present.get(table), schema):
+                self._altered[table] = self._looked
+                _log.error("%s was altered or dropped %s. %s", table, _since(self._looked), _HINT)
+        self._looked, ended = scn, monotonic()
+        self._next_look = ended + _PAUSES * (ended - begun)
+
+    def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
+        """The table's shape, where it is not known yet: the dictionary's.
+
+        :raises SchemaMismatchError: the row is not of the known shape.
+        """
+        known = self._tables.find(table)
+        if known is None:
+            present = self._context.read_table(table)
+            if present is not None:
+                _log.info("%s: its present shape is taken", table)
+                yield self._change(without_unsupported(present), None, row.head.scn, time_us, row.head.xid)
+            return
+        if row.head.scn > self._altered.get(table, row.head.scn):
+            raise SchemaMismatchError(f"{table} was altered {_since(self._altered[table])}", hint=_HINT)
+        reader = self._reader(known)
+        unknown, unlisted = reader.unknown(row), reader.unlisted(row)
+        is_other = bool(row.object_id and known.object_id and row.object_id != known.object_id)
+        if not (unknown or unlisted or is_other):
+            return
+        occasion = (table, known.version, row.object_id, unknown, unlisted)
+        if occasion not in self._compared:
+            present = self._context.read_table(table)
+            self._compared[occasion] = _same(without_unsupported(present) if present else None, known)
+        if unknown:
+            raise SchemaMismatchError(f"the row has columns that {table} has not: {', '.join(sorted(unknown))}", hint=_HINT)
+        # A partition has an object id of its own.
+        if not self._compared[occasion]:
+            what = f"has the object id {row.object_id}" if is_other else f"lacks {', '.join(sorted(unlisted))}"
+            raise SchemaMismatchError(f"the row {what}, and {table} was altered or dropped", hint=_HINT)
+
+    def close(self) -> None:
+        """Safe to call twice."""
+        if self._connection is not None:
+            with suppress(oracledb.Error, OSError):
+                self._connection.close()
+            self._connection = None
+
+    def reader(self, table: TableId) -> RowReader:
+        """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        schema = self._tables.find(table)
+        if schema is None:
+            raise SchemaMismatchError("the table's shape is not known: it is not in the dictionary")
+        return self._reader(schema)
+
+    def _reader(self, schema: TableSchema) -> RowReader:
+        known = self._readers.get(schema.id)
+        if known is None or known.schema != schema:
+            config = self._context.config.fors
+            known = self._readers[schema.id] = RowReader(schema, config, self._time_zone, lobs=self._lobs)
+        return known
+
+    def _change(
+        self, present: TableSchema, known: TableSchema | None, scn: int, time_us: int = 0, xid: str | None = None
+    ) -> SchemaChange:
+        after = self._tables.next_version(present)
+        change = SchemaChange(after.id, known, after, "", Scn(scn), time_us or time_ns() // 1_000, tx_id=xid)
+        self._tables.apply(change)
+        return change
+
+
+def _since(scn: int) -> str:
+    return f"after SCN {scn}" if scn else "while the server ran"
+
+
+def _same(present: TableSchema | None, known: TableSchema) -> bool:
+    return present is not None and replace(present, version=known.version) == known
+
+
+def _once(read: Callable[[], str]) -> Callable[[], str]:
+    found: list[str] = []
+
+    def again() -> str:
+        if not found:
+            found.append(read())
+        return found[0]
+
+    return again

@@ -1,0 +1,55 @@
+"""The tables that the server is to replicate, and their present shapes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from contextlib import closing
+from itertools import groupby
+
+from minercdc.capture.adapter import CaptureContext
+from minercdc.errors import SourceError
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.values.supported import without_unsupported
+
+_IN_LIST = 1_000  # ORA-01795
+
+
+class TableList:
+    """What is read of the dictionary when the connector begins.
+
+    :raises SourceError: no table is captured.
+    :raises MinerCdcError: the dictionary cannot be read.
+    """
+
+    def __init__(self, context: CaptureContext) -> None:
+        with closing(context.connect_pdb()) as connection:
+            self._ids = read_table_ids(connection, context.mined, context.database)
+            self.schemas: Sequence[TableSchema] = [without_unsupported(one) for one in read_tables(connection, self._ids)]
+        if not self._ids:
+            raise SourceError(
+                "there is no table to replicate: none that the user may see is in the include lists",
+                hint="Grant SELECT on the tables, or see schema.include.list and table.include.list.",
+            )
+        self.sql = context.config.fors.minercdc_fors_table_list_sql or query_of(self._ids)
+
+    @property
+    def digest(self) -> str:
+        """Stands for `sql` in a position."""
+        return hashlib.sha256(self.sql.encode()).hexdigest()[:16]
+
+
+def query_of(tables: Iterable[TableId]) -> str:
+    """A query with the columns OWNER and NAME of these tables."""
+    conditions = []
+    for owner, found in groupby(sorted(tables), key=lambda table: table.schema):
+        names = [_quoted(table.table) for table in found]
+        for start in range(0, len(names), _IN_LIST):
+            some = ", ".join(names[start : start + _IN_LIST])
+            conditions.append(f"(OWNER = {_quoted(owner)} AND TABLE_NAME IN ({some}))")
+    return f"SELECT OWNER, TABLE_NAME AS NAME FROM ALL_TABLES WHERE {' OR '.join(conditions)}"
+
+
+def _quoted(name: str) -> str:
+    return "'" + name.replace("'", "''") + "'"
