@@ -225,6 +225,10 @@ class SnapshotConfig(Section):
         yield from _named(self, "locking_mode")
 
     @rule
+    def _query_named(self) -> Iterator[str]:
+        yield from _named(self, "query_mode")
+
+    @rule
     def _one_start(self) -> Iterator[str]:
         if self.minercdc_start_scn is not None and self.minercdc_start_timestamp is not None:
             yield "minercdc.start.scn: give it or minercdc.start.timestamp, not both"

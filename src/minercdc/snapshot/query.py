@@ -17,7 +17,7 @@ Query: TypeAlias = Callable[[TableSchema], str | None]
 def query_of(config: SnapshotConfig) -> Query | None:
     """The user's callable; None where there is none.
 
-    :raises ConfigError: `snapshot.query.mode.custom.name` is missing, or names nothing that can be called.
+    :raises ConfigError: `snapshot.query.mode.custom.name` names nothing that can be called.
     """
     if config.snapshot_query_mode != "custom":
         return None
