@@ -290,10 +290,23 @@ class _Publisher:
         self._counters.suspended = tuple(SuspendedShow(e.table, e.since_scn, e.code, e.reason, e.fix) for e in entries)
 
     def _vanished(self, row: VanishedRow) -> None:
+        """Write the delete of a key in the topic. One that is no key of the table, as of a foreign record, is left out."""
         self._whole = False
+        table = str(row.schema.id)
+        try:
+            records = self._pipeline.encoder.encode(row)
+        except DecodeError as error:
+            if not self._pipeline.skip_undecodable(error):
+                raise
+            _log.warning("a key in the topic of %s is left as it is, since it cannot be read: %s", table, error.message)
+            self._counters.skipped += 1
+            self._counters.left_out[table] += 1
+            return
+        if not records:
+            return
         self._counters.events["d"] += 1
-        self._counters.tables[str(row.schema.id)] += 1
-        for record in self._pipeline.encoder.encode(row):
+        self._counters.tables[table] += 1
+        for record in records:
             self._write(record)
             self._batch.bytes += 100 + len(record.value or b"")
 

@@ -24,6 +24,7 @@ from minercdc.events import (
     Scn,
     TransactionInfo,
     UndecodableRow,
+    VanishedRow,
 )
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.metrics import Counters
@@ -160,6 +161,10 @@ class RowEncoder:
             return (Record("letters", None, b"-13"),)
         if isinstance(event, Notification):
             return (Record("reports", None, event.id.encode()),)
+        if isinstance(event, VanishedRow):
+            if event.key == b"13":
+                raise DecodeError("no key of the table")
+            return (Record("t", event.key, event.key),)
         return (Record("ddl", None, b"ddl"),) if isinstance(event, SchemaChange) else ()
 
 
@@ -237,6 +242,25 @@ def test_each_transaction_is_committed_whole_with_the_offset_after_it() -> None:
     assert store.batches == [[b"1", b"2"], [b"3"]]
     assert store.offset == at(2, 101)
     assert capture.confirmed == [At(1), At(2)]
+
+
+class VanishingCapture(ScriptedCapture):
+    """Begins with the deletes of keys that vanished."""
+
+    def _events(self, start: Position) -> Iterator[Event]:
+        for key in (b"12", b"13", b"14"):
+            yield VanishedRow(TABLE, key, Scn(1), 0)
+        yield from super()._events(start)
+
+
+def test_a_key_that_cannot_be_read_stops_no_other_delete() -> None:
+    store = Store(offset=at(0))
+    parts = parts_of(store, VanishingCapture([[1]]), skip=True)
+    run_once(parts, threading.Event())
+    assert store.values == [b"12", b"14", b"1"]
+    assert (parts.counters.skipped, parts.counters.events["d"]) == (1, 2)
+    with pytest.raises(DecodeError, match="no key of the table"):
+        run_once(parts_of(Store(offset=at(0)), VanishingCapture([[1]])), threading.Event())
 
 
 class HoldingCapture(ScriptedCapture):

@@ -244,6 +244,8 @@ class EnvelopeEncoder:
         return records
 
     def _vanished(self, event: VanishedRow) -> Sequence[Record]:
+        if Op.DELETE in self._skipped:
+            return ()
         compiled = self._format_of(event.schema)
         key = members(event.key, wrapped=self._values.key_converter_schemas_enable)
         gone = ChangeEvent(Op.DELETE, event.schema, None, None, event.scn, event.time_us, None, 0)

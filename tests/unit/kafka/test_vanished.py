@@ -43,6 +43,10 @@ def test_its_key_is_that_of_the_row_and_the_rest_is_null(properties: dict[str, A
     assert value.keys() == there.keys()
 
 
+def test_none_comes_where_deletes_are_left_out() -> None:
+    assert encoder(skipped_operations="d").encode(VanishedRow(WIDE, b"{}", Scn(99), 1_000_000)) == ()
+
+
 def test_a_number_does_not_pass_through_a_float() -> None:
     assert members(b'{"N":12345678901234567890.125,"T":"a,}"}', wrapped=False) == {
         "N": "12345678901234567890.125",
