@@ -11,6 +11,7 @@ import oracledb
 from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import Record, RecordEncoder, RunEncoder
+from minercdc.events import ChangeEvent
 from minercdc.formats.converting import RecordConverter
 from minercdc.kafka.context_headers import ContextHeaders
 from minercdc.kafka.envelope import EnvelopeEncoder
@@ -18,9 +19,10 @@ from minercdc.kafka.heartbeat import KafkaHeartbeat
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
+from minercdc.moved_keys import MovedKeys
 from minercdc.oracle.heartbeat_action import HeartbeatAction
 from minercdc.schema.table import TableId
-from minercdc.selection import encoded_values, envelope_encoder
+from minercdc.selection import encoded_values, envelope_encoder, key_columns
 from minercdc.transaction_counts import TransactionCounts
 from minercdc.transforms.encoding import RecordTransformer
 
@@ -50,6 +52,7 @@ class Encoding:
         self._counts = counts
         self._captured = captured
         self._connect = connect
+        self._moved = MovedKeys(key_columns(config.filters))
         values = encoded_values(config)
         self._schemas = {
             "key_schemas": values.key_converter_schemas_enable,
@@ -87,7 +90,12 @@ class Encoding:
             captured=self._captured,
             transactions=self._transaction_encoder(),
             counts=self._counts,
+            moved=self._moved,
         )
+
+    def pass_over(self, event: ChangeEvent) -> None:
+        """Note a change that an earlier run has delivered: what follows may depend on it."""
+        self._moved.pass_over(event)
 
     def heartbeat(self) -> KafkaHeartbeat | None:
         """None when none is wanted."""

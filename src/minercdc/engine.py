@@ -11,7 +11,7 @@ publish        events -> records, committed with the offset at `Progress` (publi
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type
@@ -117,7 +117,7 @@ def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
         try:
             events = read_events(pipeline, capture, offset, factory.counters, stop, signals)
             if offset and offset.partial:
-                events = skip_sent(events, offset.partial)
+                events = skip_sent(events, offset.partial, pipeline.pass_over)
             publish(events, pipeline, capture, offset, factory, signals)
         finally:
             if signals:
@@ -183,22 +183,32 @@ def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState
     return replace(state, snapshots=(*requested, *(left.snapshots if left else ())))
 
 
-def skip_sent(events: Iterator[Event], partial: PartialTransaction) -> Iterator[Event]:
-    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered."""
+def skip_sent(
+    events: Iterator[Event], partial: PartialTransaction, pass_over: Callable[[ChangeEvent], None] = lambda _: None
+) -> Iterator[Event]:
+    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered.
+
+    :param pass_over: called with each of these.
+    """
     for event in events:
         if isinstance(event, ChangeRun) and _may_hold(event, partial):
             for one in event.events():
-                yield from (one,) if isinstance(one, Progress) else _not_sent(one, partial)
+                yield from (one,) if isinstance(one, Progress) else _not_sent(one, partial, pass_over)
         elif isinstance(event, ChangeEvent | UndecodableRow):
-            yield from _not_sent(event, partial)
+            yield from _not_sent(event, partial, pass_over)
         else:
             yield event
 
 
-def _not_sent(event: ChangeEvent | UndecodableRow, partial: PartialTransaction) -> Iterator[Event]:
+def _not_sent(
+    event: ChangeEvent | UndecodableRow, partial: PartialTransaction, pass_over: Callable[[ChangeEvent], None]
+) -> Iterator[Event]:
     if not _delivered(event, partial):
         yield event
-    elif partial.inserts and event.seq == partial.seq and isinstance(event, ChangeEvent):
+        return
+    if isinstance(event, ChangeEvent):
+        pass_over(event)
+    if partial.inserts and event.seq == partial.seq and isinstance(event, ChangeEvent):
         yield replace(event, op=Op.CREATE, before=None)
 
 

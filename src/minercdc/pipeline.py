@@ -17,7 +17,7 @@ from minercdc.contracts import (
     Snapshot,
 )
 from minercdc.errors import DecodeError
-from minercdc.events import Notification
+from minercdc.events import ChangeEvent, Notification
 from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.schema.table import TableId
@@ -60,6 +60,7 @@ class Pipeline:
         is left out (True) or the connector stops.
     :param encode_run: None when the changes of a run are encoded one by one.
     :param counts: of the transactions' events, shared with the encoder; None without transaction metadata. It goes without `encode_run`.
+    :param pass_over: called with each change of a split transaction that an earlier run has delivered.
     """
 
     adapter: str
@@ -81,6 +82,7 @@ class Pipeline:
     suspends: Callable[[TableId], bool] = lambda _: False
     encode_run: RunEncoder | None = None
     counts: TransactionCounts | None = None
+    pass_over: Callable[[ChangeEvent], None] = lambda _: None
 
 
 class Target(Protocol):

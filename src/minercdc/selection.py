@@ -18,6 +18,7 @@ from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_format import KeyColumns, Published
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
+from minercdc.moved_keys import MovedKeys
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -104,6 +105,7 @@ def envelope_encoder(
     captured: Callable[[TableId], bool] = lambda _: True,
     transactions: TransactionEncoder | None = None,
     counts: TransactionCounts | None = None,
+    moved: MovedKeys | None = None,
 ) -> EnvelopeEncoder:
     """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
     number_keys = bool(config.transforms) or config.converters.key_converter != JSON
@@ -132,6 +134,7 @@ def envelope_encoder(
         transactions=transactions,
         counts=counts,
         codec_of=column_codecs(config.custom_converters, handling),
+        moved=moved,
     )
 
 

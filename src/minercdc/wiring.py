@@ -167,6 +167,7 @@ class _PipelineParts:
             suspensions=self._suspensions,
             suspends=self._suspends,
             counts=self._counts,
+            pass_over=encoding.pass_over,
         )
         return target.adapted(pipeline) if target else pipeline
 

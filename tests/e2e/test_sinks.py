@@ -116,3 +116,38 @@ def test_what_needs_kafka_says_so(command: list[str], make_lab: Callable[..., La
     assert ended.status == 2
     assert "debezium.sink.type: `minercdc" in ended.errors
     assert "needs kafka, not segments" in ended.errors
+
+
+def test_rows_that_exchange_their_keys_are_all_there_after_kills(make_lab: Callable[..., Lab]) -> None:
+    """A statement gives each row the key of another one; it is delivered in parts, by processes that are killed."""
+    lab, chance = make_lab(""), random.Random(SEED)
+    lab.insert(10, 300)
+    config, path = sink_config(lab, "segments", minercdc_kafka_transaction_max_records=7)
+    with lab.run(config, log="snapshot.log") as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    lab.execute(
+        "UPDATE T SET V = 'row ' || ID",
+        "UPDATE T SET ID = ID + 1",
+        "UPDATE T SET ID = 470 - ID WHERE ID BETWEEN 200 AND 270",
+        "DELETE FROM T WHERE ID = 100",
+    )
+    for kill in range(KILLS):
+        with lab.run(config, log=f"run{kill}.log") as connector:
+            connector.await_log("streaming: ")
+            time.sleep(chance.random() * 0.1)
+            connector.kill()
+    lab.execute("INSERT INTO T VALUES (9999, 'the end')")
+    with lab.run(config, log="last.log") as connector:
+        found = await_written("segments", path, lambda seen: any(b"the end" in (one.value() or b"") for one in seen))
+        connector.stop_in_order()
+    rows: dict[int, str] = {}
+    for one in found:
+        if one.topic() == lab.topic():
+            key, value = json.loads(one.key() or b"")["ID"], json.loads(one.value() or b"null")
+            rows.pop(key, None)
+            if value is not None and value["after"] is not None:
+                rows[key] = value["after"]["V"]
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT ID, V FROM T")
+        assert rows == dict(cursor.fetchall())

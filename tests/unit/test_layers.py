@@ -32,7 +32,7 @@ ALLOWED: dict[str, set[str]] = {
     "oracle": _CORE | {"config", "figures"},
     "capture": _ADAPTERS,
     "snapshot": _ADAPTERS,
-    "kafka": _ADAPTERS | {"formats", "state_directory", "transaction_counts"},
+    "kafka": _ADAPTERS | {"formats", "moved_keys", "state_directory", "transaction_counts"},
     "sink": _ADAPTERS | {"kafka", "state_directory"},
     "formats": _CORE | {"config", "native"},
     "transforms": _CORE | {"config", "formats", "kafka"},
@@ -41,6 +41,7 @@ ALLOWED: dict[str, set[str]] = {
     "notices": _ADAPTERS | {"exposition", "kafka", "signals"},
     "schema_notices": {"events"},
     "suspension": {"events", "offset", "schema"},
+    "moved_keys": {"events", "schema"},
     "transaction_counts": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension", "transaction_counts"},
     "batch": {"pipeline"},
@@ -51,7 +52,7 @@ ALLOWED: dict[str, set[str]] = {
     "local": {"errors"},
     "demo": {"errors", "local"},
 }
-ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka", "transaction_counts"}
+ALLOWED["selection"] = _ADAPTERS | {"capture", "kafka", "moved_keys", "transaction_counts"}
 ALLOWED["encoding"] = ALLOWED["selection"] | {"selection", "formats", "transforms"}
 ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory", "formats"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}

@@ -50,6 +50,7 @@ from minercdc.kafka.table_format import ROWID_KEY, CodecOf, KeyColumns, Publishe
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.kafka.vanished import members, print_vanished
+from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
 from minercdc.values.codec import ValueHandling
@@ -78,6 +79,7 @@ class EnvelopeEncoder:
     :param transactions: makes records of transactions' begins and ends; None for none.
     :param codec_of: the codec of a column, from the one of its type; of custom converters.
     :param counts: numbers the events of a transaction; None: envelopes have no transaction.
+    :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
     :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param clock_ns: engine time, nanoseconds since the epoch.
@@ -104,7 +106,9 @@ class EnvelopeEncoder:
         transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
         codec_of: CodecOf = lambda _table, _column, codec: codec,
+        moved: MovedKeys | None = None,
     ) -> None:
+        self._moved = moved or MovedKeys(key_columns)
         self._transactions = transactions
         self._counts = counts
         self._skip_unchanged = skip_unchanged
@@ -158,6 +162,8 @@ class EnvelopeEncoder:
                     return self._key_change(compiled, event)
             if self._skip_unchanged and _is_unchanged(compiled.columns, before, after):
                 return ()
+        if op is _DELETE and self._moved.holds(schema.id) and not self._moved.frees(event):
+            return ()
         key, value = self._print(compiled, event, op, before, after)
         # Rows without a key keep their order.
         headers = () if event.reselected_scn is None else _reselected(event.reselected_scn)
@@ -169,9 +175,10 @@ class EnvelopeEncoder:
     def encode_run(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         """See `contracts.RunEncoder`; only where the native path is in use."""
         assert self._printer is not None
+        moved = not self._moved.is_empty and self._moved.is_within(run.rows.place(begin)[0])
         self._look_at_clock()
         end = self._end.encode()
-        return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end))
+        return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end, moved))
 
     def _table_print(self, schema: TableSchema) -> object:
         """How the native printer prints a table version; None where Python does."""
@@ -275,6 +282,9 @@ class EnvelopeEncoder:
     def _key_change(self, compiled: TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
         assert event.after is not None
+        # What the row lacks, a reader takes from the row under the old key: the delete has to name it.
+        if not self._moved.frees(event) and UNAVAILABLE not in event.after:
+            return (self._created(compiled, event),)
         old, deleted = self._print(compiled, event, _DELETE, event.before, None)
         new, created = self._print(compiled, event, _CREATE, None, event.after)
         assert old is not None
@@ -287,6 +297,17 @@ class EnvelopeEncoder:
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
+
+    def _created(self, compiled: TableFormat, event: ChangeEvent) -> Record:
+        """The create of a change of the key whose delete is left out; its header names the old key, as always."""
+        assert event.before is not None
+        new, created = self._print(compiled, event, _CREATE, None, event.after)
+        old, _ = compiled.print_record(event.before, None, "null", _DELETE, self._end)
+        assert old is not None
+        headers: Headers = (("__debezium.oldkey", old),)
+        if event.reselected_scn is not None:
+            headers = (*headers, *_reselected(event.reselected_scn))
+        return Record(compiled.topic, new, created, headers)
 
     def _schema_change(self, change: SchemaChange) -> Record:
         key_head, key_tail = connect_schema.wrapped(

@@ -114,7 +114,7 @@ class TablePrint:
 class RunPrinter:
     def __init__(self, print_of: Callable[[TableSchema], TablePrint | None], tombstones: bool, skipped: str) -> None: ...
     def print_run(
-        self, run: ScannedRows, begin: int, most_records: int, most_bytes: int, end: bytes
+        self, run: ScannedRows, begin: int, most_records: int, most_bytes: int, end: bytes, without_deletes: bool = False
     ) -> tuple[Records, int, int, tuple[int, int, int], dict[str, int], int]: ...
 
 class AvroWriter:

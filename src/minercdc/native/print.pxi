@@ -166,10 +166,11 @@ cdef class RunPrinter:
         free(self.before_redo_sql.data)
         free(self.source_end.data)
 
-    def print_run(self, ScannedRows run, Py_ssize_t begin, Py_ssize_t most_records, Py_ssize_t most_bytes, bytes end):
+    def print_run(self, ScannedRows run, Py_ssize_t begin, Py_ssize_t most_records, Py_ssize_t most_bytes, bytes end, bint without_deletes=False):
         """Rows from `begin` on, until one has to be printed by Python, or the bounds are reached.
 
         :param end: of the envelope, from the operation on.
+        :param without_deletes: these have to be printed by Python.
         :returns: (records, rows printed, bytes of the records, rows by operation code, rows by table, time of the last row)
         """
         cdef Py_ssize_t i = begin, size = 0
@@ -197,6 +198,8 @@ cdef class RunPrinter:
                 if of_table:
                     tables[table_name] = tables.get(table_name, 0) + of_table
                 table, last, table_name, of_table = scan.print, row.scan, scan.name, 0
+            if without_deletes and row.operation == OPERATION_DELETE:
+                break
             while segment + 1 < run.segment_count and i >= <Py_ssize_t>run.segments[segment + 1].begin:
                 segment += 1
             if not self.skips[row.operation]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from minercdc.contracts import Record
 from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Row, SchemaChange
+from minercdc.moved_keys import MovedKeys
 from minercdc.relay.event import DELETE, UPSERT, packed
 from minercdc.relay.registry import SchemaRegistry, may_widen
 from minercdc.relay.values import NotLongError, WriteRow, row_writer
@@ -66,6 +67,7 @@ class RelayEncoder:
         self._captured = captured
         self._skipped = frozenset(skipped)
         self._unavailable = unavailable
+        self._moved = MovedKeys(key_columns)
         self._compiled: dict[tuple[TableId, int], _Compiled] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
@@ -95,6 +97,8 @@ class RelayEncoder:
 
     def _events(self, event: ChangeEvent, compiled: _Compiled) -> Sequence[Record]:
         before, after = event.before, event.after
+        if event.op is Op.DELETE and self._moved.holds(event.schema.id) and not self._moved.frees(event):
+            return ()
         tx = event.tx
         sequence, time_us = (FLOATING, event.time_us) if tx is None else (tx.commit_scn, tx.commit_us or event.time_us)
         if after is None:
@@ -111,7 +115,7 @@ class RelayEncoder:
         if before is None or after is None or before is after:
             return (made,)
         old = compiled.key(before, event.row_id) if _whole(before) else key
-        if old == key:
+        if old == key or not self._moved.frees(event):
             return (made,)
         value = compiled.write(before)
         gone = packed(compiled.source, sequence, DELETE, old, value, compiled.schema_id, time_us * 1000)

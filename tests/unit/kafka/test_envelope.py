@@ -17,6 +17,7 @@ from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_changes import published, remembered, table_of
 from minercdc.kafka.topics import TopicNames
+from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import ValueHandling
 
@@ -42,6 +43,7 @@ TX = TransactionInfo(
 def encoder(
     clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903,
     handling: ValueHandling | None = None,
+    moved: MovedKeys | None = None,
     /,
     *,
     by_number: tuple[bool, bool] = (False, False),
@@ -69,6 +71,7 @@ def encoder(
         include_schema_changes=config.topics.include_schema_changes,
         clock_ns=clock_ns,
         by_number=by_number,
+        moved=moved,
     )
 
 
