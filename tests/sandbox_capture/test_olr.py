@@ -212,14 +212,14 @@ def test_what_is_stored_is_confirmed_within_15_seconds_and_no_more(opened: Opene
 
 
 def test_a_full_queue_is_emptied(opened: Opened) -> None:
-    subject = opened(queue=8)
+    subject = opened(queue=8, checkpoint_seconds=1e6)
     write(subject.sessions)
     run = Run(subject).to(len(TRANSACTIONS))
     assert transactions(run.kept) == [list(one) for one in TRANSACTIONS]
 
 
 def test_a_transaction_that_the_queue_cannot_hold_is_named(opened: Opened) -> None:
-    subject = opened(queue=8, settings={"minercdc.olr.timeout.ms": "500"})
+    subject = opened(queue=8, checkpoint_seconds=1e6, settings={"minercdc.olr.timeout.ms": "500"})
     with subject.sessions["one"].cursor() as cursor:
         for number in range(20):
             cursor.execute(f"insert into orders values ({number}, 1, 1)")
