@@ -102,7 +102,9 @@ def test_every_log_says_what_to_do_next(stack: Stack, lake: LakeReader) -> None:
     assert f"outside of its network bootstrap.servers={stack.brokers}" in line("kafka", "connect")
     assert "topics shop.<SCHEMA>.<TABLE> at bootstrap.servers=kafka:9092" in line("connector-sandbox", "records")
     status = line("connector-sandbox", "status")
-    with urlopen(status.split()[1]) as answer:
+    checked = re.search(r"curl (\S+)", status)
+    assert checked
+    with urlopen(checked[1]) as answer:
         assert answer.status == 200
     token = re.search(r"the text of (\S+)\)", status)
     assert token
