@@ -19,10 +19,9 @@ from minercdc.capture.registry import adopt
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import OffsetSink
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
-from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
-from minercdc.offset import Offset, Position
+from minercdc.offset import Offset, Position, SignalState
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
@@ -85,7 +84,7 @@ class Repositioning:
                 history.forget()
             place = offset.position if offset.position is not None else {}
             for table in self.tables:
-                record = history.entry(_read_again(table), place)
+                record = history.entry(table.change(), place)
                 if record is not None:
                     sink.write(record)
         sink.commit(replace(offset, history=history.mark()))
@@ -157,7 +156,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
     offset = Offset(
         adapter=config.database.database_connection_adapter,
         position=position.to_json(),
-        signals=before.offset.signals if before else Offset("").signals,
+        signals=before.offset.signals if before else SignalState(),
         suspended=before.offset.suspended if before else (),
     )
     lines = [
@@ -248,10 +247,6 @@ def _structures_at(
     older = known if within else newest
     gone = older.keys() - {schema.id for schema in now.tables}
     return [*found, *(older[table] for table in sorted(gone))], unsure
-
-
-def _read_again(table: KnownTable) -> SchemaChange:
-    return SchemaChange(table.schema.id, None, table.schema, "", Scn(table.scn), table.time_us, snapshot=True)
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:

@@ -47,6 +47,10 @@ class KnownTable:
     scn: int
     time_us: int
 
+    def change(self) -> SchemaChange:
+        """What makes it known, as when structures are read."""
+        return SchemaChange(self.schema.id, None, self.schema, "", Scn(self.scn), self.time_us, snapshot=True)
+
 
 @dataclass(frozen=True, slots=True)
 class StoredOffset:
@@ -169,7 +173,7 @@ def _snapshot(state: SnapshotState | None) -> str:
 def to_document(config: ConnectorConfig, stored: StoredOffset) -> str:
     """The document, indented JSON; the same for the same state."""
     tables = [
-        {"scn": str(one.scn), "time_us": one.time_us, "change": table_changes.remembered(_created(one))[0]}
+        {"scn": str(one.scn), "time_us": one.time_us, "change": table_changes.remembered(one.change())[0]}
         for _, one in sorted(stored.tables().items())
     ]
     document = {
@@ -206,8 +210,4 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
 
 def _change_of(item: dict[str, Any]) -> SchemaChange:
     schema = table_changes.table_of(item["change"])
-    return SchemaChange(schema.id, None, schema, "", Scn(int(item["scn"])), int(item["time_us"]), snapshot=True)
-
-
-def _created(table: KnownTable) -> SchemaChange:
-    return SchemaChange(table.schema.id, None, table.schema, "", Scn(table.scn), table.time_us, snapshot=True)
+    return KnownTable(schema, int(item["scn"]), int(item["time_us"])).change()

@@ -283,9 +283,11 @@ class EnvelopeEncoder:
         assert event.before is not None
         assert event.after is not None
         # What the row lacks, a reader takes from the row under the old key: the delete has to name it.
-        if not self._moved.frees(event) and UNAVAILABLE not in event.after:
-            return (self._created(compiled, event),)
-        old, deleted = self._print(compiled, event, _DELETE, event.before, None)
+        deletes = self._moved.frees(event) or UNAVAILABLE in event.after
+        if deletes:
+            old, deleted = self._print(compiled, event, _DELETE, event.before, None)
+        else:
+            old, deleted = compiled.print_record(event.before, None, "null", _DELETE, self._end)
         new, created = self._print(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
@@ -294,20 +296,11 @@ class EnvelopeEncoder:
         if event.reselected_scn is not None:
             to_old = (*to_old, *_reselected(event.reselected_scn))
         delete, create = Record(compiled.topic, old, deleted, to_new), Record(compiled.topic, new, created, to_old)
+        if not deletes:
+            return (create,)
         if self._values.tombstones_on_delete:
             return (delete, Record(compiled.topic, old, None, to_new), create)
         return (delete, create)
-
-    def _created(self, compiled: TableFormat, event: ChangeEvent) -> Record:
-        """The create of a change of the key whose delete is left out; its header names the old key, as always."""
-        assert event.before is not None
-        new, created = self._print(compiled, event, _CREATE, None, event.after)
-        old, _ = compiled.print_record(event.before, None, "null", _DELETE, self._end)
-        assert old is not None
-        headers: Headers = (("__debezium.oldkey", old),)
-        if event.reselected_scn is not None:
-            headers = (*headers, *_reselected(event.reselected_scn))
-        return Record(compiled.topic, new, created, headers)
 
     def _schema_change(self, change: SchemaChange) -> Record:
         key_head, key_tail = connect_schema.wrapped(
