@@ -5,8 +5,8 @@ from __future__ import annotations
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.fors_olr.capture import ForsCapture
 from minercdc.capture.fors_olr.position import ForsPosition
-from minercdc.capture.fors_olr.prerequisites import ForsPrerequisites
 from minercdc.capture.logminer.open_at import mine_from
+from minercdc.capture.server_prerequisites import ServerPrerequisites
 from minercdc.config.load import ConnectorConfig
 
 
@@ -15,7 +15,7 @@ class ForsFactory:
 
     family = "fors_olr"
     reads_redo = True
-    prerequisites = ForsPrerequisites()
+    prerequisites = ServerPrerequisites("FORS Oracle Logical Replicator has no values of columns of these types")
 
     def open(self, context: CaptureContext) -> Adapter:
         """See `capture.adapter.AdapterFactory`."""

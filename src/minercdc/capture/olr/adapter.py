@@ -6,7 +6,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.olr.capture import OlrCapture
 from minercdc.capture.olr.position import OlrPosition
-from minercdc.capture.olr.prerequisites import OlrPrerequisites
+from minercdc.capture.server_prerequisites import ServerPrerequisites
 from minercdc.config.load import ConnectorConfig
 
 
@@ -15,7 +15,7 @@ class OlrFactory:
 
     family = "olr"
     reads_redo = True
-    prerequisites = OlrPrerequisites()
+    prerequisites = ServerPrerequisites("values of columns of these types are not read from OpenLogReplicator")
 
     def open(self, context: CaptureContext) -> Adapter:
         """See `capture.adapter.AdapterFactory`."""

@@ -1,4 +1,4 @@
-"""What `fors_olr` needs of the database; the server has needs of its own."""
+"""What adapters need of the database whose redo a server reads; the server has needs of its own."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from minercdc.values.codec import UNMINED_TYPES
 _VIEWS = ("V$DATABASE", "V$THREAD", "V$TRANSACTION")
 
 
-class ForsPrerequisites:
-    """See `oracle.prerequisites.CapturePrerequisites`."""
+class ServerPrerequisites:
+    """See `oracle.prerequisites.CapturePrerequisites`.
+
+    :param without_values: says, after the table's name, that the columns which follow have no values.
+    """
+
+    def __init__(self, without_values: str) -> None:
+        self._without_values = without_values
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
         """Views that cannot be read."""
@@ -30,7 +36,7 @@ class ForsPrerequisites:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
             if names:
                 yield Finding(
-                    f"{table.id}: FORS Oracle Logical Replicator has no values of columns of these types: {', '.join(names)}",
+                    f"{table.id}: {self._without_values}: {', '.join(names)}",
                     "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
                     blocking=False,
                 )
