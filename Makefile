@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
+NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
 .PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench bench-peer docs
 install: .venv/installed

@@ -82,7 +82,7 @@ def outcomes(one: EnvelopeEncoder, run: ChangeRun) -> tuple[list[Outcome], int]:
             events = [run.rows.event(at + i) for i in range(encoded.rows)]
             assert encoded.time_us == events[-1].time_us
             ops = Counter(event.op for event in events)
-            assert encoded.operations == (ops[Op.CREATE], ops[Op.DELETE], ops[Op.UPDATE])
+            assert encoded.operations == (ops[Op.CREATE], ops[Op.DELETE], ops[Op.UPDATE], 0)
             assert encoded.tables == Counter(str(event.schema.id) for event in events)
             found += [()] * (encoded.rows - 1)
         native_rows += encoded.rows

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, TransactionInfo
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun, TransactionInfo
 from minercdc.schema.table import TableId
 
 
@@ -94,11 +94,14 @@ def in_runs(events: Iterable[Event], most: int = 1) -> Iterator[Event]:
 def encode_run_of(encoder: RecordEncoder) -> RunEncoder:
     """Encodes the changes of a run with an encoder of single ones; those that it cannot encode are left to the caller."""
 
-    def encode(run: ChangeRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
+    def encode(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
         records: list[Record] = []
         done: list[ChangeEvent] = []
         size = 0
-        for event in (run.rows.event(i) for i in range(begin, len(run.rows))):
+        changes = (
+            run.events(begin, len(run)) if isinstance(run, ReadRun) else map(run.rows.event, range(begin, len(run.rows)))
+        )
+        for event in changes:
             try:
                 of_event = encoder.encode(event)
             except DecodeError:
@@ -111,6 +114,8 @@ def encode_run_of(encoder: RecordEncoder) -> RunEncoder:
         ops = Counter(event.op for event in done)
         tables = Counter(str(event.schema.id) for event in done)
         time_us = done[-1].time_us if done else 0
-        return EncodedRun(records, len(done), size, (ops[Op.CREATE], ops[Op.DELETE], ops[Op.UPDATE]), tables, time_us)
+        return EncodedRun(
+            records, len(done), size, (ops[Op.CREATE], ops[Op.DELETE], ops[Op.UPDATE], ops[Op.READ]), tables, time_us
+        )
 
     return encode

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, runtime_checkable
 
-from minercdc.events import ChangeRun, Event, SchemaChange
+from minercdc.events import ChangeRun, Event, ReadRun, SchemaChange
 from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotState
 
 
@@ -141,11 +141,11 @@ class RecordEncoder(Protocol):
 
 
 class EncodedRun(NamedTuple):
-    """The records of some changes of a ChangeRun.
+    """The records of some rows of a run.
 
-    :param rows: how many changes these are.
+    :param rows: how many rows these are.
     :param bytes: of the records' values, and 100 for each record.
-    :param operations: how many of the changes are creates, deletes and updates.
+    :param operations: how many of the rows are creates, deletes, updates and reads.
     :param tables: how many are of each table, `SCHEMA.TABLE`.
     :param time_us: of the last one.
     """
@@ -153,18 +153,18 @@ class EncodedRun(NamedTuple):
     records: Sequence[Record]
     rows: int
     bytes: int
-    operations: tuple[int, int, int]
+    operations: tuple[int, int, int, int]
     tables: Mapping[str, int]
     time_us: int
 
 
 class RunEncoder(Protocol):
-    """Turns changes of a run into records, without an event for each."""
+    """Turns rows of a run into records, without an event for each."""
 
-    def __call__(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
-        """The records of the changes from number `begin` on.
+    def __call__(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int, /) -> EncodedRun:
+        """The records of the rows from number `begin` on.
 
-        They end before a change that has to be encoded as a ChangeEvent, perhaps with none at all; else once there are
+        They end before a row that has to be encoded as a ChangeEvent, perhaps with none at all; else once there are
         `most_records` of them or `most_bytes`.
 
         :raises ConfigError, SinkError: as `RecordEncoder.encode`.

@@ -17,10 +17,10 @@ numbers, times and RAWs in redo keep its spelling (`.5`), which the encoder take
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Final, NewType, Protocol, TypeAlias
+from typing import Any, Final, NewType, Protocol, TypeAlias
 
 from minercdc.offset import Position, SignalState, SnapshotState, SuspendedTable
 from minercdc.schema.table import TableId, TableSchema
@@ -37,6 +37,8 @@ class Unavailable(Enum):
 UNAVAILABLE: Final = Unavailable.UNAVAILABLE
 Value: TypeAlias = str | None | Unavailable
 Row: TypeAlias = tuple[Value, ...]
+FetchedRow: TypeAlias = tuple[Any, ...]
+"""What a query of a snapshot gives: the ROWID, a value for each column, then for each LOB whether it is null (1 or 0)."""
 
 
 class Op(StrEnum):
@@ -158,6 +160,42 @@ class ChangeRun:
                 yield self.rows.progress(ended)
                 ended += 1
             yield self.rows.event(i)
+
+
+@dataclass(slots=True)
+class ReadRun:
+    """Rows of one table that a snapshot read, in place of as many READ events: an encoder that knows them can print them from
+    what was fetched. Whoever looks at rows takes `events`.
+
+    :param fetched: at least one row.
+    :param convert: some of them -> (ROWID, Row) pairs; raises ValueDecodeError.
+    :param places: see `oracle.rows.fetched_places`.
+    :param snapshot: of each of the rows.
+    """
+
+    schema: TableSchema
+    fetched: list[FetchedRow]
+    convert: Callable[[Sequence[FetchedRow]], Iterator[tuple[str, Row]]]
+    places: Sequence[tuple[int, int]]
+    scn: Scn
+    time_us: int
+    snapshot: SnapshotMark
+
+    def __len__(self) -> int:
+        return len(self.fetched)
+
+    @property
+    def row_id(self) -> str | None:
+        """Of the last row; None when the rows have none."""
+        last: str | None = self.fetched[-1][0]
+        return last
+
+    def events(self, begin: int, end: int) -> list[ChangeEvent]:
+        """The rows from number `begin` up to, and without, number `end`."""
+        return [
+            ChangeEvent(Op.READ, self.schema, None, row, self.scn, self.time_us, None, 0, row_id, snapshot=self.snapshot)
+            for row_id, row in self.convert(self.fetched[begin:end])
+        ]
 
 
 @dataclass(slots=True)
@@ -292,6 +330,7 @@ class TransactionMark:
 Event: TypeAlias = (
     ChangeEvent
     | ChangeRun
+    | ReadRun
     | UndecodableRow
     | VanishedRow
     | SuspensionChange

@@ -20,6 +20,7 @@ from minercdc.events import (
     Notification,
     Op,
     Progress,
+    ReadRun,
     SchemaChange,
     SuspensionChange,
     TransactionInfo,
@@ -39,6 +40,7 @@ from minercdc.transaction_counts import TransactionCounts
 _log = logging.getLogger(__name__)
 
 _RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
+_ROWS_BY_EVENTS = 32
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
 # What the dictionary can show to be repaired.
 _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
@@ -118,6 +120,8 @@ class _Publisher:
             self._change(event)
         elif isinstance(event, ChangeRun):
             self._run(event)
+        elif isinstance(event, ReadRun):
+            self._reads(event)
         elif isinstance(event, Progress):
             self._progress(event)
         elif isinstance(event, UndecodableRow):
@@ -199,6 +203,23 @@ class _Publisher:
             if at < len(rows) and rows.ended(at) > ended:
                 self._progress(rows.progress(ended))
 
+    def _reads(self, run: ReadRun) -> None:
+        """What `_change` does, for all rows of a run; as many as can be are encoded together."""
+        encode, bounds, at = self._pipeline.encode_run, self._pipeline.bounds, 0
+        one_by_one = encode is None or self._suspensions.concerns([run.schema.id])
+        while at < len(run):
+            if encode is not None and not one_by_one:
+                encoded = encode(run, at, bounds.records, bounds.bytes)
+                if encoded.rows:
+                    at += encoded.rows
+                    self._encoded(encoded)
+                    continue
+            # Where one row is not printed natively, its neighbours are often not, either.
+            end = len(run) if one_by_one else min(at + _ROWS_BY_EVENTS, len(run))
+            for event in run.events(at, end):
+                self._change(event)
+            at = end
+
     def _passed(self, run: ChangeRun, ended: int, at: int) -> None:
         """The changes of a run up to number `at` are written: take note of the transactions that ended among them, from number
         `ended` on, and commit when the Kafka transaction is full."""
@@ -218,7 +239,7 @@ class _Publisher:
             self._split(tx, seq)
 
     def _encoded(self, encoded: EncodedRun) -> None:
-        """Write the records of some changes of a run."""
+        """Write the records of some rows of a run."""
         self._whole = False
         batch, counters = self._batch, self._counters
         former = counters.spent.enter(Cause.KAFKA)
@@ -227,7 +248,7 @@ class _Publisher:
         batch.bytes += encoded.bytes
         batch.records += len(encoded.records)
         counters.records += len(encoded.records)
-        for op, count in zip((Op.CREATE, Op.DELETE, Op.UPDATE), encoded.operations, strict=True):
+        for op, count in zip((Op.CREATE, Op.DELETE, Op.UPDATE, Op.READ), encoded.operations, strict=True):
             if count:
                 counters.events[op] += count
         for table, count in encoded.tables.items():

@@ -311,6 +311,7 @@ class _PipelineParts:
                 selects=self._config.snapshot_selects,
                 query=query_of(self._config.snapshot),
                 lobs=self._config.capture.lob_enabled,
+                runs=native.rows is not None,
             )
         if not steps.schema and position is not None:
             return SkippedSnapshot() if offset == process.first_offset else None

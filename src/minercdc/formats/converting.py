@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
-from minercdc.events import ChangeRun, Event
+from minercdc.events import ChangeRun, Event, ReadRun
 from minercdc.formats.connect import payload_of, split
 
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
@@ -88,7 +88,7 @@ def rewriting(encode_run: RunEncoder, rewrite: Callable[[Record], Record | None]
     :param rewrite: raises DecodeError for a record that cannot be rewritten.
     """
 
-    def rewritten(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+    def rewritten(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         while most_records > 0:
             encoded = encode_run(run, begin, most_records, most_bytes)
             done: list[Record] = []
@@ -102,7 +102,7 @@ def rewriting(encode_run: RunEncoder, rewrite: Callable[[Record], Record | None]
                 most_records = min(fitting, most_records - 1)
             else:
                 return encoded._replace(records=done)
-        return EncodedRun((), 0, 0, (0, 0, 0), {}, 0)
+        return EncodedRun((), 0, 0, (0, 0, 0, 0), {}, 0)
 
     return rewritten
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
-from minercdc.events import ChangeEvent, ChangeRun, Event, SchemaChange, VanishedRow
+from minercdc.events import ChangeEvent, ChangeRun, Event, ReadRun, SchemaChange, VanishedRow
 
 _PREFIX = "__debezium.context."
 
@@ -34,7 +34,7 @@ class ContextHeaders:
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records have the headers."""
 
-        def adding(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        def adding(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
             encoded = encode_run(run, begin, most_records, most_bytes)
             if native.rows is not None and isinstance(encoded.records, native.rows.Records):
                 encoded.records.headers = self._headers

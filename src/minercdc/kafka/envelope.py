@@ -18,7 +18,7 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from minercdc import native
 from minercdc.config.sections import TableFilterConfig, ValueConfig
@@ -31,6 +31,7 @@ from minercdc.events import (
     Event,
     Notification,
     Op,
+    ReadRun,
     Row,
     SchemaChange,
     Scn,
@@ -54,6 +55,9 @@ from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
 from minercdc.values.codec import ValueHandling
+
+if TYPE_CHECKING:
+    from minercdc.native._rows import ReadPrinter
 
 log = logging.getLogger(__name__)
 
@@ -135,6 +139,7 @@ class EnvelopeEncoder:
         self._format: TableFormat
         self._skipped = tuple(values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
+        self._reads: tuple[TableSchema, Sequence[tuple[int, int]], ReadPrinter | None] | None = None  # of the last ReadRun
         self._printer = (
             None
             if native.rows is None
@@ -172,18 +177,46 @@ class EnvelopeEncoder:
             return (record, Record(compiled.topic, key, None))
         return (record,)
 
-    def encode_run(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+    def encode_run(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         """See `contracts.RunEncoder`; only where the native path is in use."""
         assert self._printer is not None
+        if isinstance(run, ReadRun):
+            return self._encode_reads(run, begin, most_records, most_bytes)
         moved = not self._moved.is_empty and self._moved.is_within(run.rows.place(begin)[0])
         self._look_at_clock()
         end = self._end.encode()
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end, moved))
 
+    def _encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        if self._reads is None or self._reads[0] is not run.schema or self._reads[1] is not run.places:
+            self._reads = (run.schema, run.places, self._read_printer(run))
+        printer = self._reads[2]
+        if printer is None:
+            return EncodedRun((), 0, 0, (0, 0, 0, 0), {}, 0)
+        compiled = self._format_of(run.schema)
+        self._look_at_clock()
+        before, after = self._source.of_reads(run, compiled.source)
+        end = f'{after}{NO_TRANSACTION},"op":"{Op.READ}{self._end}{compiled.frame[1]}'
+        records, size = printer.print_rows(
+            run.fetched, begin, most_records, most_bytes, f',"source":{before}'.encode(), end.encode()
+        )
+        rows = len(records)
+        return EncodedRun(records, rows, size, (0, 0, 0, rows), {str(run.schema.id): rows}, run.time_us)
+
+    def _read_printer(self, run: ReadRun) -> ReadPrinter | None:
+        if self._counts is not None or (table := self._printed_natively(run.schema)) is None:
+            return None
+        assert native.rows is not None
+        printer: ReadPrinter = native.rows.ReadPrinter(table, list(run.places))
+        return printer
+
     def _table_print(self, schema: TableSchema) -> object:
-        """How the native printer prints a table version; None where Python does."""
+        """How the native printer prints the changes of a table version; None where Python does."""
         if self._skip_unchanged or self._counts is not None or self._source.untracked:
             return None
+        return self._printed_natively(schema)
+
+    def _printed_natively(self, schema: TableSchema) -> object:
         try:
             compiled = self._format_of(schema)
         except DecodeError:

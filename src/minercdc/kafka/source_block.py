@@ -7,7 +7,7 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc import __version__
-from minercdc.events import ChangeEvent, SchemaChange, SnapshotMark, TransactionInfo
+from minercdc.events import ChangeEvent, Op, ReadRun, SchemaChange, SnapshotMark, TransactionInfo
 from minercdc.schema.table import TableId
 
 TablePieces: TypeAlias = tuple[str, str]
@@ -82,6 +82,15 @@ class SourceBlock:
             f',"snapshot":"false",{database},"sequence":null,"ts_us":'.encode(),
             f',{name},"txId":"'.encode(),
         )
+
+    def of_reads(self, run: ReadRun, table: TablePieces) -> tuple[str, str]:
+        """What the blocks of a run's rows have before and after the value of `row_id`.
+
+        :param table: from `of_table`.
+        """
+        row = ChangeEvent(Op.READ, run.schema, None, None, run.scn, run.time_us, None, 0, " ", snapshot=run.snapshot)
+        before, name, after = self.of_change(row, table).partition('"row_id":')
+        return before + name, after.removeprefix('" "')
 
     def of_schema_change(self, change: SchemaChange) -> str:
         """The block of a DDL. For a rename `table` is `OLD,NEW`, as Debezium has it."""

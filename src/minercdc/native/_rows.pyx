@@ -36,7 +36,7 @@ cdef extern from "core.h":
     ctypedef struct cell:
         uint32_t at, size
         uint8_t kind
-    enum: CELL_ABSENT, CELL_NULL
+    enum: CELL_ABSENT, CELL_NULL, CELL_EMPTY, CELL_TEXT
     enum: OPERATION_NONE, OPERATION_INSERT, OPERATION_DELETE, OPERATION_UPDATE
     enum: FUNCTION_NONE, FUNCTION_UNISTR, FUNCTION_TO_DATE, FUNCTION_TO_TIMESTAMP, FUNCTION_TO_TIMESTAMP_TZ, FUNCTION_HEXTORAW
     enum: FUNCTION_TO_YMINTERVAL, FUNCTION_TO_DSINTERVAL, FUNCTION_EMPTY_CLOB, FUNCTION_EMPTY_BLOB, FUNCTIONS
@@ -127,6 +127,7 @@ cdef extern from "Python.h":
     int PyUnicode_IS_COMPACT_ASCII(object)
     void *PyUnicode_DATA(object)
     Py_ssize_t PyUnicode_GET_LENGTH(object)
+    const char *PyUnicode_AsUTF8AndSize(object, Py_ssize_t *) except NULL
 
 
 cdef enum:
@@ -204,6 +205,7 @@ print_float = _float_text
 
 include "scan.pxi"
 include "print.pxi"
+include "read.pxi"
 include "store.pxi"
 include "mine.pxi"
 include "arrow.pxi"

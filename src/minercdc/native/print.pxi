@@ -222,7 +222,7 @@ cdef class RunPrinter:
         if of_table:
             tables[table_name] = tables.get(table_name, 0) + of_table
         time_us = run.rows[i - 1].time_us if i > begin else 0
-        return records, i - begin, size, (operations[1], operations[2], operations[3]), tables, time_us
+        return records, i - begin, size, (operations[1], operations[2], operations[3], 0), tables, time_us
 
     cdef bint turn_to(self, ScannedRows run, size_t segment) except -1:
         """Get what the source blocks of a transaction have in common ready; False when Python has to print its rows."""

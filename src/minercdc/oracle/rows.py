@@ -32,6 +32,14 @@ def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
     return ", ".join([row_id, *selected])
 
 
+def fetched_places(schema: TableSchema, lobs: bool) -> tuple[tuple[int, int], ...]:
+    """For each column, its place in a row of `selected_columns`, -1 when it is not read; and the place that says whether a LOB is null,
+    -1 for other columns."""
+    width, lob_columns = len(schema.columns), _lob_columns(schema, lobs)
+    nulls = {column: 1 + width + place for place, column in enumerate(lob_columns)}
+    return tuple((1 + i if _is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(schema.columns))
+
+
 def _is_read(column: Column, lobs: bool) -> bool:
     return lobs or column.type_name not in LARGE_TYPES
 

@@ -26,7 +26,7 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
-from minercdc.events import ChangeEvent, Event, Notification, Op, Row, SchemaChange, Scn
+from minercdc.events import ChangeEvent, Event, Notification, Op, ReadRun, Row, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
@@ -295,7 +295,7 @@ class _Delivery:
         events, self.events = self.events, []
         return events, self.state()
 
-    def take(self, place: int, rows: list[ChangeEvent]) -> None:
+    def take(self, place: int, rows: list[ChangeEvent | ReadRun]) -> None:
         """The next rows of a table."""
         self._deliver(self._marks.take((place, 0), rows))
 
@@ -312,11 +312,12 @@ class _Delivery:
         self._deliver(self._marks.end())
 
     def _deliver(self, groups: Iterator[Placed]) -> None:
-        for (place, _), rows in list(groups):  # first all of them: what is held back is certain then only
-            self.events += rows
+        for group in list(groups):  # first all of them: what is held back is certain then only
+            self.events += group.events
+            place = group.place[0]
             table = self._tables[place]
-            last = (rows[-1].row_id,) if rows[-1].row_id else table.last
-            self._tables[place] = replace(table, rows=table.rows + len(rows), last=last)
+            last = (group.last_row_id,) if group.last_row_id else table.last
+            self._tables[place] = replace(table, rows=table.rows + group.rows, last=last)
             if place in self._finished and not self._marks.holds((place, 0)):
                 self._report_done(place)
 

@@ -14,7 +14,7 @@ import oracledb
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Event, Op, Progress, Scn
+from minercdc.events import ChangeEvent, Event, FetchedRow, Progress, ReadRun, Scn, SnapshotMark
 from minercdc.offset import SnapshotState, TableProgress
 from minercdc.snapshot.marks import Placed, RowMarks
 from minercdc.snapshot.notices import InitialNotices
@@ -33,11 +33,15 @@ class SnapshotRows:
 
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.
+    :param runs: give ReadRuns for what is fetched together.
     :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
     """
 
-    def __init__(self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time, *, runs: bool = False
+    ) -> None:
         self._state = state
+        self._runs = runs
         self._scans = scans
         self._now = now
         self._tables = [_Table(place, table) for place, table in enumerate(state.tables)]
@@ -133,21 +137,26 @@ class SnapshotRows:
             yield from self._delivered(self._marks.end_table(place))
             yield self._notices.table_completed(name, rows)
 
-    def _events(self, batch: Batch) -> list[ChangeEvent]:
-        scan, time_us = batch.range.scan, self._time_us
-        schema, scn = scan.schema, Scn(scan.scn)
-        return [
-            ChangeEvent(Op.READ, schema, None, row, scn, time_us, None, 0, row_id) for row_id, row in scan.rows(batch.rows)
-        ]
+    def _events(self, batch: Batch) -> list[ChangeEvent | ReadRun]:
+        """Its rows; the first and the last one, which may get marks of their own, stay out of the run."""
+        run, last = self._run(batch, batch.rows), len(batch.rows) - 1
+        if not self._runs or last < 2:
+            return [*run.events(0, last + 1)]
+        return [*run.events(0, 1), self._run(batch, batch.rows[1:last]), *run.events(last, last + 1)]
+
+    def _run(self, batch: Batch, rows: list[FetchedRow]) -> ReadRun:
+        scan = batch.range.scan
+        return ReadRun(scan.schema, rows, scan.rows, scan.places, Scn(scan.scn), self._time_us, SnapshotMark.TRUE)
 
     def _delivered(self, groups: Iterator[Placed]) -> Iterator[Event]:
         """Yield rows, and count them as delivered in the state."""
-        for (place, number), events in groups:
-            yield from events
-            self._since += len(events)
+        for group in groups:
+            yield from group.events
+            place, number = group.place
+            self._since += group.rows
             table = self._tables[place]
-            table.rows += len(events)
-            table.last_row_ids[number] = events[-1].row_id
+            table.rows += group.rows
+            table.last_row_ids[number] = group.last_row_id
 
     def _now_us(self) -> int:
         return int(self._now() * 1_000_000)

@@ -54,6 +54,7 @@ class InitialSnapshot:
     :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
+    :param runs: emit ReadRuns for rows that are fetched together.
     :param now: seconds since the epoch.
     """
 
@@ -70,6 +71,7 @@ class InitialSnapshot:
         selects: Mapping[str, str] | None = None,
         query: Query | None = None,
         lobs: bool = False,
+        runs: bool = False,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -82,6 +84,7 @@ class InitialSnapshot:
         self._selects = selects or {}
         self._query = query
         self._lobs = lobs
+        self._runs = runs
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
@@ -96,7 +99,9 @@ class InitialSnapshot:
             state = yield from self._plan()
         else:
             _log.info("going on with the snapshot at SCN %s", state.scn)
-        rows = SnapshotRows(state, [self._scan(table.table, state.scn) for table in state.tables], self._now)
+        rows = SnapshotRows(
+            state, [self._scan(table.table, state.scn) for table in state.tables], self._now, runs=self._runs
+        )
         yield from rows.read(self._connect, self._config, stop)
         if not rows.is_complete:
             return

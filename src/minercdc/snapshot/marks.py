@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from minercdc.events import ChangeEvent, SnapshotMark
+from minercdc.events import ChangeEvent, ReadRun, SnapshotMark
 
 
 class Placed(NamedTuple):
     """Rows of one range, with the place of its table and of the range in the state."""
 
     place: tuple[int, int]
-    events: list[ChangeEvent]
+    events: list[ChangeEvent | ReadRun]
+
+    @property
+    def rows(self) -> int:
+        """How many rows these are."""
+        return sum(len(event) if isinstance(event, ReadRun) else 1 for event in self.events)
+
+    @property
+    def last_row_id(self) -> str | None:
+        """ROWID of the last row; None when the rows have none."""
+        return self.events[-1].row_id
 
 
 class RowMarks:
@@ -39,9 +49,12 @@ class RowMarks:
         """How many rows of a table are held back for its end: 0 or 1; always 0 after `end_table`."""
         return int(table in self._held)
 
-    def take(self, place: tuple[int, int], events: list[ChangeEvent]) -> Iterator[Placed]:
+    def take(self, place: tuple[int, int], events: list[ChangeEvent | ReadRun]) -> Iterator[Placed]:
         """Mark the next rows of a range, and yield rows whose mark is certain: those held back before, then `events`, of
-        which the last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over."""
+        which the last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over.
+
+        :param events: the first and the last one are no runs.
+        """
         if not events:
             return
         table = place[0]

@@ -10,14 +10,15 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import oracledb
 
 from minercdc.errors import MinerCdcError, PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
+from minercdc.events import FetchedRow
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.handover import CANCEL_SECONDS, Handover
 from minercdc.snapshot.scan import Scan
@@ -46,7 +47,7 @@ class Batch:
     """Some rows of a range, as fetched: the first value of each is the ROWID, None with a SELECT of the user's."""
 
     range: Range
-    rows: Sequence[tuple[Any, ...]]
+    rows: list[FetchedRow]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from tests.unit.kafka.test_column_changes import configured, encoder
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
 
 from minercdc.contracts import EncodedRun
-from minercdc.events import ChangeRun, Op, SchemaChange, Scn
+from minercdc.events import ChangeRun, Op, ReadRun, SchemaChange, Scn
 from minercdc.kafka.context_headers import ContextHeaders
 
 CONTEXT = (
@@ -38,8 +38,8 @@ def test_a_change_of_a_table_has_them_too() -> None:
 def test_runs_have_the_same_headers() -> None:
     plain = encoder({}).encode(DELETE)
 
-    def encode_run(run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-        return EncodedRun(plain, 1, 0, (0, 1, 0), {}, 0)
+    def encode_run(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+        return EncodedRun(plain, 1, 0, (0, 1, 0, 0), {}, 0)
 
     made = ContextHeaders("shop", "a run").run_encoder(encode_run)(ChangeRun(None), 0, 1, 1)  # type: ignore[arg-type]
     assert [(r.topic, r.key, r.value, r.partition) for r in made.records] == [

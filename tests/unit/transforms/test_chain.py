@@ -17,7 +17,7 @@ from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configure
 from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS
 from minercdc.contracts import EncodedRun, Record
 from minercdc.errors import ConfigError, DecodeError, LakeError
-from minercdc.events import ChangeRun, Op, SchemaChange, Scn, UndecodableRow
+from minercdc.events import ChangeRun, Op, ReadRun, SchemaChange, Scn, UndecodableRow
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.lake.history import TableHistories
@@ -118,13 +118,13 @@ class _Run:
             for status in statuses
         ]
 
-    def __call__(self, run: ChangeRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
+    def __call__(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         done: list[Record] = []
         at = begin
         while at < len(self._rows) and len(done) < most_records:
             done += self._rows[at]
             at += 1
-        return EncodedRun(done, at - begin, 0, (at - begin, 0, 0), {}, 0)
+        return EncodedRun(done, at - begin, 0, (at - begin, 0, 0, 0), {}, 0)
 
 
 @pytest.mark.parametrize("each", [1, 2])
