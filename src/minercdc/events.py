@@ -17,7 +17,7 @@ numbers, times and RAWs in redo keep its spelling (`.5`), which the encoder take
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Any, Final, NewType, Protocol, TypeAlias
@@ -162,21 +162,43 @@ class ChangeRun:
             yield self.rows.event(i)
 
 
+class RowConversion(Protocol):
+    """Makes Rows of what a query of a snapshot gave; see `oracle.rows.RowConverter`."""
+
+    @property
+    def places(self) -> Sequence[tuple[int, int]]: ...
+
+    def __call__(self, batch: Sequence[FetchedRow], /) -> Iterator[tuple[str, Row]]: ...
+
+    def values(self, batch: Sequence[FetchedRow], column: int, /) -> Sequence[Value]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedRows:
+    """Rows of one table as a query of a snapshot gave them."""
+
+    schema: TableSchema
+    rows: list[FetchedRow]
+    convert: RowConversion
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def only(self, rows: list[FetchedRow]) -> FetchedRows:
+        """Some of the rows."""
+        return FetchedRows(self.schema, rows, self.convert)
+
+
 @dataclass(slots=True)
 class ReadRun:
     """Rows of one table that a snapshot read, in place of as many READ events: an encoder that knows them can print them from
     what was fetched. Whoever looks at rows takes `events`.
 
     :param fetched: at least one row.
-    :param convert: some of them -> (ROWID, Row) pairs; raises ValueDecodeError.
-    :param places: see `oracle.rows.fetched_places`.
     :param snapshot: of each of the rows.
     """
 
-    schema: TableSchema
-    fetched: list[FetchedRow]
-    convert: Callable[[Sequence[FetchedRow]], Iterator[tuple[str, Row]]]
-    places: Sequence[tuple[int, int]]
+    fetched: FetchedRows
     scn: Scn
     time_us: int
     snapshot: SnapshotMark
@@ -187,14 +209,15 @@ class ReadRun:
     @property
     def row_id(self) -> str | None:
         """Of the last row; None when the rows have none."""
-        last: str | None = self.fetched[-1][0]
+        last: str | None = self.fetched.rows[-1][0]
         return last
 
     def events(self, begin: int, end: int) -> list[ChangeEvent]:
-        """The rows from number `begin` up to, and without, number `end`."""
+        """The rows from number `begin` up to, and without, number `end`; at least one. Raises ValueDecodeError."""
+        fetched, scn, time_us = self.fetched, self.scn, self.time_us
         return [
-            ChangeEvent(Op.READ, self.schema, None, row, self.scn, self.time_us, None, 0, row_id, snapshot=self.snapshot)
-            for row_id, row in self.convert(self.fetched[begin:end])
+            ChangeEvent(Op.READ, fetched.schema, None, row, scn, time_us, None, 0, row_id, snapshot=self.snapshot)
+            for row_id, row in fetched.convert(fetched.rows[begin:end])
         ]
 
 

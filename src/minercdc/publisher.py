@@ -206,7 +206,7 @@ class _Publisher:
     def _reads(self, run: ReadRun) -> None:
         """What `_change` does, for all rows of a run; as many as can be are encoded together."""
         encode, bounds, at = self._pipeline.encode_run, self._pipeline.bounds, 0
-        one_by_one = encode is None or self._suspensions.concerns([run.schema.id])
+        one_by_one = encode is None or self._suspensions.concerns([run.fetched.schema.id])
         while at < len(run):
             if encode is not None and not one_by_one:
                 encoded = encode(run, at, bounds.records, bounds.bytes)

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import oracledb
 
+from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import OpenTransactions
 from minercdc.errors import ConfigError
@@ -128,7 +129,7 @@ def signal_stage(
     :param resumptions: None when no table is ever suspended.
     """
     database, table = database_name(config.database), signal_table(config)
-    lobs = config.capture.lob_enabled
+    lobs, runs = config.capture.lob_enabled, native.rows is not None
 
     def pdb() -> oracledb.Connection:
         return connect(config.database, "pdb")
@@ -146,8 +147,8 @@ def signal_stage(
             database,
             resumptions.suspended if resumptions else lambda: (),
         ),
-        IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
-        BlockingSnapshots(source, tables.find, source.learn, database, _now_us),
+        IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database, runs=runs),
+        BlockingSnapshots(source, tables.find, source.learn, database, _now_us, runs=runs),
         [*_channels(config), *channels],
         interval=config.signals.signal_poll_interval_ms / 1000,
         now_us=_now_us,

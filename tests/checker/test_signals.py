@@ -179,7 +179,7 @@ def test_snapshots_among_changes_leave_what_is_there(two_threads: SandboxProcess
 
 
 def _rows_are_not_compared(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Changes, "current", lambda self, chunk: iter(chunk.rows))
+    patch.setattr(Changes, "current", lambda self, rows, floor: rows)
 
 
 def _a_chunk_does_not_wait_for_the_stream(patch: pytest.MonkeyPatch) -> None:
@@ -207,8 +207,8 @@ def _a_chunk_of_another_shape_is_delivered(patch: pytest.MonkeyPatch) -> None:
     deliver_outcome = IncrementalSnapshots._deliver_outcome
 
     def blind(self: IncrementalSnapshots, state: Any, snapshot: Any, table: Any, outcome: Any, time_us: int) -> Any:
-        if isinstance(outcome, Chunk) and (shape := self._shape(outcome.schema.id)):
-            outcome.schema = shape
+        if isinstance(outcome, Chunk) and (shape := self._shape(outcome.rows.schema.id)):
+            outcome.rows = replace(outcome.rows, schema=shape)
         return deliver_outcome(self, state, snapshot, table, outcome, time_us)
 
     patch.setattr(IncrementalSnapshots, "_deliver_outcome", blind)

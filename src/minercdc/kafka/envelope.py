@@ -188,26 +188,27 @@ class EnvelopeEncoder:
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end, moved))
 
     def _encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-        if self._reads is None or self._reads[0] is not run.schema or self._reads[1] is not run.places:
-            self._reads = (run.schema, run.places, self._read_printer(run))
+        schema, places = run.fetched.schema, run.fetched.convert.places
+        if self._reads is None or self._reads[0] is not schema or self._reads[1] is not places:
+            self._reads = (schema, places, self._read_printer(schema, places))
         printer = self._reads[2]
         if printer is None:
             return EncodedRun((), 0, 0, (0, 0, 0, 0), {}, 0)
-        compiled = self._format_of(run.schema)
+        compiled = self._format_of(schema)
         self._look_at_clock()
         before, after = self._source.of_reads(run, compiled.source)
         end = f'{after}{NO_TRANSACTION},"op":"{Op.READ}{self._end}{compiled.frame[1]}'
         records, size = printer.print_rows(
-            run.fetched, begin, most_records, most_bytes, f',"source":{before}'.encode(), end.encode()
+            run.fetched.rows, begin, most_records, most_bytes, f',"source":{before}'.encode(), end.encode()
         )
         rows = len(records)
-        return EncodedRun(records, rows, size, (0, 0, 0, rows), {str(run.schema.id): rows}, run.time_us)
+        return EncodedRun(records, rows, size, (0, 0, 0, rows), {str(schema.id): rows}, run.time_us)
 
-    def _read_printer(self, run: ReadRun) -> ReadPrinter | None:
-        if self._counts is not None or (table := self._printed_natively(run.schema)) is None:
+    def _read_printer(self, schema: TableSchema, places: Sequence[tuple[int, int]]) -> ReadPrinter | None:
+        if self._counts is not None or (table := self._printed_natively(schema)) is None:
             return None
         assert native.rows is not None
-        printer: ReadPrinter = native.rows.ReadPrinter(table, list(run.places))
+        printer: ReadPrinter = native.rows.ReadPrinter(table, list(places))
         return printer
 
     def _table_print(self, schema: TableSchema) -> object:

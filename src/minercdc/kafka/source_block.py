@@ -88,7 +88,7 @@ class SourceBlock:
 
         :param table: from `of_table`.
         """
-        row = ChangeEvent(Op.READ, run.schema, None, None, run.scn, run.time_us, None, 0, " ", snapshot=run.snapshot)
+        row = ChangeEvent(Op.READ, run.fetched.schema, None, None, run.scn, run.time_us, None, 0, " ", snapshot=run.snapshot)
         before, name, after = self.of_change(row, table).partition('"row_id":')
         return before + name, after.removeprefix('" "')
 

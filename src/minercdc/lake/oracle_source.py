@@ -20,7 +20,7 @@ from minercdc.config.sections import DatabaseConfig
 from minercdc.lake.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
-from minercdc.oracle.rows import exact_values, row_converter, selected_columns
+from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import value_handling
 from minercdc.snapshot.chunks import cuts_of
@@ -152,7 +152,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
         names = ["row_id", *(f"c{i}" for i in range(len(self._forms)))]
         schema = pa.schema([(name, pa.string()) for name in names])
-        convert = row_converter(self._table)
+        convert = RowConverter(self._table)
         change = [_form(column, form, self._handling) for column, form in zip(self._table.columns, self._forms, strict=True)]
         large = any(column.type_name in _LARGE for column in self._table.columns)
         with oracle_errors(f"reading {self._table.id} as of SCN {self._scn}"), connection.cursor() as cursor:

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import oracledb
 
-from minercdc.events import UNAVAILABLE, Row, Value
+from minercdc.events import UNAVAILABLE, FetchedRow, Row, Value
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.lob import TYPES as LOB_TYPES
@@ -15,11 +15,10 @@ from minercdc.values.lob import TYPES as LOB_TYPES
 LARGE_COLUMNS = LARGE_TYPES | {"LONG", "LONG RAW", "JSON", "VECTOR"}
 """Types whose values may be large: rows with them are fetched a few at a time."""
 ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[Value]]
-RowConverter: TypeAlias = Callable[[Sequence[tuple[Any, ...]]], Iterator[tuple[str, Row]]]
 
 
 def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
-    """The expressions that `row_converter` takes: `row_id`, all columns, then for each LOB whether it is null (1 or 0).
+    """The expressions that a RowConverter takes: `row_id`, all columns, then for each LOB whether it is null (1 or 0).
 
     :param row_id: SQL of the first expression.
     :param lobs: read large values; otherwise their columns are NULL, and nothing follows the columns.
@@ -32,14 +31,6 @@ def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
     return ", ".join([row_id, *selected])
 
 
-def fetched_places(schema: TableSchema, lobs: bool) -> tuple[tuple[int, int], ...]:
-    """For each column, its place in a row of `selected_columns`, -1 when it is not read; and the place that says whether a LOB is null,
-    -1 for other columns."""
-    width, lob_columns = len(schema.columns), _lob_columns(schema, lobs)
-    nulls = {column: 1 + width + place for place, column in enumerate(lob_columns)}
-    return tuple((1 + i if _is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(schema.columns))
-
-
 def _is_read(column: Column, lobs: bool) -> bool:
     return lobs or column.type_name not in LARGE_TYPES
 
@@ -48,36 +39,50 @@ def _lob_columns(schema: TableSchema, lobs: bool) -> list[int]:
     return [i for i, column in enumerate(schema.columns) if lobs and column.type_name in LOB_TYPES]
 
 
-def row_converter(schema: TableSchema, *, lobs: bool = True) -> RowConverter:
-    """A function: a batch of `selected_columns`, fetched with `exact_values` -> (ROWID, Row) pairs. The batch must have
-    rows.
+class RowConverter:
+    """Converts rows of `selected_columns`, fetched with `exact_values`, to Rows.
 
     Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
     value: the last expressions say which is null.
     :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
-    :raises ValueDecodeError: a column's type is not supported; the function raises it for a value that does not fit its
-        type.
+    :ivar places: for each column, its place in a fetched row, -1 when it is not read; and the place that says whether a LOB is null
+        (1 or 0), -1 for other columns.
+    :raises ValueDecodeError: a column's type is not supported.
     """
-    conversions = [
-        _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in schema.columns
-    ]
-    lob_columns = _lob_columns(schema, lobs)
-    width = len(schema.columns)
 
-    def convert(batch: Sequence[tuple[Any, ...]]) -> Iterator[tuple[str, Row]]:
-        row_ids, *columns = zip(*batch, strict=True)
-        if not columns:  # none of a supported type
-            return ((row_id, ()) for row_id in row_ids)
-        for i, nulls in zip(lob_columns, columns[width:], strict=True):
-            empty = b"" if schema.columns[i].type_name == "BLOB" else ""
-            columns[i] = tuple(
-                empty if value is None and null == "0" else value for value, null in zip(columns[i], nulls, strict=True)
+    def __init__(self, schema: TableSchema, *, lobs: bool = True) -> None:
+        columns = schema.columns
+        self._conversions = [
+            _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in columns
+        ]
+        self._empty = [b"" if column.type_name == "BLOB" else "" for column in columns]
+        nulls = {column: 1 + len(columns) + place for place, column in enumerate(_lob_columns(schema, lobs))}
+        self.places = tuple((1 + i if _is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
+
+    def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
+        """(ROWID, Row) pairs of at least one row.
+
+        :raises ValueDecodeError: a value does not fit its type.
+        """
+        fetched = tuple(zip(*batch, strict=True))
+        if not self._conversions:
+            return ((row_id, ()) for row_id in fetched[0])
+        rows = zip(*(self._values(fetched, i) for i in range(len(self._conversions))), strict=True)
+        return zip(fetched[0], rows, strict=True)
+
+    def values(self, batch: Sequence[FetchedRow], column: int) -> Sequence[Value]:
+        """The values of one column, by its position, of at least one row; raises ValueDecodeError."""
+        return self._values(tuple(zip(*batch, strict=True)), column)
+
+    def _values(self, fetched: Sequence[tuple[Any, ...]], column: int) -> Sequence[Value]:
+        place, null = self.places[column]
+        values = fetched[max(place, 0)]
+        if null >= 0:
+            empty = self._empty[column]
+            values = tuple(
+                empty if value is None and flag == "0" else value for value, flag in zip(values, fetched[null], strict=True)
             )
-        del columns[width:]
-        rows = zip(*(change(values) for change, values in zip(conversions, columns, strict=True)), strict=True)
-        return zip(row_ids, rows, strict=True)
-
-    return convert
+        return self._conversions[column](values)
 
 
 def _conversion(from_driver: Callable[[object], str]) -> ColumnConversion:

@@ -13,9 +13,9 @@ the state, and its table stays there until it is delivered.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol
 
 from minercdc.contracts import StopFlag
 from minercdc.errors import (
@@ -26,13 +26,13 @@ from minercdc.errors import (
     SourceError,
     TransientSourceError,
 )
-from minercdc.events import ChangeEvent, Event, Notification, Op, ReadRun, Row, SchemaChange, Scn
+from minercdc.events import ChangeEvent, Event, FetchedRows, Notification, ReadRun, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.incremental import Step, replaced, without
-from minercdc.signals.window import Changes, Chunk
-from minercdc.snapshot.marks import Placed, RowMarks
+from minercdc.signals.window import Changes
+from minercdc.snapshot.marks import Placed, RowMarks, read_events
 
 _log = logging.getLogger(__name__)
 
@@ -41,19 +41,17 @@ _PATIENCE_US = (
     30_000_000  # with what may pass: a SELECT of the user's can fail so for ever (AS OF an old SCN, a database link)
 )
 
-Batch: TypeAlias = Sequence[tuple[str, Row]]
-
 
 class Tables(Protocol):
     """What a blocking snapshot reads from the database; see `database.TableSource`."""
 
     def written_scn(self) -> int: ...
 
-    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Batch]:
-        """Batches of (ROWID, Row) as of an SCN; an empty batch now and then while nothing comes.
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
+        """Batches of rows as of an SCN; an empty batch now and then while nothing comes.
 
         :param last_row_id: rows after it only, '' for all.
-        :param select: a user's SELECT to read them by, '' for none; its rows may have '' for a ROWID.
+        :param select: a user's SELECT to read them by, '' for none; its rows have no ROWID.
         :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
         :raises SourceError, PrerequisiteError, DecodeError: they cannot be read.
         """
@@ -66,6 +64,7 @@ class BlockingSnapshots:
 
     :param shape, learn: as of `IncrementalSnapshots`.
     :param now_us: microseconds since the epoch in UTC.
+    :param runs: emit ReadRuns for rows that are fetched together.
     :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
     """
 
@@ -76,7 +75,10 @@ class BlockingSnapshots:
         learn: Callable[[TableId], SchemaChange | None],
         database: str,
         now_us: Callable[[], int],
+        *,
+        runs: bool = False,
     ) -> None:
+        self._runs = runs
         self._source = source
         self._shape = shape
         self._learn = learn
@@ -195,10 +197,10 @@ class BlockingSnapshots:
             for batch in self._source.rows(schema, scn, table.last[0] if table.last else "", table.condition):
                 if stop.is_set():
                     return
-                delivery.take(place, list(self._events(schema, scn, batch)))
-                if not batch and not delivery.events:
+                delivery.take(place, self._events(scn, batch))
+                if not len(batch) and not delivery.events:
                     yield (), delivery.state()  # nothing comes for a while: earlier rows need not wait
-                elif not batch or len(delivery.events) >= _PROGRESS_ROWS:
+                elif not len(batch) or delivery.rows >= _PROGRESS_ROWS:
                     delivery.events.append(
                         answers.in_progress(delivery.snapshot, delivery.table(place), self._full_name(table), self._now_us())
                     )
@@ -226,11 +228,9 @@ class BlockingSnapshots:
         self._source.close()
         self._source.written_scn()
 
-    def _events(self, schema: TableSchema, scn: int, batch: Batch) -> Iterator[ChangeEvent]:
-        time_us = self._now_us()
-        chunk = Chunk(schema, batch, (), scn, scn, time_us, final=False)
-        for row_id, row in self.changes.current(chunk):
-            yield ChangeEvent(Op.READ, schema, None, row, Scn(scn), time_us, None, 0, row_id or None)
+    def _events(self, scn: int, batch: FetchedRows) -> list[ChangeEvent | ReadRun]:
+        rows = self.changes.current(batch, scn)
+        return read_events(rows, Scn(scn), self._now_us(), runs=self._runs)
 
     def _report_scan(
         self, snapshot: AdHocSnapshot, table: TableRead, status: str, error: MinerCdcError | None
@@ -259,7 +259,7 @@ class _Delivery:
     """What was delivered of a snapshot, and the state that says so.
 
     :param scanned: makes the notification that a table is done.
-    :ivar events: delivered, but not yielded yet.
+    :ivar events, rows: delivered, but not yielded yet; and how many rows these are.
     """
 
     def __init__(
@@ -270,6 +270,7 @@ class _Delivery:
     ) -> None:
         self.snapshot = snapshot
         self.events: list[Event] = []
+        self.rows = 0
         self._state = state
         self._report_scan = scanned
         self._tables = dict(enumerate(snapshot.tables, 1))
@@ -292,7 +293,7 @@ class _Delivery:
 
     def step(self) -> Step:
         """The events since the last step, and the state after them."""
-        events, self.events = self.events, []
+        events, self.events, self.rows = self.events, [], 0
         return events, self.state()
 
     def take(self, place: int, rows: list[ChangeEvent | ReadRun]) -> None:
@@ -314,6 +315,7 @@ class _Delivery:
     def _deliver(self, groups: Iterator[Placed]) -> None:
         for group in list(groups):  # first all of them: what is held back is certain then only
             self.events += group.events
+            self.rows += group.rows
             place = group.place[0]
             table = self._tables[place]
             last = (group.last_row_id,) if group.last_row_id else table.last

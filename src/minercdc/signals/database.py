@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 
 import oracledb
 
-from minercdc.events import Row, SchemaChange, Scn
+from minercdc.events import FetchedRows, SchemaChange, Scn
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
@@ -77,7 +77,7 @@ class TableSource:
             present_scn(connection)  # moves it forward: later commits come after what is read next
             return reached_scn(connection)
 
-    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         """See `blocking.Tables`."""
         if self._reading is None:
             self._reading = self._connect()
@@ -85,7 +85,7 @@ class TableSource:
         batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
         with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
             for batch in fetched:
-                yield [(row_id or "", row) for row_id, row in scan.rows(batch)] if batch else ()
+                yield FetchedRows(schema, list(batch or ()), scan.rows)
 
     def close(self) -> None:
         """Close the connection that `rows` reads on; the next call of `rows` makes another."""

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import Protocol, TypeAlias
 
 from minercdc.errors import UnsupportedRowError
-from minercdc.events import ChangeEvent, Event, Op, SchemaChange, Scn, SnapshotMark
+from minercdc.events import Event, ReadRun, SchemaChange, Scn, SnapshotMark
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
@@ -50,6 +50,7 @@ class IncrementalSnapshots:
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
     :param database: first part of the tables' names.
+    :param runs: emit ReadRuns for rows that are read together.
     :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
     """
 
@@ -59,7 +60,10 @@ class IncrementalSnapshots:
         shape: Callable[[TableId], TableSchema | None],
         learn: Callable[[TableId], SchemaChange | None],
         database: str,
+        *,
+        runs: bool = False,
     ) -> None:
+        self._runs = runs
         self._reader = reader
         self._shape = shape
         self._learn = learn
@@ -120,7 +124,7 @@ class IncrementalSnapshots:
                 self.changes.prune(self._reader.floor())
                 return
             events, state = self._deliver_outcome(state, snapshot, table, outcome, time_us)
-            rows += len(events)
+            rows += sum(len(event) if isinstance(event, ReadRun) else 1 for event in events)
             yield events, state
 
     def _start_table(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, time_us: int) -> Step:
@@ -163,11 +167,11 @@ class IncrementalSnapshots:
                 return self._finish_table(state, snapshot, begun, "EMPTY", time_us)
             self._reading = (snapshot.id, begun)
             return (), with_table(state, snapshot, begun)
-        name = outcome.schema.id
+        name = outcome.rows.schema.id
         shape = self._shape(name)
         if shape is None:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
-        if shape.version != outcome.schema.version:
+        if shape.version != outcome.rows.schema.version:
             _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
             floor = max(self._emitted_scn, covered_scn(state, snapshot))
             self._reader.start(name, table, snapshot.surrogate_key, floor)
@@ -177,16 +181,14 @@ class IncrementalSnapshots:
     def _deliver_chunk(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, chunk: Chunk, shape: TableSchema, time_us: int
     ) -> Step:
-        scn, mark = Scn(chunk.floor), SnapshotMark.INCREMENTAL
-        events: list[Event] = [
-            ChangeEvent(Op.READ, shape, None, row, scn, chunk.time_us, None, 0, row_id, snapshot=mark)
-            for row_id, row in self.changes.current(chunk)
-        ]
+        rows = self.changes.current(chunk.rows, chunk.floor)
+        run = ReadRun(replace(rows, schema=shape), Scn(chunk.floor), chunk.time_us, SnapshotMark.INCREMENTAL)
+        events: list[Event] = [] if not len(rows) else [run] if self._runs else [*run.events(0, len(rows))]
         self.read_scn = max(self.read_scn, chunk.floor, chunk.ceiling)
         self._reader.take()
         self._closed.pop(chunk.window, None)
         self.changes.prune(self._reader.floor())
-        table = replace(table, last=chunk.last, rows=table.rows + len(events), chunks=table.chunks + 1)
+        table = replace(table, last=chunk.last, rows=table.rows + len(rows), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)
         events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
         if not chunk.final:

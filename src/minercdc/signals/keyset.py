@@ -12,9 +12,9 @@ from typing import Final
 import oracledb
 
 from minercdc.errors import UnsupportedRowError
-from minercdc.events import Row
+from minercdc.events import FetchedRow
 from minercdc.oracle.binds import BINDS, ROWID
-from minercdc.oracle.rows import row_converter, selected_columns
+from minercdc.oracle.rows import RowConverter, selected_columns
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import reading_for
 
@@ -60,7 +60,7 @@ class Keyset:
     :param order: from `order_of`.
     :param condition: predicate that rows have to fulfil, '' for none.
     :param lobs: read large values; else they are the placeholder.
-    :ivar rows: from a batch as fetched to (ROWID, Row) pairs.
+    :ivar rows: converts what is fetched.
     """
 
     def __init__(self, schema: TableSchema, order: Sequence[str], condition: str = "", *, lobs: bool = False) -> None:
@@ -73,7 +73,7 @@ class Keyset:
         self._quoted = [ROWID if column is None else f'"{column.name}"' for column in self._columns]
         self._condition = condition
         self._lobs = lobs
-        self.rows = row_converter(schema, lobs=lobs)
+        self.rows = RowConverter(schema, lobs=lobs)
 
     def statement(self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str]) -> str:
         """SELECT of the next `limit` rows after key `last`, up to key `maximum`; empty ones are no bounds.
@@ -122,8 +122,9 @@ class Keyset:
                 found[f"{prefix}{i}"] = variable
         return found
 
-    def last_of(self, row_id: str, row: Row) -> tuple[str, ...]:
+    def last_of(self, fetched: FetchedRow) -> tuple[str, ...]:
         """Row text of the ordering columns of a row."""
+        ((row_id, row),) = self.rows([fetched])
         return tuple(row_id if place is None else str(row[place]) for place in self._places)
 
     def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from uuid import uuid4
 import oracledb
 
 from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.events import Row
+from minercdc.events import FetchedRow, FetchedRows
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.present_scn import present_scn, reached_scn
@@ -321,7 +321,7 @@ class _Reading:
         chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
         self._too_old = False
         count = 0
-        held: list[tuple[str, Row]] | None = None
+        held: list[FetchedRow] | None = None
         for rows in chunks:
             if held is not None:
                 self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
@@ -363,7 +363,7 @@ class _Reading:
 
     def _fetched(
         self, connection: oracledb.Connection, keyset: Keyset, scn: int | None, limit: int
-    ) -> Iterator[list[tuple[str, Row]]]:
+    ) -> Iterator[list[FetchedRow]]:
         state, pace = self._state, self._context.pace
         with oracle_errors(f"reading a chunk of {self._table}"), connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = min(pace.chunk, _LARGE_ROWS) if pace.lobs else pace.chunk
@@ -371,12 +371,12 @@ class _Reading:
             statement = keyset.statement(scn, limit, state.last, state.maximum)
             cursor.execute(statement, keyset.binds(cursor, state.last, state.maximum))
             while batch := cursor.fetchmany():
-                yield list(keyset.rows(batch))
+                yield batch
 
     def _chunk(
         self,
         keyset: Keyset,
-        rows: list[tuple[str, Row]],
+        rows: list[FetchedRow],
         floor: int,
         ceiling: int,
         time_us: int,
@@ -384,16 +384,16 @@ class _Reading:
         final: bool,
         window: str = "",
     ) -> Chunk:
-        last = keyset.last_of(*rows[-1])
+        last = keyset.last_of(rows[-1])
         self._state = replace(self._state, last=last)
         sample = rows[:_SAMPLE]
-        width = sum(len(value) for _, row in sample for value in row if isinstance(value, str)) / len(sample)
+        width = sum(len(value) for row in sample for value in row if isinstance(value, str | bytes)) / len(sample)
         size = int((width + 50 * len(keyset.schema.columns)) * len(rows))
-        return Chunk(keyset.schema, rows, last, floor, ceiling, time_us, final, window, size)
+        return Chunk(FetchedRows(keyset.schema, rows, keyset.rows), last, floor, ceiling, time_us, final, window, size)
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
         """An empty last chunk: the rows that were left are gone."""
-        return Chunk(keyset.schema, (), self._state.last, scn, scn - 1, time_us, final=True)
+        return Chunk(FetchedRows(keyset.schema, [], keyset.rows), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
         """Put an outcome once there is room; drop it when the reading is abandoned."""
@@ -409,9 +409,9 @@ class _Reading:
                 self._flight.bytes += outcome.size
 
 
-def _sized(batches: Iterator[list[tuple[str, Row]]], size: int) -> Iterator[list[tuple[str, Row]]]:
+def _sized(batches: Iterator[list[FetchedRow]], size: int) -> Iterator[list[FetchedRow]]:
     """The same rows in lists of `size`, the last one shorter."""
-    held: list[tuple[str, Row]] = []
+    held: list[FetchedRow] = []
     for batch in batches:
         held += batch
         while len(held) >= size:

@@ -13,12 +13,12 @@ s is not known exactly: `floor` is an earlier SCN, `ceiling` the commit SCN of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any
 
-from minercdc.events import UNAVAILABLE, ChangeEvent, Row, SchemaChange
+from minercdc.events import UNAVAILABLE, ChangeEvent, FetchedRows, Row, SchemaChange
 from minercdc.schema.table import TableId, TableSchema
 
 
@@ -26,8 +26,7 @@ from minercdc.schema.table import TableId, TableSchema
 class Chunk:
     """Some rows of a table, all read at one SCN.
 
-    :param schema: the version of the table they were read in.
-    :param rows: (ROWID, Row) in order.
+    :param rows: in order, with the version of the table they were read in.
     :param last: Row text of the ordering columns of the last one.
     :param floor: a row that a commit after this SCN changed is out of date.
     :param ceiling: SCN that the stream has to come to before delivery; 0 while that is of a mark which has not come yet.
@@ -37,8 +36,7 @@ class Chunk:
     :param size: bytes it holds, roughly.
     """
 
-    schema: TableSchema
-    rows: Sequence[tuple[str, Row]]
+    rows: FetchedRows
     last: tuple[str, ...]
     floor: int
     ceiling: int
@@ -114,21 +112,24 @@ class Changes:
             self._key_of[known] = itemgetter(*schema.key) if schema.key else None
         return self._key_of[known]
 
-    def current(self, chunk: Chunk) -> Iterator[tuple[str, Row]]:
-        """Rows of a chunk that have no newer change in the stream."""
-        table = chunk.schema.id
-        if self._emptied.get(table, 0) > chunk.floor:
-            return iter(())
+    def current(self, rows: FetchedRows, floor: int) -> FetchedRows:
+        """Those rows that have no change in the stream that was committed after SCN `floor`."""
+        table = rows.schema.id
+        if self._emptied.get(table, 0) > floor:
+            return rows.only([])
         keys = self._keys.get(table)
-        if not keys:
-            return iter(chunk.rows)
-        key_of, floor = self._key(chunk.schema), chunk.floor
-        return (
-            (row_id, row)
-            for row_id, row in chunk.rows
-            if not (
-                (key_of is not None and keys.get(key_of(row), 0) > floor) or (row_id and keys.get(RowId(row_id), 0) > floor)
-            )
+        if not keys or not len(rows):
+            return rows
+        key = [rows.convert.values(rows.rows, column) for column in rows.schema.key]
+        identities: Iterable[object] = (
+            [RowId("")] * len(rows) if not key else key[0] if len(key) == 1 else zip(*key, strict=True)
+        )
+        return rows.only(
+            [
+                row
+                for row, identity in zip(rows.rows, identities, strict=True)
+                if keys.get(identity, 0) <= floor and (not row[0] or keys.get(RowId(row[0]), 0) <= floor)
+            ]
         )
 
     def prune(self, floor: int) -> None:

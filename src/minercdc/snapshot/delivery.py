@@ -14,9 +14,9 @@ import oracledb
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.contracts import StopFlag
-from minercdc.events import ChangeEvent, Event, FetchedRow, Progress, ReadRun, Scn, SnapshotMark
+from minercdc.events import Event, FetchedRows, Progress, Scn
 from minercdc.offset import SnapshotState, TableProgress
-from minercdc.snapshot.marks import Placed, RowMarks
+from minercdc.snapshot.marks import Placed, RowMarks, read_events
 from minercdc.snapshot.notices import InitialNotices
 from minercdc.snapshot.parallel import Batch, Finished, Range, Read, read_ranges
 from minercdc.snapshot.scan import Scan
@@ -102,7 +102,10 @@ class SnapshotRows:
             table.begun.add(place[1])
             yield self._notices.chunk_in_progress(self._names[place[0]], place[1], table.ranges, table.rows)
         if isinstance(read, Batch):
-            yield from self._delivered(self._marks.take(place, self._events(read)))
+            scan = read.range.scan
+            rows = FetchedRows(scan.schema, read.rows, scan.rows)
+            events = read_events(rows, Scn(scan.scn), self._time_us, runs=self._runs)
+            yield from self._delivered(self._marks.take(place, events))
         elif read.error is not None:
             yield from self._defer(place[0], read)
         else:
@@ -136,17 +139,6 @@ class SnapshotRows:
             _log.info("%s is read: %d rows", table.name, rows)
             yield from self._delivered(self._marks.end_table(place))
             yield self._notices.table_completed(name, rows)
-
-    def _events(self, batch: Batch) -> list[ChangeEvent | ReadRun]:
-        """Its rows; the first and the last one, which may get marks of their own, stay out of the run."""
-        run, last = self._run(batch, batch.rows), len(batch.rows) - 1
-        if not self._runs or last < 2:
-            return [*run.events(0, last + 1)]
-        return [*run.events(0, 1), self._run(batch, batch.rows[1:last]), *run.events(last, last + 1)]
-
-    def _run(self, batch: Batch, rows: list[FetchedRow]) -> ReadRun:
-        scan = batch.range.scan
-        return ReadRun(scan.schema, rows, scan.rows, scan.places, Scn(scan.scn), self._time_us, SnapshotMark.TRUE)
 
     def _delivered(self, groups: Iterator[Placed]) -> Iterator[Event]:
         """Yield rows, and count them as delivered in the state."""

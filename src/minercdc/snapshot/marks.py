@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from minercdc.events import ChangeEvent, ReadRun, SnapshotMark
+from minercdc.events import ChangeEvent, FetchedRows, ReadRun, Scn, SnapshotMark
 
 
 class Placed(NamedTuple):
@@ -27,6 +27,21 @@ class Placed(NamedTuple):
     def last_row_id(self) -> str | None:
         """ROWID of the last row; None when the rows have none."""
         return self.events[-1].row_id
+
+
+def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> list[ChangeEvent | ReadRun]:
+    """The rows as READ events for `RowMarks.take`; with `runs` as one run, out of which the first and the last row stay."""
+
+    def run(some: FetchedRows) -> ReadRun:
+        return ReadRun(some, scn, time_us, SnapshotMark.TRUE)
+
+    last = len(rows) - 1
+    if last < 0:
+        return []
+    if not runs or last < 2:
+        return [*run(rows).events(0, last + 1)]
+    whole = run(rows)
+    return [*whole.events(0, 1), run(rows.only(rows.rows[1:last])), *whole.events(last, last + 1)]
 
 
 class RowMarks:

@@ -18,7 +18,7 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
 from minercdc.metrics import Counters
 from minercdc.oracle.binds import BINDS, ROWID
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import exact_values, row_converter, selected_columns
+from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import LARGE_TYPES
 
@@ -129,7 +129,7 @@ class RowReselect:
             fetched = cursor.fetchmany(2)
         if len(fetched) != 1:
             return None
-        ((_, found),) = row_converter(selected, lobs=True)([tuple(fetched[0])])
+        ((_, found),) = RowConverter(selected, lobs=True)([tuple(fetched[0])])
         return found
 
     def _left(self, table: TableId, reason: str) -> None:

@@ -12,7 +12,7 @@ from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.events import FetchedRow
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, fetched_places, row_converter, selected_columns
+from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import as_of, one_row
 from minercdc.schema.table import TableId, TableSchema
 
@@ -28,7 +28,7 @@ class Scan:
     :param fetch_size: rows per fetch; at most 100 when large values are read.
     :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
     :param lobs: read large values; otherwise they are UNAVAILABLE.
-    :ivar rows, places: see `row_converter` and `fetched_places`.
+    :ivar rows: converts what is fetched.
     :raises ValueDecodeError: a column's type is not supported.
     """
 
@@ -42,8 +42,7 @@ class Scan:
             self._fetch_size = min(fetch_size, _LARGE_ROWS)
         self._lobs = lobs
         self._select = select
-        self.rows: RowConverter = row_converter(schema, lobs=lobs)
-        self.places = fetched_places(schema, lobs)
+        self.rows = RowConverter(schema, lobs=lobs)
 
     def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[list[FetchedRow]]:
         """The rest of a range as fetched, in order of ROWID; with `select` all of its rows, in any order.

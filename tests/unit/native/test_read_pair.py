@@ -24,8 +24,8 @@ from tests.unit.native.test_pair import (
 from tests.unit.native.test_pair import TEXTS as REDO_TEXTS
 
 from minercdc.contracts import Record
-from minercdc.events import ReadRun, Scn, SnapshotMark
-from minercdc.oracle.rows import fetched_places, row_converter
+from minercdc.events import FetchedRows, ReadRun, Scn, SnapshotMark
+from minercdc.oracle.rows import RowConverter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import ValueHandling
 
@@ -60,10 +60,8 @@ FETCHED: dict[str, Sequence[Any]] = {
 
 
 def run_of(schema: TableSchema, rows: list[tuple[Any, ...]], *, lobs: bool = True) -> ReadRun:
-    places = fetched_places(schema, lobs)
-    return ReadRun(
-        schema, rows, row_converter(schema, lobs=lobs), places, Scn(77), 1_700_000_000_123_456, SnapshotMark.INCREMENTAL
-    )
+    found = FetchedRows(schema, rows, RowConverter(schema, lobs=lobs))
+    return ReadRun(found, Scn(77), 1_700_000_000_123_456, SnapshotMark.INCREMENTAL)
 
 
 def check(run: ReadRun, handling: ValueHandling | None = None, **properties: Any) -> int:
@@ -85,7 +83,7 @@ def check(run: ReadRun, handling: ValueHandling | None = None, **properties: Any
         assert encoded.time_us == run.time_us or not encoded.rows
         for record in encoded.records:
             assert isinstance(expected[at], Sequence), expected[at]
-            assert [plain(record)] == [plain(one) for one in expected[at]], run.fetched[at]
+            assert [plain(record)] == [plain(one) for one in expected[at]], run.fetched.rows[at]
             at += 1
         printed += encoded.rows
         at += 1  # which Python prints
@@ -106,7 +104,7 @@ def test_every_value_of_every_type(type_name: str, handling: ValueHandling, key:
     printed = 0
     for column in columns_of(type_name):
         schema = TableSchema(TableId("D", "S", "T"), (ID, column), (0, 1) if key else (0,))
-        flags = [("1",), ("0",)] if fetched_places(schema, True)[1][1] >= 0 else [()]
+        flags = [("1",), ("0",)] if RowConverter(schema).places[1][1] >= 0 else [()]
         rows = [(ROW_ID, "1", value, *flag) for value in [None, *FETCHED[type_name]] for flag in flags]
         printed += check(run_of(schema, rows), handling)
     assert printed > 1 or type_name in ("BOOLEAN", "JSON")

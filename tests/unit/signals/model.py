@@ -11,11 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tests.fetched import fetched
 from tests.runs import in_runs
 
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import SnapshotTooOldError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.events import ChangeEvent, ChangeRun, Event, FetchedRows, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
 from minercdc.offset import JsonValue, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -213,7 +214,7 @@ class ModelReader:
         found: list[tuple[str, Row]] = [(f"R{key}", row_of(schema, key, rows[key])) for key in keys]
         final = len(found) < self._size
         place = (str(keys[-1]),) if keys else self._state.last
-        self._ready.append(Chunk(schema, found, place, self._scn, self._scn - 1, 0, final))
+        self._ready.append(Chunk(fetched(schema, found), place, self._scn, self._scn - 1, 0, final))
         self._state = None if final else replace(self._state, last=place)
 
 
@@ -227,12 +228,12 @@ class ModelTables:
     def written_scn(self) -> int:
         return self._world.written()
 
-    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         if schema != self._world.shape_at(scn):
             raise SnapshotTooOldError("ORA-01466")
         for key, at in sorted(self._world.rows_at(scn).items()):
             if f"R{key:03}" > last_row_id:
-                yield [(f"R{key:03}", row_of(schema, key, at))]
+                yield fetched(schema, [(f"R{key:03}", row_of(schema, key, at))])
             if self._too_old:
                 self._too_old -= 1
                 raise SnapshotTooOldError("ORA-01466")

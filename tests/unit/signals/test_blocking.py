@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from tests.fetched import fetched
 
 from minercdc.errors import (
     MiningSessionError,
@@ -18,7 +19,7 @@ from minercdc.errors import (
     UnknownSourceError,
     ValueDecodeError,
 )
-from minercdc.events import ChangeEvent, Event, Notification, Row, SuspensionChange
+from minercdc.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.signals.blocking import BlockingSnapshots
@@ -50,15 +51,15 @@ class Database:
     def written_scn(self) -> int:
         return SCN
 
-    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[Sequence[tuple[str, Row]]]:
+    def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         for key in self._rows[schema.id.table]:
             if self._too_old == 0:
                 self._too_old = None
                 raise SnapshotTooOldError("ORA-01466")
             self._too_old = self._too_old and self._too_old - 1
             if f"R{key:03}" > last_row_id:
-                yield [(f"R{key:03}", (str(key),))]
-                yield ()
+                yield fetched(schema, [(f"R{key:03}", (str(key),))])
+                yield fetched(schema, [])
         if error := (FAILURES | FOR_EVER).get(schema.id.table):
             raise error
 

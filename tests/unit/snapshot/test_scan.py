@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minercdc.offset import ChunkProgress
-from minercdc.oracle.rows import row_converter
+from minercdc.oracle.rows import RowConverter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.scan import scan_sql
 
@@ -39,7 +39,7 @@ def test_scan_of_a_range_goes_on_after_its_last_row() -> None:
 
 def test_table_without_supported_columns_has_empty_rows() -> None:
     empty = TableSchema(TABLE.id, ())
-    assert list(row_converter(empty)([("AAA",), ("AAB",)])) == [("AAA", ()), ("AAB", ())]
+    assert list(RowConverter(empty)([("AAA",), ("AAB",)])) == [("AAA", ()), ("AAB", ())]
 
 
 def test_rows_equal_those_of_redo() -> None:
@@ -47,7 +47,7 @@ def test_rows_equal_those_of_redo() -> None:
         ("AAA", "1", ".5", "a'b", " 2026-02-28 13:45:59", b"\xca\xfe"),
         ("AAB", "2", None, None, "-4712-01-01 00:00:00", None),
     ]
-    assert list(row_converter(TABLE)(batch)) == [
+    assert list(RowConverter(TABLE)(batch)) == [
         ("AAA", ("1", "0.5", "a'b", "2026-02-28 13:45:59", "cafe")),
         ("AAB", ("2", None, None, "-4712-01-01 00:00:00", None)),
     ]

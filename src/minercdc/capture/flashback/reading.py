@@ -21,7 +21,7 @@ from minercdc.capture.flashback.version import Version
 from minercdc.errors import SnapshotTooOldError
 from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import LARGE_COLUMNS, exact_values, row_converter, selected_columns
+from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.schema.table import TableSchema
 
 _ROWIDS = 500
@@ -77,7 +77,7 @@ class VersionReader:
         self._lobs = lobs
         self._last = last
         self._table = f'"{schema.id.schema}"."{schema.id.table}"'
-        self._convert = row_converter(schema, lobs=lobs)
+        self._convert = RowConverter(schema, lobs=lobs)
 
     def read(self, connection: oracledb.Connection, window: Window) -> Found:
         """The versions that began in the window.
