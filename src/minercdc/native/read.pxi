@@ -140,4 +140,6 @@ cdef class ReadPrinter:
                 if size > 0xffffffff:
                     return False
                 found.kind, found.size = CELL_TEXT, <uint32_t>size
+                if size and text[0] == b' ' and (column.kind == PRINT_EPOCH or column.kind == PRINT_ISO or column.kind == PRINT_ZONED):
+                    found.at, found.size = 1, found.size - 1  # the sign of the year
         return print_cell(out, column, text, &found)

@@ -35,6 +35,7 @@ ID = Column("ID", "NUMBER", 10, 0)
 ROW_ID = "AAASjHAAMAAAACDAAA"
 TEXTS = [text for text in REDO_TEXTS if text.isprintable() or text.isascii()]  # the driver gives no half of a surrogate pair
 BINARY = [b"", b"\0", b"\xde\xad\xbe\xef", b"\xff" * 100]
+SIGNED = [f" {text}" for text in STAMPS]  # as TO_CHAR gives years AD
 FETCHED: dict[str, Sequence[Any]] = {
     "NUMBER": [*NUMBERS, "1" + "0" * 125, "-" + "9" * 64],
     "FLOAT": NUMBERS,
@@ -44,10 +45,10 @@ FETCHED: dict[str, Sequence[Any]] = {
     "NVARCHAR2": TEXTS,
     "CHAR": ["x   ", "'", "''", *TEXTS],
     "RAW": [*BINARY, "text"],
-    "DATE": [*DATES, *STAMPS[:4]],
-    "TIMESTAMP": [*STAMPS, *(DATES[0] + part for part in FRACTIONS)],
-    "TIMESTAMP WITH TIME ZONE": [*STAMPS, *(DATES[0] + ".5" + offset for offset in OFFSETS)],
-    "TIMESTAMP WITH LOCAL TIME ZONE": STAMPS,
+    "DATE": [*DATES, *STAMPS[:4], *(f" {text}" for text in DATES)],
+    "TIMESTAMP": [*STAMPS, *SIGNED, *(DATES[0] + part for part in FRACTIONS)],
+    "TIMESTAMP WITH TIME ZONE": [*STAMPS, *SIGNED, *(DATES[0] + ".5" + offset for offset in OFFSETS)],
+    "TIMESTAMP WITH LOCAL TIME ZONE": [*STAMPS, *SIGNED],
     "INTERVAL YEAR TO MONTH": MONTHS,
     "INTERVAL DAY TO SECOND": SECONDS,
     "CLOB": [*TEXTS, 5],
@@ -110,6 +111,23 @@ def test_every_value_of_every_type(type_name: str, handling: ValueHandling, key:
     assert printed > 1 or type_name in ("BOOLEAN", "JSON")
 
 
+def test_what_the_database_prints_is_printed_natively() -> None:
+    columns = (
+        ID,
+        Column("D", "DATE"),
+        Column("T", "TIMESTAMP", None, 6),
+        Column("Z", "TIMESTAMP WITH TIME ZONE", None, 3),
+        Column("Y", "INTERVAL YEAR TO MONTH"),
+        Column("S", "INTERVAL DAY TO SECOND"),
+        Column("R", "RAW", 9),
+        Column("F", "BINARY_FLOAT"),
+    )
+    schema = TableSchema(TableId("D", "S", "T"), columns, (0,))
+    times = (" 2026-02-28 13:45:59", " 2026-02-28 13:45:59.123456000", " 2026-02-28 13:45:59.123000000 +05:30")
+    row = (ROW_ID, "1", *times, "+02-03", "+01 02:03:04.500000", b"x", 0.1)
+    assert check(run_of(schema, [row] * 3)) == 3
+
+
 def test_large_values_that_are_not_read_have_the_placeholder() -> None:
     schema = TableSchema(TableId("D", "S", "T"), (ID, Column("DOC", "CLOB"), Column("PIC", "BLOB")), (0,))
     assert check(run_of(schema, [(ROW_ID, "1", None, None)] * 3, lobs=False)) == 3
@@ -133,7 +151,7 @@ ROWS = st.tuples(
     st.none() | st.text(max_size=20),
     NUMBER_TEXTS,
     st.none() | st.text(st.characters(exclude_categories=["Cs"])),
-    st.none() | st.sampled_from(STAMPS) | st.text("0123456789-: .", max_size=30),
+    st.none() | st.sampled_from([*STAMPS, *SIGNED]) | st.text("0123456789-: .", max_size=30),
     st.none() | st.binary(),
     st.none() | st.floats(),
 )
