@@ -19,7 +19,8 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal, TypeAlias
+from threading import Event, Thread
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import psutil
 from confluent_kafka import Consumer
@@ -30,12 +31,13 @@ from tests.parity.debezium import VERSION, Debezium
 
 from bench.processes import Connector, Sandbox
 from bench.report import machine
-from bench.tables import BATCH, MIDDLE, NARROW, SEED, WIDE, BenchTable
+from bench.tables import BATCH, MIDDLE, NARROW, SEED, SIGNALS, WIDE, BenchTable
 from minercdc.local.kafka_broker import KafkaBroker
 
-_HEAP = "1g"
 _PATIENCE = 900.0
 _MOST = 1 << 30  # records of a run
+_SIGNALS = f"signal.data.collection: ORCLPDB1.BENCH.{SIGNALS}"
+_SIGNAL = '{"type": "incremental", "data-collections": ["ORCLPDB1.BENCH.%s"]}'
 Target: TypeAlias = Literal["kafka", "nowhere"]
 Fill: TypeAlias = Callable[[Sandbox, int], int]
 
@@ -47,6 +49,9 @@ class Work:
     :param tables: that are captured.
     :param fill: makes about so many rows; returns how many changes these are.
     :param snapshot: the rows are there before the connector's first start, and read by its snapshot.
+    :param incremental: the first table's rows are there before that, too, and are read by an incremental snapshot, while changes of the
+        second one are streamed.
+    :param heap: of Debezium's Java.
     """
 
     name: str
@@ -54,14 +59,20 @@ class Work:
     fill: Fill
     rows: int
     snapshot: bool = False
+    incremental: bool = False
+    heap: str = "1g"
 
 
 @dataclass(slots=True)
 class Rates:
-    """Rows per CPU second, round by round."""
+    """Rows per CPU second, round by round.
+
+    :ivar memory: the most of minercdc's, in MiB.
+    """
 
     debezium: list[float] = field(default_factory=list)
     minercdc: list[float] = field(default_factory=list)
+    memory: float = 0.0
 
     def ratios(self) -> list[float]:
         return [ours / theirs for ours, theirs in zip(self.minercdc, self.debezium, strict=True)]
@@ -110,7 +121,7 @@ class Ours:
 
     def __init__(self, directory: Path, name: str, work: Work, target: Target, sandbox: Sandbox, broker: str) -> None:
         tables = "|".join(f"BENCH.{table.name}" for table in work.tables)
-        more = [f"snapshot.mode: {'initial' if work.snapshot else 'no_data'}", "tombstones.on.delete: false"]
+        more = [f"snapshot.mode: {'initial' if work.snapshot else 'no_data'}", "tombstones.on.delete: false", _SIGNALS]
         self._lines = directory / f"{name}.jsonl"
         if target == "nowhere":
             more += ["debezium.sink.type: json", f"minercdc.sink.path: {self._lines}"]
@@ -128,6 +139,9 @@ class Ours:
 
     def cpu(self) -> float:
         return self._running.cpu()
+
+    def memory(self) -> int:
+        return self._running.memory()
 
     def check(self) -> None:
         self._running.check()
@@ -168,8 +182,9 @@ class Theirs:
             "key.converter.schemas.enable": "false",
             "value.converter.schemas.enable": "false",
             "schema.history.internal.store.only.captured.tables.ddl": "true",
+            **dict([_SIGNALS.split(": ")]),
         }
-        self._engine = Debezium(settings, own, [f"-Xmx{_HEAP}"])
+        self._engine = Debezium(settings, own, [f"-Xmx{work.heap}"])
         self._facts = psutil.Process(self._engine.pid)
         # py4j makes a Python number of a LongAdder; a latch it leaves alone.
         self._left = self._engine.jvm.java.util.concurrent.CountDownLatch(_MOST)
@@ -237,6 +252,9 @@ class Theirs:
         times = self._facts.cpu_times()
         return float(times.user + times.system)
 
+    def memory(self) -> int:
+        return int(self._facts.memory_info().rss)
+
     def check(self) -> None:
         self._engine.check()
 
@@ -259,16 +277,24 @@ class _Counter:
         return
 
 
-def measured(peer: Ours | Theirs, arrived: Callable[[], int], seen: int, rows: int) -> float:
-    """Rows per CPU second of the second half of `rows` changes that come after `seen` ones."""
+class Measured(NamedTuple):
+    """Rows per CPU second, and the most bytes of memory meanwhile."""
+
+    rate: float
+    memory: int
+
+
+def measured(peer: Ours | Theirs, arrived: Callable[[], int], seen: int, rows: int) -> Measured:
+    """Of `rows` changes that come after `seen` ones; the rate of the second half of them."""
     deadline = time.monotonic() + _PATIENCE
     half: tuple[int, float] | None = None
+    memory = 0
     while True:
-        done = arrived() - seen
+        done, memory = arrived() - seen, max(memory, peer.memory())
         if half is None and done >= rows // 2:
             half = done, peer.cpu()
         if half is not None and done >= rows:
-            return (done - half[0]) / (peer.cpu() - half[1])
+            return Measured((done - half[0]) / (peer.cpu() - half[1]), memory)
         peer.check()
         if time.monotonic() > deadline:
             raise TimeoutError(f"{done} of {rows} changes arrived")
@@ -276,13 +302,16 @@ def measured(peer: Ours | Theirs, arrived: Callable[[], int], seen: int, rows: i
 
 def turn(
     kind: type[Ours] | type[Theirs], directory: Path, name: str, work: Work, target: Target, sandbox: Sandbox, broker: str
-) -> float:
+) -> Measured:
     """One run of one connector: streaming work begins after a first row of each table, so that a position is stored."""
     topics = [f"{name}.BENCH.{table.name}" for table in work.tables]
     admin = AdminClient({"bootstrap.servers": broker})
     for future in admin.create_topics([NewTopic(topic, 1, 1) for topic in topics]).values():
         future.result(60)
     with closing(kind(directory, name, work, target, sandbox, broker)) as peer:
+        if work.incremental:
+            peer.start()
+            return _read_again(peer, name, work, sandbox, broker)
         if work.snapshot:
             peer.start()
             with closing(peer.arrivals(broker, topics, target, name)) as arrived:
@@ -299,6 +328,36 @@ def turn(
             rate = measured(peer, arrived, seen, changes)
         peer.stop()
         return rate
+
+
+def _read_again(peer: Ours | Theirs, name: str, work: Work, sandbox: Sandbox, broker: str) -> Measured:
+    """Rows per CPU second of an incremental snapshot of the first table; the streaming of the second one's changes is counted, too."""
+    table, beside = work.tables
+    with closing(Arrivals(broker, [f"{name}.BENCH.{one.name}" for one in work.tables])) as both:
+        _until_streaming(peer, both, sandbox, work.tables)
+    with closing(Arrivals(broker, [f"{name}.BENCH.{table.name}"])) as arrived, closing(sandbox.connect()) as application:
+        last, quiet = arrived(), time.monotonic()
+        while not last or time.monotonic() - quiet < 3:
+            if (now := arrived()) != last:
+                last, quiet = now, time.monotonic()
+        with application.cursor() as cursor:
+            cursor.execute(f"INSERT INTO {SIGNALS} VALUES (:1, 'execute-snapshot', :2)", [name, _SIGNAL % table.name])
+        application.commit()
+        ended = Event()
+        writer = Thread(target=_write, args=(sandbox, beside, ended))
+        writer.start()
+        try:
+            return measured(peer, arrived, last, work.rows)
+        finally:
+            ended.set()
+            writer.join()
+            peer.stop()
+
+
+def _write(sandbox: Sandbox, table: BenchTable, ended: Event) -> None:
+    """A transaction of 100 rows four times a second."""
+    while not ended.wait(0.25):
+        _transactions([table], [100], sandbox, 100)
 
 
 _keys = count(1)  # of all rows: no two are the same
@@ -345,6 +404,7 @@ def _loaded(sandbox: Sandbox, rows: int) -> int:
     return _transactions([MIDDLE], [10_000], sandbox, rows)
 
 
+_HUGE = 2_000_000
 WORKS = {
     "mixed": Work(
         "stream, 6 and 25 columns, transactions of 1000 rows and of 1 row in turns",
@@ -355,7 +415,18 @@ WORKS = {
     "single": Work("stream, 6 columns, transactions of 1 row", (NARROW,), partial(_transactions, (NARROW,), (1,)), 40_000),
     "snapshot": Work("snapshot, 10 columns", (MIDDLE,), _loaded, 400_000, snapshot=True),
     "huge": Work(
-        "one transaction of 200,000 rows, 6 columns", (NARROW,), partial(_transactions, (NARROW,), (200_000,)), 200_000
+        f"one transaction of {_HUGE:,} rows, 6 columns",
+        (NARROW,),
+        partial(_transactions, (NARROW,), (_HUGE,)),
+        _HUGE,
+        heap="4g",
+    ),
+    "incremental": Work(
+        "incremental snapshot, 10 columns, while 400 rows/s are streamed",
+        (MIDDLE, NARROW),
+        _loaded,
+        100_000,
+        incremental=True,
     ),
 }
 
@@ -369,12 +440,16 @@ def rounds(work: Work, target: Target, number: int, console: Console) -> Rates:
         try:
             servers = broker.start().bootstrap_servers
             with Sandbox(directory, SEED) as sandbox:
-                if work.snapshot:
+                if work.snapshot or work.incremental:
                     work.fill(sandbox, work.rows)
                 for one in range(number):
                     for name, kind, found in (("d", Theirs, rates.debezium), ("m", Ours, rates.minercdc)):
-                        found.append(turn(kind, directory, f"{name}{one}", work, target, sandbox, servers))
-                        console.print(f"  {kind.__name__}: {found[-1]:,.0f} rows / cpu s", highlight=False)
+                        one_run = turn(kind, directory, f"{name}{one}", work, target, sandbox, servers)
+                        found.append(one_run.rate)
+                        mib = one_run.memory / 2**20
+                        if kind is Ours:
+                            rates.memory = max(rates.memory, mib)
+                        console.print(f"  {kind.__name__}: {found[-1]:,.0f} rows / cpu s, {mib:.0f} MiB", highlight=False)
         finally:
             broker.stop()
     return rates
@@ -383,27 +458,30 @@ def rounds(work: Work, target: Target, number: int, console: Console) -> Rates:
 def main() -> None:
     """Read the command line and run."""
     parser = argparse.ArgumentParser(prog="bench.peer", description=__doc__)
-    parser.add_argument("work", nargs="*", help=f"of {', '.join(WORKS)}; default all but huge")
+    parser.add_argument("work", nargs="*", help=f"of {', '.join(WORKS)}; default all but huge and incremental")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--target", choices=("kafka", "nowhere", "both"), default="both")
     given = parser.parse_args()
-    names = given.work or [name for name in WORKS if name != "huge"]
+    names = given.work or [name for name in WORKS if name not in ("huge", "incremental")]
     if unknown := sorted(set(names) - set(WORKS)):
         parser.error(f"no such work: {', '.join(unknown)}")
     targets: Sequence[Target] = ("kafka", "nowhere") if given.target == "both" else (given.target,)
     console = Console(width=140)
-    table = Table("path", "records go", *(f"{who}, rows / cpu s" for who in (f"Debezium {VERSION}", "minercdc")), "ratio")
+    table = Table(
+        "path", "records go", *(f"{who}, rows / cpu s" for who in (f"Debezium {VERSION}", "minercdc")), "ratio", "MiB"
+    )
     for name in names:
-        for target in targets:
+        # Of an incremental snapshot only its own topic shows how far it is.
+        for target in ("kafka",) if WORKS[name].incremental else targets:
             console.print(f"{name}, {target} ..", highlight=False)
             rates = rounds(WORKS[name], target, given.rounds, console)
-            table.add_row(
-                WORKS[name].name, target, _shown(rates.debezium), _shown(rates.minercdc), _shown(rates.ratios(), 2)
-            )
+            shown = (_shown(rates.debezium), _shown(rates.minercdc), _shown(rates.ratios(), 2))
+            table.add_row(WORKS[name].name, target, *shown, f"{rates.memory:.0f}")
     for fact in machine():
         console.print(fact, highlight=False)
     console.print(
-        f"Debezium: embedded engine, heap {_HEAP}; medians of {given.rounds} rounds, lowest to highest", highlight=False
+        f"Debezium: embedded engine, heap {' and '.join(sorted({WORKS[name].heap for name in names}))}; medians of {given.rounds} rounds, lowest to highest",
+        highlight=False,
     )
     console.print(table)
 

@@ -114,13 +114,16 @@ STREAMED = _copy(NARROW, "STREAMED")
 """For the end-to-end stage alone."""
 ALL = (NARROW, MIDDLE, WIDE, LOADED, SCANNED, STREAMED)
 
+SIGNALS = "SIGNALS"
 SEED = (
     "CONNECT system/oracle@ORCLCDB\n"
     "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;\n"
     "CONNECT system/oracle@ORCLPDB1\n"
     "CREATE USER bench IDENTIFIED BY bench QUOTA UNLIMITED ON users;\n"
     "GRANT CREATE SESSION, CREATE TABLE TO bench;\n"
-    "CONNECT bench/bench@ORCLPDB1\n" + "".join(table.ddl for table in ALL)
+    "CONNECT bench/bench@ORCLPDB1\n"
+    f"CREATE TABLE {SIGNALS} (id VARCHAR2(42) PRIMARY KEY, type VARCHAR2(32), data VARCHAR2(2048));\n"
+    f"GRANT SELECT, INSERT, DELETE ON {SIGNALS} TO c##minercdc;\n" + "".join(table.ddl for table in ALL)
 )
 
 
