@@ -86,6 +86,18 @@ def test_changes_come_as_they_were_made(lab: Lab, reader: Reader) -> None:
     assert abs(tx.commit_us / 1e6 - time.time()) < 60
 
 
+def test_a_commit_is_not_kept_waiting_for_the_poll_interval(
+    sandbox: SandboxProcess, tmp_path: Path, committed: bool
+) -> None:
+    lab = make_lab(sandbox, tmp_path, committed=committed, **{"poll.interval.ms": 600_000})
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    writer = threading.Timer(2, lambda: lab.run("insert into item (id) values (1)", "commit"))
+    writer.start()
+    reader.until(lambda reader: bool(reader.changes()))
+    writer.join()
+    lab.app.close()
+
+
 def test_what_was_undone_does_not_come(lab: Lab, reader: Reader) -> None:
     lab.run(
         "insert into item (id, qty) values (1, 1)",

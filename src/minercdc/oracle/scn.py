@@ -45,6 +45,12 @@ def written_scn(connection: oracledb.Connection) -> Scn:
     return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
 
 
+def last_redo_scn(connection: oracledb.Connection) -> Scn:
+    """The highest SCN of which redo is written, in any open thread: it changes with every COMMIT."""
+    sql = "SELECT MAX(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
+    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
+
+
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
     """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK).

@@ -28,7 +28,6 @@ from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.log_window import LogWindow, PassLogs
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.measuring import Measuring
-from minercdc.capture.logminer.pacing import pause
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
@@ -38,6 +37,7 @@ from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation
 from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
+from minercdc.capture.logminer.waiting import PassPause
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import OpenTransaction, StopFlag
@@ -113,6 +113,7 @@ class LogMinerCapture:
         self._config = config
         self._lobs = shared.lob_enabled
         self._poll = shared.poll_interval_ms / 1000
+        self._pause = PassPause(self._poll)
         self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
@@ -296,6 +297,7 @@ class LogMinerCapture:
         # Read before the list of logs: what was committed until then is in them.
         host_time, self._clock.offset = host_clock(session.connection)
         self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
+        self._pause.begin(session.connection)
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
             return
@@ -334,7 +336,7 @@ class LogMinerCapture:
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        stop.wait(pause(found, lagging, took, self._poll))
+        self._pause.wait(session.connection, stop, found=found, lagging=lagging, took=took)
         self._measuring.asks_source()
 
     def _assembled(

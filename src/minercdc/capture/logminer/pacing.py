@@ -7,6 +7,7 @@ a broken session has to read again, and what LogMiner holds open.
 from __future__ import annotations
 
 _LEAST_SECONDS = 0.02
+_EARLY_AT_MOST, _EARLY_A_SECOND = 10.0, 0.5
 # A pass that is over sooner takes twice as many logs the next time; one that takes longer, half as many.
 _QUICK_SECONDS, _SLOW_SECONDS = 10.0, 60.0
 _MOST_BYTES = 16 << 30
@@ -24,6 +25,27 @@ def pause(found_rows: bool, lagging: bool, took_seconds: float, poll_seconds: fl
     if found_rows:
         return min(poll_seconds, max(_LEAST_SECONDS, took_seconds))
     return poll_seconds
+
+
+class EarlyPasses:
+    """How many passes may begin before their time because redo was written, though they then find nothing: in a database that others
+    write to they are in vain. Ten, and one more every two seconds; an idle database writes some redo every three seconds itself.
+
+    :param now: seconds of a clock that never goes back.
+    """
+
+    def __init__(self, now: float) -> None:
+        self._left, self._counted_at = _EARLY_AT_MOST, now
+
+    def is_allowed(self, now: float) -> bool:
+        """Whether the next one may."""
+        self._left = min(_EARLY_AT_MOST, self._left + (now - self._counted_at) * _EARLY_A_SECOND)
+        self._counted_at = now
+        return self._left >= 1
+
+    def spend(self) -> None:
+        """One was in vain."""
+        self._left -= 1
 
 
 def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:
