@@ -86,7 +86,7 @@ class Connector:
         self._own()
 
     def _own(self) -> None:
-        """Begin another life: a new identity, and parts that have it."""
+        """Begin again: a new identity, and parts that have it."""
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance
@@ -142,6 +142,7 @@ class Connector:
                     run(self._parts, stop)
                     return
                 except FencedError as error:
+                    self.counters.phase = "standby"
                     _log.warning("%s; this one is a standby again", error.message)
                     self._forget()
                     self._own()

@@ -439,6 +439,7 @@ class KafkaClient:
                 "enable.auto.commit": False,
                 "isolation.level": isolation,
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 100,  # a commit marker at the end is passed, and the end shown, by the next answer only
                 "auto.offset.reset": "earliest",  # what comes next may have been deleted by retention
             }
         )

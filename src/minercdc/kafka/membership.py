@@ -1,7 +1,7 @@
 """A process of a connector as a member of the connector's consumer group, `minercdc-<name>`: Kafka notices when it dies or hangs.
 
 The members subscribe to the topic of offsets, which has one partition, and read nothing. The owner of the connector's name and its
-standbys are in the group; the client id of each has its instance. So a standby sees whether the owner lives, and the standby that holds
+standbys are in the group; the client id of each has its instance. So a standby sees whether the owner is alive, and the standby that holds
 the partition is the one that takes over.
 """
 
@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 SESSION_SECONDS: Final = 6.0
 """Without a heartbeat for so long a member is dead: the least that brokers allow by default."""
 
-_HEARTBEAT_SECONDS = 1.5
 _HUNG_SECONDS = 15.0  # the thread does not poll: no thread of the process moves
 _POLL_SECONDS = 0.5
 _FINAL = {
@@ -47,20 +46,21 @@ class Membership:
     """One process in the group of connector `name`, by a thread of its own from `join` to `leave`.
 
     :param topic: of offsets; it must exist.
+    :param heartbeat: seconds between two heartbeats, by which it also learns that another member is gone.
     :ivar holds: the partition is assigned to this process.
     :ivar joined: it has been assigned a share once, be it nothing.
     :ivar refused: why Kafka does not let it into the group, '' otherwise.
     :ivar again: the group's shares were dealt out once more since this was set to False: Kafka may have taken this member for dead.
     """
 
-    def __init__(self, client: KafkaClient, name: str, topic: str, instance: str) -> None:
+    def __init__(self, client: KafkaClient, name: str, topic: str, instance: str, heartbeat: float = 2.0) -> None:
         self._client = client
         self._topic = topic
         self._settings = {
             "group.id": group_of(name),
             "client.id": member_of(instance),
             "session.timeout.ms": int(SESSION_SECONDS * 1000),
-            "heartbeat.interval.ms": int(_HEARTBEAT_SECONDS * 1000),
+            "heartbeat.interval.ms": int(heartbeat * 1000),
             "max.poll.interval.ms": int(_HUNG_SECONDS * 1000),
             "partition.assignment.strategy": "cooperative-sticky",
             "auto.offset.reset": "latest",
@@ -107,7 +107,7 @@ class Membership:
     def _refuse(self, reason: str) -> None:
         self.refused = reason
         _log.info(
-            "no standby can see that this instance lives: it cannot join consumer group %s: %s",
+            "no standby can see that this instance is alive: it cannot join consumer group %s: %s",
             self._settings["group.id"],
             reason,
         )

@@ -15,7 +15,7 @@ So each process writes a claim into the offset topic before its first `init_tran
 A claim is not part of a Kafka transaction: a reader need not wait for undecided ones. When two processes start at the same
 time, the later claim wins, and the other process ends.
 
-A claim also says where a standby sees its owner live: in the consumer group of the connector, and by its HTTP port.
+A claim also says where a standby sees its owner: in the consumer group of the connector, and by its HTTP port.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ _SAFE = {KafkaError._PARTITION_EOF, KafkaError._ALL_BROKERS_DOWN, KafkaError._TR
 
 
 class Claims:
-    """Reads the topic from its begin; records of undecided transactions, too, since claims and signs of life are wanted early.
+    """Reads the topic from its begin; records of undecided transactions, too, since claims and signs of the owner are wanted early.
 
     :param topic: of offsets; it must exist.
     :raises DeliveryError, SinkError: the topic cannot be read.

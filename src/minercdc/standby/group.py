@@ -23,6 +23,7 @@ from minercdc.standby.waiting import Waiting
 _log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.5
+_HEARTBEAT_SECONDS = 0.5  # of a standby
 _ANYWHERE = ("0.0.0.0", "::", "")
 
 
@@ -38,7 +39,7 @@ class StandbyGroup:
 
     @contextmanager
     def shown(self, ownership: Ownership) -> Iterator[None]:
-        """While the context lasts, this process is a member once it has claimed the name, so that standbys see it live."""
+        """While the context lasts, this process is a member once it has claimed the name, so that standbys see it."""
         ended = Event()
         thread = Thread(target=self._show, args=(ownership, ended), name="group", daemon=True)
         thread.start()
@@ -111,7 +112,7 @@ class Wait:
         self._client = client
         self._prepared = prepared
         self._topics = topic_names(config)
-        self._membership = Membership(client, ownership.name, self._topics.offsets, ownership.instance)
+        self._membership = Membership(client, ownership.name, self._topics.offsets, ownership.instance, _HEARTBEAT_SECONDS)
         self._waiting = Waiting(config, client, self._topics, ownership, self._membership, prepared)
         self._ended = Event()
 

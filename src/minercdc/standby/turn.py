@@ -62,11 +62,11 @@ class Turn:
         owner = seen.claim.instance if seen.claim else ""
         if owner != self._owner:
             self._owner, self._since, self._was_member = owner, seen.now, False
-        lives = seen.members is not None and bool(owner) and member_of(owner) in seen.members
-        self._was_member |= lives
+        alive = seen.members is not None and bool(owner) and member_of(owner) in seen.members
+        self._was_member |= alive
         if seen.claim is not None and seen.port is Port.CLOSED and self._is_first(seen.members, owner):
             return f"nothing listens at {seen.claim.host}:{seen.claim.port} any more"
-        if not seen.holds or seen.members is None or lives:
+        if not seen.holds or seen.members is None or alive:
             return ""
         if seen.claim is None:
             return "no instance has claimed the name yet"
