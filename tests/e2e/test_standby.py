@@ -211,12 +211,17 @@ def test_one_of_several_takes_over(lab: Lab) -> None:
         assert_delivered(lab, [0, 1, 2, *range(100, 110)], other)
 
 
-def test_a_standby_alone_starts(lab: Lab) -> None:
+def test_a_standby_alone_starts_and_its_offset_cannot_be_moved(lab: Lab) -> None:
     with ExitStack() as processes:
         standby = Instances(lab, processes, ports=False).start(standby=True)
         standby.await_log("no instance has claimed the name yet", 20)
         standby.await_log("streaming:", 20)
+        refused = lab.minercdc(
+            "offsets", "reset", str(lab.config()), "--yes"
+        )  # of another machine: another minercdc.state.dir
+        assert (refused.status, "is running; stop it first" in refused.errors) == (2, True), refused.errors
         standby.stop_in_order()
+    assert "is removed" in lab.minercdc("offsets", "reset", str(lab.config()), "--yes").output
 
 
 @pytest.mark.parametrize(
