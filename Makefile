@@ -3,7 +3,7 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
-.PHONY: install demo lint unit python-path test fuzz wheels containers torture parity bench bench-peer docs
+.PHONY: install demo lint unit python-path test fuzz wheels containers standby torture parity bench bench-peer docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -44,6 +44,10 @@ wheels: install
 # Starts a Docker engine of its own where none answers, as root.
 containers: install
 	$(BIN)/python -m pytest -q --start-engine --durations=5 tests/containers
+
+# Fifty owners killed, seen by the group and by the port, and twenty frozen; a quarter of an hour each.
+standby: install
+	MINERCDC_TAKEOVERS=50,20 $(BIN)/python -m pytest -q -s -n 0 tests/e2e/test_standby.py
 
 torture: install
 	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 MINERCDC_LAKE_SEEDS=100 $(BIN)/python -m pytest -q -s tests/torture tests/checker

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
 from importlib.metadata import version
 from uuid import uuid4
 
@@ -21,9 +21,12 @@ from minercdc.config.in_force import in_force
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
 from minercdc.engine import run
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, FencedError
+from minercdc.events import Notification
 from minercdc.exposition import exposition_of
 from minercdc.exposition.otlp import exporting
+from minercdc.figures.spent import Cause
+from minercdc.kafka.ownership import Ownership
 from minercdc.metrics import Counters
 from minercdc.native import PATH
 from minercdc.notices.posting import Posting
@@ -37,6 +40,9 @@ from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import Site, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
+from minercdc.standby.group import StandbyGroup
+from minercdc.standby.prepared import Prepared
+from minercdc.standby.waiting import refuse_without_fence
 from minercdc.state_directory import make_private, running
 from minercdc.status.history import SECONDS, History
 from minercdc.status.looking import SourceLook, every
@@ -74,18 +80,85 @@ class Connector:
         self._history = History(self.counters)
         posting = Posting(config.notifications, config.identity.topic_prefix, self._watch, webhook_of(config.notifications))
         self._notices = StreamNotices(config.notifications, self.counters, posting.post)
+        self._posting = posting
+        self._target = target
+        self._group = StandbyGroup(config) if target is None else None
+        self._own()
+
+    def _own(self) -> None:
+        """Begin again: a new identity, and parts that have it."""
+        self._prepared = Prepared()
+        self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
+        self._watch.instance = self._ownership.instance
         self._parts = build(
-            config, self.counters, self._watch, tuple(self._journals.values()), target=target, posting=posting
+            *(self._config, self.counters, self._watch, tuple(self._journals.values())),
+            target=self._target,
+            posting=self._posting,
+            ownership=self._ownership,
+            prepared=self._prepared,
         )
 
-    def run(self, stop: StopFlag) -> None:
+    def run(self, stop: StopFlag, *, standby: bool = False) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
+        :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over, wait again.
+        :raises ConfigError: with `standby`, the sink is not Kafka with transactions.
         :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
             restarts are used up.
         """
-        signals = self._config.signals
+        if standby:
+            refuse_without_fence(self._config)
+            self.counters.phase = "standby"
+        with self._served():
+            if standby:
+                self._stand_by(stop)
+            else:
+                self._capture(stop)
+
+    def _capture(self, stop: StopFlag) -> None:
         self.counters.since_us = time.time_ns() // 1000
+        with ExitStack() as stack:
+            if self._group is not None and self._group.exists:
+                stack.enter_context(self._group.shown(self._ownership))
+            run(self._parts, stop)
+
+    def _stand_by(self, stop: StopFlag) -> None:
+        """Wait, capture, wait again."""
+        assert self._group is not None
+        while not stop.is_set():
+            with closing(self._group.wait(self._ownership, self._prepared)) as wait:
+                self.counters.phase, self._watch.standby = "standby", lambda wait=wait: (wait.document(), wait.is_warm)
+                reason, since = wait.until_turn(stop), time.time_ns() // 1000
+                self._watch.standby = None
+                if not reason:
+                    return
+                _log.warning("taking over connector %s: %s", self._config.identity.name, reason)
+                former = wait.owner.instance if wait.owner else ""
+                data = {"instance": self._ownership.instance, "former": former, "reason": reason}
+                self._posting.post(Notification(str(uuid4()), "Streaming", "TAKEN_OVER", since, data))
+                self.counters.since_us, self.counters.phase = since, "starting"
+                self.counters.spent.enter(Cause.STARTING)
+                try:
+                    run(self._parts, stop)
+                    return
+                except FencedError as error:
+                    self.counters.phase = "standby"
+                    _log.warning("%s; this one is a standby again", error.message)
+                    self._forget()
+                    self._own()
+                    self._ownership.address = self._group.address(self.address)
+
+    def _forget(self) -> None:
+        """What is known of the stream is another instance's now."""
+        counters = self.counters
+        counters.since_us = counters.progress_us = counters.source_us = 0
+        counters.suspended, counters.trouble, counters.requested = (), "", []
+        counters.scans.clear()
+
+    @contextmanager
+    def _served(self) -> Iterator[None]:
+        """Serve and look while the context lasts."""
+        signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
             stack.enter_context(running(self._config.capture.minercdc_state_dir, self._config.identity.name))
@@ -104,7 +177,9 @@ class Connector:
                 )
                 self.address = stack.enter_context(serving)
                 stack.enter_context(every(SECONDS, self._history.sample, "samples"))
-            run(self._parts, stop)
+                if self._group is not None:
+                    self._ownership.address = self._group.address(self.address)
+            yield
 
     def _site(self) -> Site:
         config, name = self._config, self._config.identity.name

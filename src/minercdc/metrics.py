@@ -60,7 +60,7 @@ class SuspendedShow:
 class Counters:
     """Counters of one connector, over all runs of its process.
 
-    :param phase: starting, snapshot, streaming, reconnecting or stopped.
+    :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: Kafka records written.
     :param events, tables: row changes written, by Debezium's `op`, and by `SCHEMA.TABLE`.
     :param transactions: source transactions delivered.

@@ -9,6 +9,7 @@ connector's name.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import OffsetSink
 from minercdc.errors import ConfigError, SnapshotTooOldError, SourceError
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.membership import SESSION_SECONDS, group_of
 from minercdc.kafka.ownership import Ownership
 from minercdc.offset import Offset, Position, SignalState
 from minercdc.oracle.connect import connect, database_name
@@ -91,12 +93,26 @@ class Repositioning:
 
 
 def refuse_running(config: ConnectorConfig) -> None:
-    """Raise ConfigError when a process on this machine runs the connector."""
-    if is_running(config.capture.minercdc_state_dir, config.identity.name):
+    """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as its
+    consumer group shows."""
+    if is_running(config.capture.minercdc_state_dir, config.identity.name) or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
             hint="Its offset is moved only while it is stopped: else what it delivers next would belong to neither place.",
         )
+
+
+def _has_members(config: ConnectorConfig) -> bool:
+    """Whether the connector's consumer group has members for longer than a killed process counts as one."""
+    if not config.sink.is_kafka or not config.kafka.minercdc_kafka_transactional:
+        return False
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    until = time.monotonic() + SESSION_SECONDS + 2.0
+    while client.group_members(group_of(config.identity.name)):
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.5)
+    return False
 
 
 def look_import(config: ConnectorConfig, file: Path) -> Repositioning:

@@ -25,7 +25,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.file_schema_history import FileSchemaHistory
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.partitioning import PartitionedEncoder
-from minercdc.kafka.schema_history import KafkaSchemaHistory
+from minercdc.kafka.schema_history import KafkaSchemaHistory, KeptRecords
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.kafka.topics import TopicNames
 from minercdc.metrics import Counters
@@ -52,6 +52,7 @@ from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
+from minercdc.standby.prepared import Prepared
 from minercdc.suspension import Suspensions
 from minercdc.transaction_counts import TransactionCounts
 from minercdc.transforms.catalog import chain_of
@@ -71,6 +72,7 @@ class ProcessState:
     :param converter: of records into the format of keys and values, None where they are printed in it.
     :param transformer: None where there are no transformations.
     :param target: where events go instead of the configured sink, None for that.
+    :param prepared: what was made ready while this process was a standby.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
@@ -88,9 +90,11 @@ class ProcessState:
         converter: RecordConverter | None = None,
         transformer: RecordTransformer | None = None,
         target: Target | None = None,
+        prepared: Prepared | None = None,
     ) -> None:
         self.ownership = ownership
         self.target = target
+        self.prepared = prepared
         self.posting = posting
         self.converter = converter
         self.transformer = transformer
@@ -119,7 +123,9 @@ class _PipelineParts:
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topics = topic_names(config)
-        self._history = schema_history(config, self._client, self._topics)
+        self._history = schema_history(
+            *(config, self._client, self._topics), process.prepared.history if process.prepared else None
+        )
         self._suspensions = Suspensions()
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
@@ -295,7 +301,9 @@ class _PipelineParts:
         process, adapter = self._process, self.opened()
         if not process.checked:
             of_topics = check_internal_topics(self._config, self._client)
-            refuse_unprepared([*of_topics, *check_prerequisites(self._config)])
+            prepared = process.prepared
+            of_database = prepared.findings(self._config) if prepared else check_prerequisites(self._config)
+            refuse_unprepared([*of_topics, *of_database])
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
         steps = process.steps = self._steps(offset, adapter, position)
@@ -365,14 +373,19 @@ def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
     return (topics.offsets, topics.schema_history)
 
 
-def schema_history(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> SchemaHistory:
-    """The schema history, where the configuration has it."""
+def schema_history(
+    config: ConnectorConfig, client: KafkaClient, topics: TopicNames, kept: KeptRecords | None = None
+) -> SchemaHistory:
+    """The schema history, where the configuration has it.
+
+    :param kept: records of it that were read ahead of time.
+    """
     server, file = config.identity.topic_prefix, config.history.file
     if file is not None:
         return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
     transactional = config.kafka.minercdc_kafka_transactional
     return KafkaSchemaHistory(
-        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional
+        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional, kept=kept
     )
 
 
@@ -392,6 +405,8 @@ def build(
     decide: Decision | None = None,
     target: Target | None = None,
     posting: Posting | None = None,
+    ownership: Ownership | None = None,
+    prepared: Prepared | None = None,
 ) -> PipelineFactory:
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
@@ -401,6 +416,8 @@ def build(
     :param decide: what a start does; None: what `snapshot.mode` says.
     :param target: where events go instead of the configured sink.
     :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
+    :param ownership: the claim of this process; None for a new one.
+    :param prepared: see `ProcessState`.
     :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
         expression of `transforms` cannot be compiled.
     """
@@ -415,10 +432,10 @@ def build(
     converter = record_converter(
         config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
     )
-    ownership = Ownership(config.identity.name)
+    ownership = ownership or Ownership(config.identity.name)
     seen = watch or Watch(counted)
     posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
-    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target)
+    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared)
     return PipelineFactory(
         open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
         max_restarts=config.run.errors_max_retries,

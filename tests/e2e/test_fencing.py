@@ -50,7 +50,7 @@ def test_a_frozen_instance_ends_when_it_wakes_up(lab: Lab, number: int) -> None:
         stop.set()
         if loaded:
             writer.join()
-        assert (ended.status, ended.message()[:7]) == (1, "MC-6201"), ended.errors
+        assert (ended.status, ended.message()[:7]) == (4, "MC-6201"), ended.errors
         lab.execute("INSERT INTO T VALUES (99, 'x')")
         records = lab.topics.await_records(lab.topic(), len(written) + 1)
         second.stop_in_order()

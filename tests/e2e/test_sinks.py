@@ -87,7 +87,7 @@ def test_a_second_connector_is_fenced(kind: str, make_lab: Callable[..., Lab]) -
     with lab.run(config) as first:
         first.await_log("streaming: ")
         ended = lab.run_to_end(config, log="second.log")
-        assert (ended.status, ended.message()[:7]) == (1, "MC-6201")
+        assert (ended.status, ended.message()[:7]) == (4, "MC-6201")
         assert "belongs to another process, pid" in ended.errors
         lab.execute("INSERT INTO T VALUES (7, 'x')")
         await_written(kind, path, lambda seen: any(one.key() == b'{"ID":7}' for one in seen))

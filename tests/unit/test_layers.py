@@ -58,6 +58,7 @@ ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sin
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
+ALLOWED["standby"] = ALLOWED["checks"] | {"checks"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["migration"] = set(ALLOWED) - {"lake", "local", "demo"}

@@ -1,6 +1,6 @@
 """The command line: parses, calls, prints; no logic.
 
-    minercdc run CONFIG        capture into Kafka, segments or JSON lines
+    minercdc run CONFIG        capture into Kafka, segments or JSON lines; with --standby once another instance is dead
     minercdc relay CONFIG      capture into a buffer that many clients read over HTTP
     minercdc relay schemas CONFIG  generate the Avro schemas of its tables
     minercdc signal CONFIG ..  send a running connector a signal
@@ -19,7 +19,8 @@
     minercdc registry          a schema registry
     minercdc demo              all of it on this machine
 
-Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 130 stopped before the end.
+Exit status: 0 done, 1 failed, 2 the configuration or command line is wrong, 3 the database lacks something, 4 another instance
+of the connector took over, 130 stopped before the end.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
 from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
-from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError
+from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
     from minercdc.local.kafka_broker import KafkaBroker
@@ -75,6 +76,8 @@ def main() -> None:
         _fail(str(error), 2)
     except PrerequisiteError as error:
         _fail(str(error), 3)
+    except FencedError as error:
+        _fail(str(error), 4)
     except MinerCdcError as error:
         _fail(str(error), 1)
     except OSError as error:  # a directory that cannot be written, a full disk
@@ -118,6 +121,13 @@ def run(
     until_eof: Annotated[
         bool, typer.Option("--until-eof", help="Stop when standard input ends, as it does with the process that holds it.")
     ] = False,
+    standby: Annotated[
+        bool,
+        typer.Option(
+            "--standby",
+            help="Wait until the instance that has the connector dies or hangs, then take over; needs Kafka transactions.",
+        ),
+    ] = False,
 ) -> None:
     """Capture changes into Kafka, or into the sink of the configuration, until stopped."""
     stop = Stop(_STOP_SECONDS)
@@ -137,7 +147,7 @@ def run(
     connector = Connector(loaded)
     log_lines(connector_steps(loaded, str(config)))
     with display(connector.counters, console, log_interval):
-        connector.run(stop)
+        connector.run(stop, standby=standby)
     if stop.is_set():
         logging.getLogger(__name__).info("stopped")
 

@@ -19,6 +19,7 @@ The code says what to do; the exit status says the same to a supervisor.
 | 1 | failed | once the cause is gone; nothing is lost |
 | 2 | the configuration or the command line is wrong | after correcting it |
 | 3 | the database lacks something | after running the SQL in the message |
+| 4 | another instance of the connector has taken over | no; or with `--standby` |
 
 A failure that passes by itself does not end the connector. The log has a warning with the cause and the wait (`going on from the last
 offset in 2.0 s`), and the connector tries again, for ever or `errors.max.retries` times. Waits double up to `retriable.restart.connector.wait.ms`.
@@ -154,9 +155,10 @@ With another sink than Kafka: the disk of `minercdc.sink.path` is full. The conn
     ),
     errors.FencedError: (
         "another instance took over",
-        """*Exit status 1.* A second connector of the same `name` has started and claimed the name; this one had to stop. Exactly one goes
-on. If both were meant to run, give each its own `name` and `topic.prefix`. In files (`minercdc.sink.path`) it is the second
-one that stops; the first one stops when its files are removed or replaced.""",
+        """*Exit status 4.* Another process of the same `name` has claimed the name; this one had to stop. Exactly one goes on. A supervisor
+should not start this one again, except with `--standby`: with that it does not even end, but waits again ([high
+availability](operations.md#high-availability)). If both were meant to run, give each its own `name` and `topic.prefix`. In files
+(`minercdc.sink.path`) it is the second one that stops; the first one stops when its files are removed or replaced.""",
     ),
     errors.LocalServiceError: (
         "a local server or tool",

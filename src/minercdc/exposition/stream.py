@@ -10,7 +10,7 @@ from minercdc.exposition.series import Series
 from minercdc.figures.commits import BOUNDS
 from minercdc.metrics import Counters
 
-_PHASES = ("starting", "snapshot", "streaming", "reconnecting", "stopped")
+_PHASES = ("starting", "standby", "snapshot", "streaming", "reconnecting", "stopped")
 
 
 def stream_families(counters: Counters, series: Series, now: float) -> Iterator[Metric]:

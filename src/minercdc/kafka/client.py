@@ -30,6 +30,7 @@ _client_log.setLevel(logging.CRITICAL)  # a line per attempt while a broker is d
 
 # another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
 _OPEN_TRANSACTIONS_S = 90.0
+_GROUP_S = 3.0
 _METADATA_S = 20.0  # a call that Python cannot interrupt; a broker that answers needs milliseconds
 
 # these name their topic or record, so that sending again would fail again
@@ -146,6 +147,24 @@ class KafkaClient:
             return Producer(settings | self._common() | own)
         except KafkaException as error:
             raise classify(error.args[0], "setting up the Kafka producer") from None
+
+    def consumer(self, settings: Mapping[str, Any]) -> Any:
+        """A consumer of the cluster; `settings` come before the user's. Raises SinkError when librdkafka refuses one."""
+        try:
+            return Consumer(self._common() | {"enable.auto.commit": False} | dict(settings))
+        except KafkaException as error:
+            raise classify(error.args[0], "setting up a Kafka consumer") from None
+
+    def group_members(self, group: str) -> frozenset[str] | None:
+        """Client ids of the members of a consumer group; None when Kafka does not say at present, or may not."""
+        try:
+            answer = self._admin_client().describe_consumer_groups([group], request_timeout=_GROUP_S)[group].result()
+        except KafkaException as error:
+            if error.args[0].code() == KafkaError.GROUP_ID_NOT_FOUND:
+                return frozenset()
+            log.debug("the members of group %s are not known: %s", group, error.args[0].str())
+            return None
+        return frozenset(member.client_id for member in answer.members)
 
     def ensure_topic(self, name: str, *, partitions: int | None = None, compacted: bool = False) -> None:
         """Create the topic unless it exists, or `topic.creation.enable` is false.
@@ -420,6 +439,7 @@ class KafkaClient:
                 "enable.auto.commit": False,
                 "isolation.level": isolation,
                 "enable.partition.eof": True,
+                "fetch.wait.max.ms": 100,  # a commit marker at the end is passed, and the end shown, by the next answer only
                 "auto.offset.reset": "earliest",  # what comes next may have been deleted by retention
             }
         )

@@ -20,6 +20,9 @@ from minercdc.offset import (
 )
 
 FORMAT_VERSION = 1
+"""Raised by a member that an earlier release must not pass over. All earlier versions are read for ever."""
+
+_MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn"}
 
 
 def offset_to_bytes(offset: Offset) -> bytes:
@@ -63,11 +66,15 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
 
 
 def offset_from_bytes(stored: bytes, where: str) -> Offset:
-    """The stored offset. Raises SchemaHistoryError, naming `where` it is stored, unless it is of this format version."""
+    """The stored offset, of this format version or an earlier one. Raises SchemaHistoryError, naming `where` it is stored, for another."""
     try:
         document: dict[str, Any] = json.loads(stored)
-        if document["v"] != FORMAT_VERSION:
-            raise ValueError(f"format version {document['v']} is not {FORMAT_VERSION}")
+        if document["v"] > FORMAT_VERSION:
+            raise _newer(f"format version {document['v']}, and this one reads up to {FORMAT_VERSION}", where)
+        if unknown := sorted(set(document) - _MEMBERS):
+            raise _newer(f"the member {unknown[0]}, which this one does not know", where)
+        if document["v"] < 1:
+            raise ValueError(f"there is no format version {document['v']}")
         partial, snapshot = document.get("partial"), document.get("snapshot")
         return Offset(
             adapter=document["adapter"],
@@ -86,6 +93,13 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             f"the offset stored in {where} cannot be read: {error!r}",
             hint="it was written by another version; run that one, or give this connector a new name and snapshot again",
         ) from None
+
+
+def _newer(what: str, where: str) -> SchemaHistoryError:
+    return SchemaHistoryError(
+        f"the offset stored in {where} was written by a newer release of minercdc: it has {what}",
+        hint="Run that release, or a newer one.",
+    )
 
 
 def _partial_from_json(document: dict[str, Any]) -> PartialTransaction:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from threading import Lock
 from typing import Any
 
 from minercdc.contracts import Record
@@ -29,16 +30,53 @@ _TIME = "time_us"  # of the source: `ts_ms` is when the record was written, whic
 _RECOVERY = "Start once with snapshot.mode=recovery, which reads the structures from the database again."
 
 
+class KeptRecords:
+    """Committed records of a history that were read ahead of time, by a standby. Any thread may use it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._records: list[tuple[int, bytes | None]] = []
+        self._next = 0
+
+    def read_on(self, client: KafkaClient, topic: str) -> int:
+        """Read what has come since the last call; how many there are. Raises DeliveryError or SinkError when the topic cannot be read."""
+        with self._lock:
+            if client.end_offset(topic) < self._next:  # the topic was made again
+                self._records, self._next = [], 0
+            for message in client.read_since(topic, self._next, committed=True):
+                self._next = message.offset() + 1
+                self._records.append((message.offset(), message.value()))
+            return len(self._records)
+
+    def take(self, client: KafkaClient, topic: str) -> list[tuple[int, bytes | None]] | None:
+        """All records there are by now, once: they are not kept after that. None when none are kept. Raises as `read_on`."""
+        if not self._records:
+            return None
+        self.read_on(client, topic)
+        with self._lock:
+            records, self._records, self._next = self._records, [], 0
+        return records
+
+
 class KafkaSchemaHistory:
     """History of one connector.
 
     :param server: topic.prefix; records of other connectors in the same topic are passed over.
     :param transactional: whether its records are in the Kafka transaction of the offset; otherwise the offset counts them.
+    :param kept: records that need not be read once more.
     """
 
     def __init__(
-        self, client: KafkaClient, *, topic: str, server: str, clock_ms: Callable[[], int], transactional: bool = True
+        self,
+        client: KafkaClient,
+        *,
+        topic: str,
+        server: str,
+        clock_ms: Callable[[], int],
+        transactional: bool = True,
+        kept: KeptRecords | None = None,
     ) -> None:
+        self._kept = kept
         self._transactional = transactional
         self._count = 0
         self._client = client
@@ -73,7 +111,8 @@ class KafkaSchemaHistory:
         """
         records: list[tuple[int, bytes]] = []
         begins, self._count = self._client.first_offset(self._topic), 0
-        for offset, value in self._client.read_all(self._topic):
+        kept = self._kept.take(self._client, self._topic) if self._kept else None
+        for offset, value in self._client.read_all(self._topic) if kept is None else kept:
             if value is None:
                 continue
             if not self._transactional or mark:

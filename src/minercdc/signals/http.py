@@ -4,11 +4,13 @@
     GET  /snapshots        what is under way
     GET  /notifications    the latest
     GET  /health           200, or 503 while the connector cannot work; DEGRADED, with the reasons, while tables are suspended
+    GET  /ready            200 while the connector captures, or is a standby that could take over; else 503
+    GET  /live             200, or 503 when the stream hangs
     GET  /metrics          Prometheus' text format
     GET  /                 a page for people; GET /api/... has what it shows
     PUT  /log-level        {"level": "DEBUG"} -> 200 {"level", "before"}
 
-A POST or PUT needs the bearer token, and so does everything but /health and /metrics on an address that others reach; the page comes
+A POST or PUT needs the bearer token, and so does everything but /health, /ready, /live and /metrics on an address that others reach; the page comes
 without data there, until it is given the token. A request must name this host, not one that a web page resolved to it. A request that
 a page of another origin makes is refused.
 """
@@ -43,7 +45,7 @@ _log = logging.getLogger(__name__)
 LONGEST_BODY: Final = 64 * 1024
 _MOST_DIGITS: Final = 15
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]", "::1")
-_OPEN_PAGES = ("/health", "/metrics", "/")
+_OPEN_PAGES = ("/health", "/ready", "/live", "/metrics", "/")
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 _PATIENCE_SECONDS = 10.0  # with a client that sends nothing
 
@@ -86,6 +88,8 @@ def serve(
         "/snapshots": watch.snapshots,
         "/notifications": watch.notifications,
         "/health": watch.health,
+        "/ready": watch.ready,
+        "/live": watch.live,
         **(site.parts if site else {}),
     }
     access = _Access(token, _hosts(host))

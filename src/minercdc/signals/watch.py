@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import isnan
 from threading import Lock
 
+from minercdc.figures.spent import Cause
 from minercdc.metrics import Counters, RequestedScan
 from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, TableRead
 
 _REMEMBERED = 1000
+_HUNG_SECONDS = 1800.0
+_STEPS = (Cause.SOURCE, Cause.LOGMINER, Cause.KAFKA)  # each has an end; `redo` may be waited for all night
 
 
 class Watch:
     """The latest notifications and the present state, over all runs of the process; any thread may read them.
 
     :param counters: of the connector.
+    :ivar instance: identity of this process, as in its claim of the connector's name.
+    :ivar standby: what a standby says of itself, and whether it could take over; None of an instance that is none.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -25,6 +30,8 @@ class Watch:
         self._notifications: deque[Mapping[str, JsonValue]] = deque(maxlen=_REMEMBERED)
         self._state = SignalState()
         self._lock = Lock()
+        self.instance = ""
+        self.standby: Callable[[], tuple[dict[str, JsonValue], bool]] | None = None
 
     def notify(self, document: Mapping[str, JsonValue]) -> None:
         """Remember a notification that is durable now."""
@@ -54,7 +61,8 @@ class Watch:
         }
 
     def health(self) -> dict[str, JsonValue]:
-        """Content of /health; `status` is DOWN while reconnecting or stopped, else DEGRADED while a table is suspended or resumed."""
+        """Content of /health; `status` is DOWN while reconnecting or stopped, STANDBY while another instance has the connector, else
+        DEGRADED while a table is suspended or resumed."""
         counters = self._counters
         down = counters.phase in ("reconnecting", "stopped")
         lag = counters.lag_seconds(time.time())
@@ -71,8 +79,11 @@ class Watch:
             }
             for one in counters.suspended
         ]
+        waits = self.standby
         return {
-            "status": "DOWN" if down else "DEGRADED" if degraded else "UP",
+            "status": "STANDBY" if waits else "DOWN" if down else "DEGRADED" if degraded else "UP",
+            "instance": self.instance,
+            **({"standby": waits()[0]} if waits else {}),
             "phase": counters.phase,
             "trouble": counters.trouble,
             "complete_scn": str(counters.complete_scn),
@@ -82,6 +93,20 @@ class Watch:
             "suspended": suspended,
             "resuming": [{"table": one.table, "signal": one.signal, "phase": one.phase} for one in resuming],
         }
+
+    def ready(self) -> dict[str, JsonValue]:
+        """Content of /ready; `status` is DOWN unless this process captures, or could take over within seconds."""
+        phase, waits = self._counters.phase, self.standby
+        good = waits()[1] if waits else phase in ("snapshot", "streaming")
+        return {"status": "UP" if good else "DOWN", "phase": phase}
+
+    def live(self) -> dict[str, JsonValue]:
+        """Content of /live; `status` is DOWN when the stream's thread has been in one and the same step for half an hour: to start
+        again may help then. A database or Kafka that does not answer is no such step, since each attempt ends."""
+        phase = self._counters.phase
+        doing, seconds = self._counters.spent.present()
+        hangs = phase == "streaming" and doing in _STEPS and seconds > _HUNG_SECONDS
+        return {"status": "DOWN" if hangs else "UP", "phase": phase, "doing": doing.value, "seconds": round(seconds, 1)}
 
 
 def _snapshot(snapshot: AdHocSnapshot) -> JsonValue:

@@ -42,6 +42,8 @@ def sentence(counters: Counters, rate: float, snapshot_rate: float, now: float) 
     phase = counters.phase
     if phase == "starting":
         return "Starting: the offset and the schema history are read, and the database is checked."
+    if phase == "standby":
+        return "Standby: another instance has the connector; this one takes over when that one dies or hangs."
     if phase == "snapshot":
         return _snapshot(counters, snapshot_rate) + _troubles(counters)
     if phase == "reconnecting":
