@@ -12,6 +12,7 @@ from rich.console import Console
 from bench.capacity_stages import CAPACITY_STAGES
 from bench.catch_up_stages import CATCH_UP_STAGES
 from bench.lake_stages import LAKE_STAGES
+from bench.latency_stages import LATENCY_STAGES
 from bench.path_stages import PATH_STAGES
 from bench.processes import Sandbox
 from bench.relay_stages import RELAY_STAGES
@@ -25,10 +26,10 @@ from bench.transform_stages import TRANSFORM_STAGES
 from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
-BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES}
+BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES, **LATENCY_STAGES}
 SANDBOX_STAGES = {**TEXT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
-ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "catch_up")
+ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "catch_up", "latency")
 
 
 def main() -> None:

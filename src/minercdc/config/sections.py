@@ -110,7 +110,10 @@ class CaptureConfig(Section):
         description="With `lob.enabled`: which large values that redo does not hold are read from the row as of the commit of its transaction: those of rows whose key changed (`key_change`), all that changes leave open (`unavailable`, a query for each such row), or `none`. Header `__minercdc.reselect.scn` has the SCN. Where undo or the row is gone the placeholder stays.",
     )
     poll_interval_ms: int = Field(
-        500, ge=1, description="Wait between two reads that found nothing; idle ticks come at least this often."
+        500,
+        ge=1,
+        description="Longest wait between two reads that found nothing; with LogMiner, redo that is written ends it. Idle ticks come at"
+        " least this often.",
     )
     minercdc_state_dir: Path = Field(
         Path(".minercdc"),
