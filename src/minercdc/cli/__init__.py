@@ -5,6 +5,7 @@
     minercdc relay schemas CONFIG  generate the Avro schemas of its tables
     minercdc signal CONFIG ..  send a running connector a signal
     minercdc status CONFIG     what a running connector is doing
+    minercdc tail CONFIG       messages as they come
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
     minercdc config            the properties, as Markdown
@@ -44,6 +45,7 @@ from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
 from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
+from minercdc.cli.tail import tail
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -61,6 +63,7 @@ app = typer.Typer(
 
 app.add_typer(signals, name="signal")
 app.command()(status)
+app.command()(tail)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 app.command(name="relay")(relay)
