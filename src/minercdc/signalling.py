@@ -145,6 +145,7 @@ def signal_stage(
             lambda found: table_filter.includes(found.schema, found.table),
             database,
             resumptions.suspended if resumptions else lambda: (),
+            answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
         ),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us),

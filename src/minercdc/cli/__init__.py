@@ -8,6 +8,7 @@
     minercdc tail CONFIG       messages as they come
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
+    minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
     minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
@@ -213,6 +214,20 @@ def config(
     from minercdc.config.load import load_config
 
     sys.stdout.write(report(load_config(file), file))
+
+
+@app.command()
+def bundle(
+    config: ConfigFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The archive.")] = Path("minercdc-bundle.tar.gz"),
+) -> None:
+    """Write an archive for a bug report: configuration, versions, state and figures, without secrets, rows and keys."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.bundle import write_bundle
+    from minercdc.config.load import load_config
+
+    names = write_bundle(load_config(config), config, output)
+    sys.stdout.write(f"{output}: {', '.join(names)}\n")
 
 
 @app.command()

@@ -95,6 +95,10 @@ class SignalStage:
             begin = Progress(start, Scn(0), 0, signals=state)
             state = yield from self._emit_progress(begin, state, lambda state: self._blocking.resume(state, stop))
             self._emitted_scn = max(self._emitted_scn, self._blocking.read_scn)
+        if state.streaming_paused:
+            state = yield from self._while_paused(Progress(start, Scn(0), 0, signals=state), state, stop)
+            if state.streaming_paused:
+                return
         noting = (self._incremental.changes, self._blocking.changes)
         for event in self._apart(events):
             if isinstance(event, ChangeEvent):
@@ -109,12 +113,28 @@ class SignalStage:
                 yield event
             elif isinstance(event, Progress):
                 state = yield from self._take_progress(event, state, stop)
+                if state.streaming_paused:
+                    state = yield from self._while_paused(event, state, stop)
+                    if state.streaming_paused:
+                        return
             else:
                 if isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
                     state = self._follow_rename(event, state)
                 yield event
+
+    def _while_paused(self, last: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
+        """Take no event of the capture until a signal resumes streaming, but signals; returns the state after that, which is
+        still paused when `stop` was set.
+
+        :param last: of the stream; it is emitted again and again, so that the process goes on to answer and to check its claim.
+        """
+        self._observe(state)
+        again = replace(last, committed=None, snapshot=None)
+        while state.streaming_paused and not stop.wait(self._interval):
+            state = yield from self._take_progress(again, state, stop)
+        return state
 
     def _apart(self, events: Iterator[Event]) -> Iterator[Event]:
         """The events; a run with changes that are looked at here comes as ChangeEvents."""
