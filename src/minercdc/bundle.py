@@ -64,7 +64,7 @@ def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
     """
     secrets = secret_values(config)
     files = {name: _scrubbed(_made(make), secrets) for name, make in _files(config, path).items()}
-    with file.open("wb", opener=private_opener) as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
+    with open(file, "wb", opener=private_opener) as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
         for name, text in files.items():
             content = text.encode()
             member = tarfile.TarInfo(f"minercdc-bundle/{name}")

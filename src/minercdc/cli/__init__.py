@@ -8,6 +8,7 @@
     minercdc tail CONFIG       messages as they come
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
+    minercdc plan CONFIG       what a start would do
     minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
@@ -214,6 +215,19 @@ def config(
     from minercdc.config.load import load_config
 
     sys.stdout.write(report(load_config(file), file))
+
+
+@app.command()
+def plan(config: ConfigFile) -> None:
+    """Print what a start would do: tables, topics, types, rows, estimated time, redo rate and grants; nothing is written."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.plan import plan as lines
+
+    loaded = load_config(config)
+    log_to(errors, verbose=False)
+    for line in lines(loaded):
+        sys.stdout.write(f"{line}\n")
 
 
 @app.command()

@@ -52,6 +52,7 @@ class SignalStage:
     :param now_us: microseconds since the epoch in UTC.
     :param observe: called with the state at the start, after each step and after each commit.
     :param resumptions: None when no table is ever suspended.
+    :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed over.
     """
 
     def __init__(
@@ -67,7 +68,9 @@ class SignalStage:
         clock: Callable[[], float] = monotonic,
         observe: Callable[[SignalState], None] = lambda _: None,
         resumptions: Resumptions | None = None,
+        at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
+        self._at_start = at_start
         self._table = table
         self._actions = actions
         self._incremental = incremental
@@ -91,6 +94,7 @@ class SignalStage:
         table = self._table.id if self._table else None
         self._emitted_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
+        state = yield from self._begin(start, state)
         if state.snapshots:
             begin = Progress(start, Scn(0), 0, signals=state)
             state = yield from self._emit_progress(begin, state, lambda state: self._blocking.resume(state, stop))
@@ -123,6 +127,18 @@ class SignalStage:
                         changes.note_schema(event)
                     state = self._follow_rename(event, state)
                 yield event
+
+    def _begin(self, start: Position, state: SignalState) -> Generator[Event, None, SignalState]:
+        """Act on the signals of a start, and make that durable before any event of the stream; returns the state after that."""
+        known = {snapshot.id for snapshot in state.snapshots}
+        wanted = [signal for signal in self._at_start() if signal.id not in known]
+        progress = Progress(start, Scn(0), 0, signals=state)
+        for signal in wanted:
+            events, state = self._actions.act(signal, state, progress, self._now_us())
+            yield from events
+        if wanted:
+            yield replace(progress, signals=state)
+        return state
 
     def _while_paused(self, last: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
         """Take no event of the capture until a signal resumes streaming, but signals; returns the state after that, which is
