@@ -17,22 +17,22 @@ from minercdc.errors import MinerCdcError
 from minercdc.local.ports import free_port
 from minercdc.oracle.connect import connect
 
-TOKEN = "hidden-token-0123456789"
+TOKEN = "concealed-token-0123456789"
 EVERYWHERE = {
     "minercdc.http.token": TOKEN,
-    "minercdc.kafka.client.sasl.password": "hidden-sasl",
+    "minercdc.kafka.client.sasl.password": "concealed-sasl",
     "minercdc.kafka.client.sasl.username": "someone",
-    "minercdc.kafka.client.ssl.key.password": "hidden-key",
-    "minercdc.kafka.client.sasl.oauthbearer.client.secret": "hidden-oauth",
-    "signal.consumer.sasl.password": "hidden-signal",
-    "signal.consumer.ssl.truststore.password": "hidden-truststore",
-    "key.converter.basic.auth.user.info": "registry:hidden-basic",
-    "value.converter.schema.registry.url": "http://user:hidden-url@127.0.0.1:1",
-    "minercdc.notification.webhook.url": "http://hook:hidden-hook@127.0.0.1:1/hidden-path",
-    "minercdc.opentelemetry.endpoint": "http://otel:hidden-otel@127.0.0.1:1/v1/metrics",
-    "column.mask.hash.SHA-256.with.salt.hidden-salt": "X.Y.Z",
-    "minercdc.lake.spark.hadoop.fs.s3a.secret.key": "hidden-s3",
-    "minercdc.lake.spark.hadoop.fs.azure.account.key.store.dfs.core.windows.net": "hidden-azure",
+    "minercdc.kafka.client.ssl.key.password": "concealed-key",
+    "minercdc.kafka.client.sasl.oauthbearer.client.secret": "concealed-oauth",
+    "signal.consumer.sasl.password": "concealed-signal",
+    "signal.consumer.ssl.truststore.password": "concealed-truststore",
+    "key.converter.basic.auth.user.info": "registry:concealed-basic",
+    "value.converter.schema.registry.url": "http://user:concealed-url@127.0.0.1:1",
+    "minercdc.notification.webhook.url": "http://hook:concealed-hook@127.0.0.1:1/concealed-path",
+    "minercdc.opentelemetry.endpoint": "http://otel:concealed-otel@127.0.0.1:1/v1/metrics",
+    "column.mask.hash.SHA-256.with.salt.concealed-salt": "X.Y.Z",
+    "minercdc.lake.spark.hadoop.fs.s3a.secret.key": "concealed-s3",
+    "minercdc.lake.spark.hadoop.fs.azure.account.key.store.dfs.core.windows.net": "concealed-azure",
 }
 COMMANDS: tuple[tuple[str, ...], ...] = (
     ("check", "CONFIG"),
@@ -82,7 +82,7 @@ def packed(file: Path) -> Iterator[tuple[str, str]]:
 def clean(found: Iterator[tuple[str, str]]) -> int:
     seen = 0
     for where, text in found:
-        lines = [line for line in text.splitlines() if "hidden" in line]
+        lines = [line for line in text.splitlines() if "concealed" in line]
         assert not lines, f"{where}: {lines[:3]}"
         assert "Traceback" not in text, f"{where}: {text[-2000:]}"
         seen += len(text)
@@ -118,18 +118,18 @@ def test_when_nothing_answers_or_all_is_wrong(lab: Lab) -> None:
         "minercdc.kafka.bootstrap.servers": f"127.0.0.1:{free_port()}",
         "minercdc.kafka.timeout.ms": "1000",
         "database.port": str(free_port()),
-        "database.password": "hidden-database",
+        "database.password": "concealed-database",
         "errors.max.retries": "0",
     }
     config = written(lab.directory / "nowhere.json", settings_of(lab) | EVERYWHERE | nowhere)
     few = (*COMMANDS[:3], COMMANDS[5], COMMANDS[7], ("run", "CONFIG"))
     assert clean(outputs(lab, config, few)) > 1000
-    password = written(lab.directory / "password.json", settings_of(lab) | {"database.password": "hidden-database"})
+    password = written(lab.directory / "password.json", settings_of(lab) | {"database.password": "concealed-database"})
     assert clean(outputs(lab, password, (("check", "CONFIG"), ("run", "CONFIG"), ("run", "--verbose", "CONFIG")))) > 100
     wrong = {name: value for name, value in EVERYWHERE.items() if name != "minercdc.http.token"}
     wrong |= {
-        "minercdc.http.token": "hidden",
-        "databse.password": "hidden-misspelt",
+        "minercdc.http.token": "concealed",
+        "databse.password": "concealed-misspelt",
         "database.port": "x",
         "snapshot.mode": "no",
     }
@@ -138,14 +138,14 @@ def test_when_nothing_answers_or_all_is_wrong(lab: Lab) -> None:
 
 
 def test_help_shows_no_value_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MINERCDC_DATABASE_PASSWORD", "hidden-environment")
+    monkeypatch.setenv("MINERCDC_DATABASE_PASSWORD", "concealed-environment")
     helps = tuple(
         (*names, "--help")
         for names in ((), ("run",), ("tail",), ("bundle",), ("plan",), ("offsets", "set"), ("lake", "status"))
     )
     assert clean(outputs(lab, lab.config(), helps)) > 1000
     with_environment = load_config(lab.config())
-    assert with_environment.database.database_password.get_secret_value() == "hidden-environment"
+    assert with_environment.database.database_password.get_secret_value() == "concealed-environment"
     with pytest.raises(MinerCdcError) as caught:
         connect(with_environment.database)
-    assert "hidden" not in f"{caught.value!r} {caught.value.__cause__!r}"
+    assert "concealed" not in f"{caught.value!r} {caught.value.__cause__!r}"
