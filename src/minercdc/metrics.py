@@ -71,6 +71,7 @@ class Counters:
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
+    :param paused: streaming waits for the signal `resume-streaming`.
     :param requested: snapshots that signals requested, in the order they came.
     :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
         0 while that is not known.
@@ -106,6 +107,7 @@ class Counters:
     source_ahead_us: int = 0
     since_us: int = 0
     scans: list[TableScan] = field(default_factory=list)
+    paused: bool = False
     requested: list[RequestedScan] = field(default_factory=list)
     trouble: str = ""
     latest_trouble: str = ""

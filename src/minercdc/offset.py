@@ -200,6 +200,7 @@ class SignalState:
     :param taken: channel -> how far it is read, in a form of its own; without `source`, which comes with the stream.
     :param resumes: `resume-table` that is not begun: (id of the signal, `SCHEMA.TABLE`).
     :param resuming: suspended tables that are read again.
+    :param streaming_paused: the stream waits for `resume-streaming`.
     """
 
     snapshots: tuple[AdHocSnapshot, ...] = ()
@@ -208,6 +209,7 @@ class SignalState:
     taken: Mapping[str, str] = field(default_factory=dict)
     resumes: tuple[tuple[str, str], ...] = ()
     resuming: tuple[Resumption, ...] = ()
+    streaming_paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -33,7 +34,7 @@ from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.repair import RepairSource
 from minercdc.signals.resuming import Resumptions, Suspended, TopicMemory
-from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
+from minercdc.signals.signal import Signal, SignalRefused, action_of, signal_of_json
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.token import kept_token
 from minercdc.signals.topic import TopicChannel
@@ -98,6 +99,11 @@ def resumptions_of(
     )
 
 
+def _exactly(table: TableId) -> str:
+    """A pattern of this table only."""
+    return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
+
+
 def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFilter) -> TableSource:
     return TableSource(
         lambda: connect(config.database, "pdb"),
@@ -118,6 +124,8 @@ def signal_stage(
     channels: Sequence[SignalChannel] = (),
     observe: Callable[[SignalState], None] = lambda _: None,
     resumptions: Resumptions | None = None,
+    *,
+    redo: bool = True,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
@@ -127,6 +135,7 @@ def signal_stage(
     :param channels: channels of this process.
     :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
+    :param redo: the adapter reads redo, and finds no tables by itself.
     """
     database, table = database_name(config.database), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
@@ -135,6 +144,14 @@ def signal_stage(
         return connect(config.database, "pdb")
 
     source = _table_source(config, tables, table_filter)
+
+    def added() -> Sequence[Signal]:
+        unknown = [found for found in sorted(source.list_tables()) if tables.find(found) is None]
+        return [
+            Signal(f"added-{found}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start")
+            for found in unknown
+        ]
+
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
@@ -146,6 +163,7 @@ def signal_stage(
             lambda found: table_filter.includes(found.schema, found.table),
             database,
             resumptions.suspended if resumptions else lambda: (),
+            answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
         ),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database, runs=runs),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us, runs=runs),
@@ -154,6 +172,7 @@ def signal_stage(
         now_us=_now_us,
         observe=observe,
         resumptions=resumptions,
+        at_start=added if redo and config.incremental.minercdc_snapshot_added_tables == "incremental" else tuple,
     )
 
 

@@ -239,6 +239,7 @@ class _PipelineParts:
         return signal_stage(
             *(config, open_transactions, self._tables, self._filter),
             *(process.channels, process.watch.observe, resumptions),
+            redo=factory.reads_redo,
         )
 
     def opened(self) -> Adapter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from tests.e2e.lab import LOGGED, Lab
@@ -349,3 +350,86 @@ def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_ha
     found = [r.value["after"] for r in lab.topics.records(lab.topic("U")) if r.value and r.value["op"] == "r"]
     assert {"ID", "OLD"} == found[0].keys()
     assert found[-3:] == [{"ID": 1}, {"ID": 3}, {"ID": 5}]
+
+
+def test_streaming_is_paused_over_a_restart_and_resumed(lab: Lab) -> None:
+    port = free_port()
+    config = lab.config(
+        signal_enabled_channels="http",
+        minercdc_http_port=port,
+        minercdc_http_token="a token of some length",
+        poll_interval_ms=50,
+    )
+    with lab.run(config, log="first.log") as connector:
+        connector.await_log("streaming: ")
+        assert lab.minercdc("signal", str(config), "pause-streaming", "--wait").status == 0
+        connector.await_log("paused: ")
+        lab.insert(10, 5)
+        with urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:
+            assert json.loads(answer.read())["paused"]
+        connector.stop_in_order()
+    assert len(lab.topics.records(lab.topic())) == 3
+    with lab.run(config, log="second.log") as connector:
+        connector.await_log("paused: ")
+        lab.insert(20, 5)
+        again = lab.minercdc("signal", str(config), "pause-streaming", "--wait")
+        assert (again.status, "streaming is paused already" in again.output) == (1, True)
+        connector.kill()
+    with lab.run(config, log="third.log") as connector:
+        connector.await_log("paused: ")
+        assert len(lab.topics.records(lab.topic())) == 3
+        assert "Paused by a signal" in lab.minercdc("status", str(config)).output
+        assert lab.minercdc("signal", str(config), "resume-streaming", "--wait").status == 0
+        records = lab.topics.await_records(lab.topic(), 13)
+        connector.stop_in_order()
+    assert [record.key["ID"] for record in records] == [0, 1, 2, *range(10, 15), *range(20, 25)]
+
+
+def test_streaming_that_nothing_could_resume_is_not_paused(lab: Lab) -> None:
+    config = lab.config(**signalling(lab))
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        insert_signal(lab, "p", "pause-streaming")
+        connector.await_log("is refused: nothing could resume it")
+        connector.stop_in_order()
+
+
+def await_keys(lab: Lab, table: str, keys: set[int]) -> None:
+    lab.topics.await_records(lab.topic(table), lambda found: keys <= {record.key["ID"] for record in found})
+
+
+@pytest.mark.parametrize("wanted", ["none", "incremental"])
+def test_a_table_that_was_added_is_read_if_that_is_wanted(lab: Lab, wanted: str) -> None:
+    lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(10))", LOGGED.format("U"))
+    lab.execute(*(f"INSERT INTO U VALUES ({key}, 'old')" for key in range(5)))
+    only = lab.config("only.yaml", table_include_list=f"{lab.schema}.T")
+    with lab.run(only, log="only.log") as connector:
+        connector.await_log("streaming: ")
+        lab.topics.await_records(lab.topic(), 3)
+        connector.stop_in_order()
+    lab.execute("UPDATE U SET V = 'new' WHERE ID = 2")
+    both = lab.config("both.yaml", minercdc_snapshot_added_tables=wanted)
+    for log in ("killed.log", "whole.log"):
+        with lab.run(both, log=log) as connector:
+            connector.await_log("streaming: ")
+            if log == "killed.log":
+                connector.kill()
+                continue
+            lab.execute("INSERT INTO U VALUES (9, 'later')")
+            keys = {0, 1, 2, 3, 4, 9} if wanted == "incremental" else {9}
+            await_keys(lab, "U", keys)
+            connector.stop_in_order()
+    records = lab.topics.records(lab.topic("U"))
+    last = {record.key["ID"]: record.value["after"]["V"] for record in records}
+    if wanted == "none":
+        assert set(last) <= {2, 9}, "changes only"
+        return
+    assert last == {0: "old", 1: "old", 2: "new", 3: "old", 4: "old", 9: "later"}
+    reads = [record.key["ID"] for record in records if record.value["op"] == "r"]
+    assert len(reads) == len(set(reads)), "read once"
+    with lab.run(both, log="again.log") as connector:
+        connector.await_log("streaming: ")
+        lab.execute("INSERT INTO U VALUES (10, 'last')")
+        lab.topics.await_records(lab.topic("U"), len(records) + 1)
+        connector.stop_in_order()
+    assert len(lab.topics.records(lab.topic("U"))) == len(records) + 1, "it is known now"

@@ -5,8 +5,11 @@
     minercdc relay schemas CONFIG  generate the Avro schemas of its tables
     minercdc signal CONFIG ..  send a running connector a signal
     minercdc status CONFIG     what a running connector is doing
+    minercdc tail CONFIG       messages as they come
     minercdc verify CONFIG     compare the topics with Oracle
     minercdc check CONFIG      what the database and Kafka lack, with what fixes it
+    minercdc plan CONFIG       what a start would do
+    minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
     minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
@@ -44,6 +47,7 @@ from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
 from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
+from minercdc.cli.tail import tail
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -61,6 +65,7 @@ app = typer.Typer(
 
 app.add_typer(signals, name="signal")
 app.command()(status)
+app.command()(tail)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 app.command(name="relay")(relay)
@@ -210,6 +215,33 @@ def config(
     from minercdc.config.load import load_config
 
     sys.stdout.write(report(load_config(file), file))
+
+
+@app.command()
+def plan(config: ConfigFile) -> None:
+    """Print what a start would do: tables, topics, types, rows, estimated time, redo rate and grants; nothing is written."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.config.load import load_config
+    from minercdc.plan import plan as lines
+
+    loaded = load_config(config)
+    log_to(errors, verbose=False)
+    for line in lines(loaded):
+        sys.stdout.write(f"{line}\n")
+
+
+@app.command()
+def bundle(
+    config: ConfigFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The archive.")] = Path("minercdc-bundle.tar.gz"),
+) -> None:
+    """Write an archive for a bug report: configuration, versions, state and figures, without secrets, rows and keys."""
+    Stop(patience=0, status=UNFINISHED)
+    from minercdc.bundle import write_bundle
+    from minercdc.config.load import load_config
+
+    names = write_bundle(load_config(config), config, output)
+    sys.stdout.write(f"{output}: {', '.join(names)}\n")
 
 
 @app.command()

@@ -76,7 +76,7 @@ def summary(counters: Counters, rate: Rate) -> str:
         return f"{text}, {100 * done / max(expected, 1):.0f} %{left}"
     events = sum(counters.events.values())
     lag = counters.lag_seconds(time.time())
-    text = f"{counters.phase}: {events:,} events, {counters.transactions:,} transactions, {rate.look(events):,.0f} events/s"
+    text = f"{'paused' if counters.paused and counters.phase == 'streaming' else counters.phase}: {events:,} events, {counters.transactions:,} transactions, {rate.look(events):,.0f} events/s"
     text += f", lag {'unknown' if isnan(lag) else f'{lag:.1f} s'}, SCN {counters.complete_scn}"
     if counters.suspended:
         text += f", SUSPENDED: {', '.join(one.table for one in counters.suspended)}"

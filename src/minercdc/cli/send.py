@@ -144,6 +144,22 @@ def resume_snapshot(
     _send(context, _How(channel, identity, wait, timeout), "resume-snapshot", {})
 
 
+@signals.command("pause-streaming")
+def pause_streaming(
+    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+) -> None:
+    """Let the stream wait, also over a restart, until resume-streaming."""
+    _send(context, _How(channel, identity, wait, timeout), "pause-streaming", {})
+
+
+@signals.command("resume-streaming")
+def resume_streaming(
+    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
+) -> None:
+    """Let a paused stream go on."""
+    _send(context, _How(channel, identity, wait, timeout), "resume-streaming", {})
+
+
 @signals.command("resume-table")
 def resume_table(
     context: typer.Context,

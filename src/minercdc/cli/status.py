@@ -18,7 +18,7 @@ from minercdc.cli.output import ConfigFile
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 _MOST = 15
-_COLOURS = {"UP": "green", "DEGRADED": "yellow", "DOWN": "red"}
+_COLOURS = {"UP": "green", "DEGRADED": "yellow", "DOWN": "red", "STANDBY": "cyan"}
 
 
 def status(

@@ -84,6 +84,10 @@ class IncrementalConfig(Section):
         "scn",
         description="How it is known which rows the stream has a newer image of: by the SCN a chunk is read at (`scn`, ours, writes nothing), or by rows written to the signal table around it (`insert_insert`; `insert_delete` deletes them again).",
     )
+    minercdc_snapshot_added_tables: Literal["none", "incremental"] = Field(
+        "none",
+        description="What becomes of the rows of tables that were added to the configuration since the last start (those that exist and the schema history does not have): `none`, only their changes are captured; `incremental`: the start requests an incremental snapshot of them. Tables that are created while the connector streams are captured from their first row in any case. With `flashback` such tables are read by themselves.",
+    )
     read_only: bool = Field(False, description="True: write nothing to the source, whatever the strategy: it is `scn` then.")
 
     @property

@@ -181,6 +181,11 @@ class KafkaClient:
             self._create(name, partitions, compacted)
         self._known.add(name)
 
+    def existing(self, names: Iterable[str]) -> set[str]:
+        """Those of the topics that are there. Raises DeliveryError or SinkError when Kafka does not answer."""
+        known = self._list_topics()
+        return {name for name in names if name in known}
+
     def ping(self) -> None:
         """List the cluster's topics, only to see whether it answers; raises DeliveryError or SinkError when it does not."""
         self._list_topics()

@@ -25,6 +25,7 @@ def signals_to_json(state: SignalState) -> dict[str, JsonValue]:
         "taken": dict(state.taken),
         "resumes": [list[JsonValue](resume) for resume in state.resumes],
         "resuming": [_resumption_to_json(resumption) for resumption in state.resuming],
+        **({"streaming_paused": True} if state.streaming_paused else {}),
     }
 
 
@@ -77,6 +78,7 @@ def signals_from_json(document: Mapping[str, Any]) -> SignalState:
         taken=document["taken"],
         resumes=tuple((signal, table) for signal, table in document.get("resumes", ())),
         resuming=tuple(_resumption_from_json(item) for item in document.get("resuming", ())),
+        streaming_paused=document.get("streaming_paused", False),
     )
 
 

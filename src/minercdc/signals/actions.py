@@ -25,7 +25,9 @@ from minercdc.signals.signal import (
     ListTransactions,
     LogMessage,
     PauseSnapshot,
+    PauseStreaming,
     ResumeSnapshot,
+    ResumeStreaming,
     ResumeTable,
     Signal,
     SignalRefused,
@@ -72,6 +74,7 @@ class Actions:
     :param captured: whether a table is captured.
     :param database: first part of the tables' names.
     :param suspended: tables whose rows are left out.
+    :param answers_while_paused: there is a channel that does not come with the stream.
     """
 
     def __init__(
@@ -81,7 +84,10 @@ class Actions:
         captured: Callable[[TableId], bool],
         database: str,
         suspended: Callable[[], Sequence[SuspendedTable]] = lambda: (),
+        *,
+        answers_while_paused: bool = True,
     ) -> None:
+        self._answers_while_paused = answers_while_paused
         self._source = source
         self._tables = tables
         self._captured = captured
@@ -142,6 +148,10 @@ class Actions:
                 return self._pause(signal, state, time_us, paused=True)
             case ResumeSnapshot():
                 return self._pause(signal, state, time_us, paused=False)
+            case PauseStreaming():
+                return self._pause_streaming(signal, state, time_us, paused=True)
+            case ResumeStreaming():
+                return self._pause_streaming(signal, state, time_us, paused=False)
             case LogMessage(message):
                 offset = json.dumps(progress.position.to_json()) if progress.position is not None else "{}"
                 _log.info("%s", printable(message.replace("{}", offset)))
@@ -245,6 +255,16 @@ class Actions:
             answers.answer(signal, "COMPLETED", time_us),
         ]
         return reports, replace(state, paused=paused)
+
+    def _pause_streaming(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:
+        if state.streaming_paused == paused:
+            raise SignalRefused("streaming is paused already" if paused else "streaming is not paused")
+        if paused and not self._answers_while_paused:
+            raise SignalRefused(
+                "nothing could resume it: channel source comes with the stream; enable kafka, file, http or in-process, too"
+            )
+        _log.warning("streaming %s", "is paused; signal resume-streaming lets it go on" if paused else "goes on")
+        return [answers.answer(signal, "COMPLETED", time_us)], replace(state, streaming_paused=paused)
 
     def _change(self, document: Mapping[str, Any]) -> tuple[TableId, TableSchema | None]:
         try:

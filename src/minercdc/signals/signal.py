@@ -118,6 +118,16 @@ class ResumeSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class PauseStreaming:
+    """The stream waits, at the end of a source transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class ResumeStreaming:
+    """The stream goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class LogMessage:
     """Write a line into the log; each `{}` in `message` stands for the offset."""
 
@@ -155,6 +165,8 @@ Action: TypeAlias = (
     | StopSnapshot
     | PauseSnapshot
     | ResumeSnapshot
+    | PauseStreaming
+    | ResumeStreaming
     | LogMessage
     | ChangeSchemas
     | DropTransaction
@@ -354,6 +366,8 @@ ACTIONS: Final[Mapping[str, Kind]] = {
     STOP: Kind(_stop, _TABLES),
     "pause-snapshot": Kind(lambda _: PauseSnapshot(), _TABLES),
     "resume-snapshot": Kind(lambda _: ResumeSnapshot(), _TABLES),
+    "pause-streaming": Kind(lambda _: PauseStreaming()),
+    "resume-streaming": Kind(lambda _: ResumeStreaming()),
     "log": Kind(_log, frozenset({"message"})),
     "schema-changes": Kind(_schema_changes, frozenset({"database", "schema", "changes"})),
     "drop-transaction": Kind(_drop, frozenset({"transaction-id"})),

@@ -52,6 +52,7 @@ class SignalStage:
     :param now_us: microseconds since the epoch in UTC.
     :param observe: called with the state at the start, after each step and after each commit.
     :param resumptions: None when no table is ever suspended.
+    :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed over.
     """
 
     def __init__(
@@ -67,7 +68,9 @@ class SignalStage:
         clock: Callable[[], float] = monotonic,
         observe: Callable[[SignalState], None] = lambda _: None,
         resumptions: Resumptions | None = None,
+        at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
+        self._at_start = at_start
         self._table = table
         self._actions = actions
         self._incremental = incremental
@@ -91,10 +94,15 @@ class SignalStage:
         table = self._table.id if self._table else None
         self._emitted_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
+        state = yield from self._begin(start, state)
         if state.snapshots:
             begin = Progress(start, Scn(0), 0, signals=state)
             state = yield from self._emit_progress(begin, state, lambda state: self._blocking.resume(state, stop))
             self._emitted_scn = max(self._emitted_scn, self._blocking.read_scn)
+        if state.streaming_paused:
+            state = yield from self._while_paused(Progress(start, Scn(0), 0, signals=state), state, stop)
+            if state.streaming_paused:
+                return
         noting = (self._incremental.changes, self._blocking.changes)
         for event in self._apart(events):
             if isinstance(event, ChangeEvent):
@@ -109,12 +117,40 @@ class SignalStage:
                 yield event
             elif isinstance(event, Progress):
                 state = yield from self._take_progress(event, state, stop)
+                if state.streaming_paused:
+                    state = yield from self._while_paused(event, state, stop)
+                    if state.streaming_paused:
+                        return
             else:
                 if isinstance(event, SchemaChange):
                     for changes in noting:
                         changes.note_schema(event)
                     state = self._follow_rename(event, state)
                 yield event
+
+    def _begin(self, start: Position, state: SignalState) -> Generator[Event, None, SignalState]:
+        """Act on the signals of a start, and make that durable before any event of the stream; returns the state after that."""
+        known = {snapshot.id for snapshot in state.snapshots}
+        wanted = [signal for signal in self._at_start() if signal.id not in known]
+        progress = Progress(start, Scn(0), 0, signals=state)
+        for signal in wanted:
+            events, state = self._actions.act(signal, state, progress, self._now_us())
+            yield from events
+        if wanted:
+            yield replace(progress, signals=state)
+        return state
+
+    def _while_paused(self, last: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
+        """Take no event of the capture until a signal resumes streaming, but signals; returns the state after that, which is
+        still paused when `stop` was set.
+
+        :param last: of the stream; it is emitted again and again, so that the process goes on to answer and to check its claim.
+        """
+        self._observe(state)
+        again = replace(last, committed=None, snapshot=None)
+        while state.streaming_paused and not stop.wait(self._interval):
+            state = yield from self._take_progress(again, state, stop)
+        return state
 
     def _apart(self, events: Iterator[Event]) -> Iterator[Event]:
         """The events; a run with changes that are looked at here comes as ChangeEvents."""

@@ -41,6 +41,7 @@ class Watch:
     def observe(self, state: SignalState) -> None:
         """Take `state` as the present one, and its snapshots into the counters."""
         self._state = state
+        self._counters.paused = state.streaming_paused
         self._counters.requested = [_requested_scan(snapshot, state.paused) for snapshot in state.snapshots]
 
     def notifications(self) -> list[JsonValue]:
@@ -85,6 +86,7 @@ class Watch:
             "instance": self.instance,
             **({"standby": waits()[0]} if waits else {}),
             "phase": counters.phase,
+            "paused": counters.paused,
             "trouble": counters.trouble,
             "complete_scn": str(counters.complete_scn),
             "lag_seconds": None if isnan(lag) else round(lag, 3),

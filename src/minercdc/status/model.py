@@ -73,6 +73,7 @@ class Status:
             "started": _iso(counters.since_us) if counters.since_us else None,
             "status": health["status"],
             "phase": counters.phase,
+            "paused": counters.paused,
             "sentence": sentence(counters, rate, snapshot_rate, now),
             "trouble": counters.trouble if counters.phase == "reconnecting" else "",
             "complete_scn": str(counters.complete_scn),

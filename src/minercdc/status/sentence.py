@@ -52,6 +52,8 @@ def sentence(counters: Counters, rate: float, snapshot_rate: float, now: float) 
         return f"Waiting, and trying again, since {reason}; {lag}, and rising.{_troubles(counters)}"
     if phase == "stopped":
         return "Stopped."
+    if counters.paused:
+        return f"Paused by a signal, until resume-streaming; {_lag(counters, now)}, and rising.{_troubles(counters)}"
     return _streaming(counters, rate, now) + _troubles(counters)
 
 

@@ -212,6 +212,28 @@ class Late:
         pass
 
 
+class Until:
+    """A channel without signals, after some looks at which the process is stopped."""
+
+    name = "given"
+
+    def __init__(self, stop: threading.Event, looks: int) -> None:
+        self._stop = stop
+        self._looks = looks
+
+    def poll(self, taken: str) -> tuple[list[Received], str]:
+        self._looks -= 1
+        if not self._looks:
+            self._stop.set()
+        return [], taken
+
+    def stored(self, taken: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
 class Together:
     """Signals that come at the same look."""
 
@@ -261,6 +283,34 @@ def test_a_paused_snapshot_delivers_nothing_until_it_is_resumed() -> None:
     resumed = given(start, signal("p", "pause-snapshot"), *[nothing] * 5, signal("r", "resume-snapshot"), size=1)
     assert answers_to(resumed[-1].events, "s")[-1] == "COMPLETED"
     assert resumed[-1].state.snapshots == ()
+
+
+def test_a_paused_stream_emits_no_change_until_it_is_resumed_and_none_is_missing() -> None:
+    nothing = signal("n", "log", message="x")
+    signals = (
+        signal("p", "pause-streaming"),
+        *[nothing] * 20,
+        signal("p2", "pause-streaming"),
+        signal("r", "resume-streaming"),
+    )
+    played = given(*signals)
+    events = played[-1].events
+    places = [next(i for i, e in enumerate(events) if isinstance(e, Notification) and e.id == one) for one in ("p", "r")]
+    assert not [e for e in events[slice(*places)] if isinstance(e, ChangeEvent)]
+    assert [answers_to(events, one) for one in ("p", "p2", "r")] == [["COMPLETED"], ["REFUSED"], ["COMPLETED"]]
+    undisturbed = [e for e in given()[-1].events if isinstance(e, ChangeEvent)]
+    assert [e for e in events if isinstance(e, ChangeEvent)] == undisturbed
+    assert not played[-1].state.streaming_paused
+    for stored in played:  # killed at any commit, it goes on as it was
+        chance = random.Random(7)
+        world = World(history(chance), chance, threads=False)
+        after = play(stage_of(world, 3, [Given(*signals)]), world, stored.position, stored.state, threading.Event())
+        changes = [e for e in (*stored.events, *after[-1].events) if isinstance(e, ChangeEvent)]
+        assert changes == undisturbed
+        if stored.state.streaming_paused:
+            ended = threading.Event()
+            idle = play(stage_of(world, 3, [Until(ended, 30)]), world, stored.position, stored.state, ended)
+            assert not [e for e in idle[-1].events if isinstance(e, ChangeEvent)]
 
 
 def test_a_stopped_snapshot_ends_where_it_is() -> None:

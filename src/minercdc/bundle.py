@@ -1,0 +1,215 @@
+"""`minercdc bundle`: an archive for a bug report. No secrets, no rows, no keys: what might hold some is left out, not masked.
+
+versions.txt        minercdc, Python, libraries, system
+configuration.txt   what `minercdc config FILE` prints, secrets hidden
+check.txt           what `minercdc check` prints
+offset.json         position, snapshots, suspensions: counts and SCNs, without keys, conditions and reasons
+tables.json         structures at the offset, without defaults
+topics.txt          the connector's own topics, and the ends of all
+database.txt        version, log groups, archived logs
+status.json, metrics.txt   of the running process, where its port answers: figures, without texts of errors and keys
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import platform
+import re
+import sys
+import tarfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from http.client import HTTPConnection
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Final
+
+from pydantic import SecretStr
+
+from minercdc.checks import check_broker, check_prerequisites
+from minercdc.config.in_force import HIDDEN, in_force, report
+from minercdc.config.load import SECTIONS, ConnectorConfig
+from minercdc.errors import MinerCdcError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.offset_json import offset_to_bytes
+from minercdc.native import PATH
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.connect import connect
+from minercdc.oracle.prerequisites import Finding
+from minercdc.selection import topic_names
+from minercdc.signalling import http_token
+from minercdc.signals.http import fetch_status
+from minercdc.state_directory import private_opener
+from minercdc.stored_offset import StoredOffset, read_stored
+
+_LIBRARIES = ("oracledb", "confluent-kafka", "pydantic", "fastavro", "pyspark", "typer", "prometheus-client")
+_QUERIES: Final[Mapping[str, str]] = {
+    "version": "SELECT BANNER_FULL FROM V$VERSION",
+    "database": "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, FORCE_LOGGING, CDB, CURRENT_SCN, RESETLOGS_CHANGE# FROM V$DATABASE",
+    "log groups": "SELECT GROUP#, THREAD#, SEQUENCE#, BYTES, STATUS, FIRST_CHANGE# FROM V$LOG",
+    "archived logs": "SELECT THREAD#, DELETED, COUNT(*), MIN(FIRST_CHANGE#), MAX(NEXT_CHANGE#) FROM V$ARCHIVED_LOG GROUP BY THREAD#, DELETED",
+}
+_TEXTS = {"trouble", "sentence", "reason", "fix", "last", "maximum", "notices", "user", "program", "machine", "sid"}
+_SHORTEST = 4  # characters of a secret that is looked for in the files
+_CALL_SECONDS = 5.0
+
+
+def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
+    """Write the archive, a .tar.gz, with mode 0600; names of its files.
+
+    :param path: of the configuration.
+    :raises OSError: the archive cannot be written.
+    """
+    secrets = secret_values(config)
+    files = {name: _scrubbed(_made(make), secrets) for name, make in _files(config, path).items()}
+    with open(file, "wb", opener=private_opener) as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for name, text in files.items():
+            content = text.encode()
+            member = tarfile.TarInfo(f"minercdc-bundle/{name}")
+            member.size, member.mode, member.mtime = len(content), 0o600, int(time.time())
+            archive.addfile(member, io.BytesIO(content))
+    return list(files)
+
+
+def secret_values(config: ConnectorConfig) -> list[str]:
+    """Every secret that the configuration holds, longest first; those in URLs and connect strings, too."""
+    found: set[str] = set()
+    for name in SECTIONS:
+        section = getattr(config, name)
+        for field in type(section).model_fields:
+            value = getattr(section, field)
+            if isinstance(value, SecretStr):
+                found.add(value.get_secret_value())
+    hidden = {one.name for one in in_force(config) if one.value == HIDDEN}
+    passed_on = {**config.kafka_client, **config.signal_client, **config.lake_spark, **config.given}
+    for name, value in passed_on.items():
+        if any(shown.endswith(name) for shown in hidden):
+            found.add(value)
+        found.update(re.findall(r"//[^/@\s:]+:([^/@\s]+)@", value))
+    for secret in list(found):  # of `user:password`, and of a JAAS configuration
+        found.update(re.findall(r"^[^:\s]+:(\S+)$", secret))
+        found.update(re.findall(r"password\s*=\s*[\"']([^\"']+)", secret))
+    return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)
+
+
+def _scrubbed(text: str, secrets: list[str]) -> str:
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def _made(make: Callable[[], str]) -> str:
+    try:
+        return make()
+    except MinerCdcError as error:
+        return f"not to be had: {error.code}: {error.message}\n"
+
+
+def _files(config: ConnectorConfig, path: Path) -> dict[str, Callable[[], str]]:
+    return {
+        "versions.txt": _versions,
+        "configuration.txt": lambda: report(config, path),
+        "check.txt": lambda: _lines([*check_broker(config), *check_prerequisites(config)]),
+        "offset.json": lambda: _offset(read_stored(config)),
+        "tables.json": lambda: _tables(read_stored(config)),
+        "topics.txt": lambda: _topics(config),
+        "database.txt": lambda: "".join(_database(config)),
+        "status.json": lambda: _status(config),
+        "metrics.txt": lambda: _metrics(config),
+    }
+
+
+def _versions() -> str:
+    lines = [f"minercdc {metadata.version('minercdc')} ({PATH})", f"Python {sys.version}", platform.platform()]
+    for name in _LIBRARIES:
+        try:
+            lines.append(f"{name} {metadata.version(name)}")
+        except metadata.PackageNotFoundError:
+            lines.append(f"{name} is not installed")
+    return "\n".join(lines) + "\n"
+
+
+def _lines(findings: list[Finding]) -> str:
+    return (
+        "".join(f"{'missing' if one.blocking else 'advice'}: {one.problem}\n    {one.fix}\n" for one in findings)
+        or "ready\n"
+    )
+
+
+def _offset(stored: StoredOffset | None) -> str:
+    if stored is None:
+        return "none\n"
+    document = json.loads(offset_to_bytes(stored.offset))
+    for table in document.get("suspended", ()):
+        table.pop("reason"), table.pop("fix")
+    for snapshot in document.get("signals", {}).get("snapshots", ()):
+        for table in snapshot["tables"]:
+            for key in ("condition", "last", "maximum"):
+                table.pop(key)
+    return json.dumps(document, indent=1) + "\n"
+
+
+def _tables(stored: StoredOffset | None) -> str:
+    found = {}
+    for one, known in (stored.tables() if stored else {}).items():
+        columns = [f"{c.name} {c.type_name} {c.length} {c.scale}" for c in known.schema.columns]
+        found[str(one)] = {"scn": known.scn, "key": known.schema.key, "columns": columns}
+    return json.dumps(found, indent=1) + "\n"
+
+
+def _topics(config: ConnectorConfig) -> str:
+    if not config.sink.is_kafka:
+        return f"debezium.sink.type is {config.sink.debezium_sink_type}\n"
+    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+    lines = [
+        f"{name}: {state.replicas} replicas, {dict(sorted(state.settings.items()))}"
+        for name, state in client.states([topics.offsets, topics.schema_history]).items()
+    ]
+    ends = client.all_ends(re.compile(re.escape(config.identity.topic_prefix) + ".*"))
+    return (
+        "\n".join([*lines, *(f"{topic} {partition}: ends at {end}" for (topic, partition), end in sorted(ends.items()))])
+        + "\n"
+    )
+
+
+def _database(config: ConnectorConfig) -> Iterator[str]:
+    with closing(connect(config.database, "root")) as connection, connection.cursor() as cursor:
+        for what, query in _QUERIES.items():
+            yield f"-- {what}\n"
+            try:
+                with oracle_errors(query):
+                    cursor.execute(query)
+                    yield from (", ".join(map(str, row)) + "\n" for row in cursor.fetchall())
+            except MinerCdcError as error:
+                yield f"not to be had: {error.message}\n"
+
+
+def _status(config: ConnectorConfig) -> str:
+    signals = config.signals
+    if not signals.minercdc_http_port:
+        return "minercdc.http.port is not set\n"
+    document = fetch_status(signals.minercdc_http_host, signals.minercdc_http_port, http_token(config))
+    return json.dumps(_figures(document), indent=1) + "\n"
+
+
+def _figures(document: Any) -> Any:
+    """Without texts that may hold values of rows, or names of people."""
+    if isinstance(document, dict):
+        return {name: _figures(value) for name, value in document.items() if name not in _TEXTS}
+    return [_figures(one) for one in document] if isinstance(document, list) else document
+
+
+def _metrics(config: ConnectorConfig) -> str:
+    signals = config.signals
+    if not signals.minercdc_http_port:
+        return "minercdc.http.port is not set\n"
+    connection = HTTPConnection(signals.minercdc_http_host, signals.minercdc_http_port, timeout=_CALL_SECONDS)
+    try:
+        connection.request("GET", "/metrics")
+        return connection.getresponse().read().decode()
+    except OSError as error:
+        return f"not to be had: {error}\n"
+    finally:
+        connection.close()

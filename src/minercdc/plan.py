@@ -1,0 +1,208 @@
+"""`minercdc plan CONFIG`: what a start would do. Nothing is written to Oracle or Kafka.
+
+start      what is stored, and what `snapshot.mode` makes of it
+tables     topic, key, rows by the optimizer's statistics, types of Oracle and of the record
+time       the snapshot at a rate that is given or measured elsewhere; redo a second by the archived logs of the last day
+grants     the SQL for this configuration, with grants on single tables
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+import oracledb
+
+from minercdc.capture.registry import adapter_factory
+from minercdc.checks import check_broker, check_prerequisites
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import MinerCdcError
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.custom_converters import column_codecs
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.dictionary import read_row_statistics, read_table_ids, read_tables
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.selection import key_columns, published_columns, table_filter, topic_names, value_handling
+from minercdc.snapshot.mode import Start, decision_of
+from minercdc.status.sentence import seconds_text
+from minercdc.stored_offset import read_stored
+from minercdc.values.codec import Codec, codec_for, is_supported
+
+ROWS_PER_SECOND: Final = 10_000
+"""Of the initial snapshot, about what docs/performance.md has for one core."""
+
+_REDO = (
+    "SELECT SUM(BLOCKS * BLOCK_SIZE), (MAX(NEXT_TIME) - MIN(FIRST_TIME)) * 86400 FROM V$ARCHIVED_LOG"
+    " WHERE FIRST_TIME > SYSDATE - 1 AND STANDBY_DEST = 'NO'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TablePlan:
+    """What becomes of a table.
+
+    :param rows: by the optimizer's statistics, None without.
+    :param exists: the topic is there already; None when Kafka does not say.
+    """
+
+    schema: TableSchema
+    topic: str
+    exists: bool | None
+    rows: int | None
+    columns: Sequence[tuple[str, str, str]]
+    key: Sequence[str]
+
+
+def plan(config: ConnectorConfig) -> Iterator[str]:
+    """Lines for people.
+
+    :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
+    :raises ConfigError: the configuration cannot be used with these tables.
+    """
+    yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
+    reads = yield from _start(config)
+    with closing(connect(config.database, "pdb")) as connection:
+        tables = list(_tables(config, connection))
+        yield from _shown(tables)
+        yield from _times(config, connection, tables, reads)
+    yield from _findings(config)
+    yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
+
+
+def _start(config: ConnectorConfig) -> Generator[str, None, bool]:
+    """Lines; returns whether rows are read."""
+    try:
+        stored = read_stored(config)
+    except MinerCdcError as error:
+        yield f"start: what is stored cannot be read: {error.message}"
+        stored = None
+    under_way = stored is not None and stored.offset.position is None
+    steps = decision_of(config.snapshot)(Start(stored is not None, under_way))
+    what = "goes on from its offset" if stored else "is the first one: there is no offset"
+    does = [
+        name
+        for wanted, name in ((steps.data, "reads rows"), (steps.schema, "reads structures"), (steps.stream, "streams"))
+        if wanted
+    ]
+    yield f"start: it {what}; snapshot.mode={config.snapshot.snapshot_mode}: it {', '.join(does) or 'streams'}"
+    return steps.data
+
+
+def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[TablePlan]:
+    ids = read_table_ids(connection, table_filter(config), database_name(config.database))
+    rows = read_row_statistics(connection, ids)
+    names, keys, published = topic_names(config), key_columns(config.filters), published_columns(config.filters)
+    handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
+    present = _existing(config, [names.of_table(one) for one in ids])
+    codec_of = column_codecs(config.custom_converters, handling)
+    for schema in read_tables(connection, ids):
+        topic = names.of_table(schema.id)
+        columns = []
+        for one in schema.columns:
+            if not published(schema.id, one):
+                continue
+            codec = codec_of(schema.id, one, codec_for(one, handling)) if is_supported(one) else None
+            columns.append((one.name, _oracle_type(one), _record_type(codec) if codec else "left out: not supported"))
+        key = [schema.columns[position].name for position in keys(schema)]
+        yield TablePlan(schema, topic, None if present is None else topic in present, rows.get(schema.id), columns, key)
+
+
+def _existing(config: ConnectorConfig, topics: Sequence[str]) -> set[str] | None:
+    if not config.sink.is_kafka:
+        return None
+    try:
+        return KafkaClient(config.kafka, config.topics, config.kafka_client).existing(topics)
+    except MinerCdcError:
+        return None  # `_findings` says so
+
+
+def _oracle_type(column: Column) -> str:
+    arguments = ",".join(str(one) for one in (column.length, column.scale) if one is not None)
+    text = f"{column.type_name}({arguments})" if arguments else column.type_name
+    return text if column.nullable else f"{text} NOT NULL"
+
+
+def _record_type(codec: Codec) -> str:
+    return f"{codec.field.type} {codec.field.name}" if codec.field.name else codec.field.type
+
+
+def _shown(tables: Sequence[TablePlan]) -> Iterator[str]:
+    yield f"tables: {len(tables)}"
+    for table in tables:
+        there = {True: "", False: ", to be created", None: ""}[table.exists]
+        rows = "rows not known: no statistics" if table.rows is None else f"about {table.rows:,} rows"
+        yield f"  {table.schema.id} -> {table.topic}{there}; key {', '.join(table.key) or 'none'}; {rows}"
+        for name, of_oracle, of_record in table.columns:
+            yield f"    {name}  {of_oracle}  ->  {of_record}"
+
+
+def _times(
+    config: ConnectorConfig, connection: oracledb.Connection, tables: Sequence[TablePlan], reads: bool
+) -> Iterator[str]:
+    if reads:
+        known = [table.rows for table in tables if table.rows is not None]
+        missing = f", and {len(tables) - len(known)} tables of unknown size" if len(known) < len(tables) else ""
+        yield (
+            f"snapshot: {sum(known):,} rows{missing}; about {seconds_text(sum(known) / ROWS_PER_SECOND)} at {ROWS_PER_SECOND:,} rows/s of one core"
+            f" (snapshot.max.threads={config.snapshot.snapshot_max_threads})"
+        )
+    if not adapter_factory(config.database.database_connection_adapter).reads_redo:
+        return
+    try:
+        with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
+            cursor.execute(_REDO)
+            size, seconds = cursor.fetchone() or (None, None)
+    except MinerCdcError as error:
+        yield f"redo: not known: {error.message}"
+        return
+    if size and seconds:
+        yield f"redo: {float(size) / float(seconds) / 1e6:.2f} MB/s on average over the archived logs of the last day; all of it is read, captured or not"
+    else:
+        yield "redo: not known: no log was archived within a day"
+
+
+def _findings(config: ConnectorConfig) -> Iterator[str]:
+    findings = [*check_broker(config), *check_prerequisites(config)]
+    yield "ready" if not findings else "to be done first, or to be known (`minercdc check`):"
+    for one in findings:
+        yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"
+        yield f"    {one.fix}"
+
+
+def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
+    """The statements that give the connector's user what this configuration needs, and no more."""
+    database, snapshot = config.database, config.snapshot
+    user = database.database_user.upper()
+    adapter = database.database_connection_adapter
+    everywhere = " CONTAINER=ALL" if user.startswith("C##") else ""
+    mines = adapter in ("logminer", "logminer_unbuffered")
+    container = database.database_pdb_name
+    yield f"GRANT CREATE SESSION TO {user}{everywhere};"
+    if mines:
+        if everywhere:
+            yield f"GRANT SET CONTAINER TO {user}{everywhere};"
+        yield f"GRANT LOGMINING TO {user}{everywhere};"
+        yield f"GRANT EXECUTE ON SYS.DBMS_LOGMNR TO {user}{everywhere};"
+        yield f"GRANT SELECT_CATALOG_ROLE TO {user}{everywhere};"
+        if config.log_mining.log_mining_strategy == "redo_log_catalog":
+            yield f"GRANT EXECUTE ON SYS.DBMS_LOGMNR_D TO {user}{everywhere};"
+    if container:
+        yield f"ALTER SESSION SET CONTAINER = {container};"
+    signal = config.signals.signal_data_collection
+    named = [f'"{one.schema}"."{one.table}"' for one in tables]
+    if signal:
+        name = ".".join(f'"{part}"' for part in signal.split(".")[-2:])
+        named += [] if name in named else [name]
+        if config.incremental.marks:
+            yield f"GRANT INSERT, DELETE ON {name} TO {user};"
+    for name in named:
+        yield f"GRANT SELECT, FLASHBACK ON {name} TO {user};"
+    if snapshot.snapshot_locking_mode == "shared" and adapter != "flashback":
+        yield f"GRANT LOCK ANY TABLE TO {user};"
+    if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom" or adapter == "flashback":
+        yield f"GRANT EXECUTE ON SYS.DBMS_FLASHBACK TO {user};"
+    if snapshot.snapshot_max_threads > 1 and not mines:
+        yield f"GRANT SELECT ON SYS.DBA_EXTENTS TO {user};"

@@ -1,0 +1,171 @@
+"""`minercdc tail`: the messages of the table topics as lines for people, as they come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError
+from minercdc.formats.reading import record_readers
+from minercdc.kafka.client import KafkaClient, classify
+from minercdc.selection import topic_names
+from minercdc.stored_offset import read_stored
+
+LATEST: Final = 10
+"""Places of each partition that are read first, unless a time is given; commit markers take some of them."""
+
+_POLL_SECONDS = 0.2
+_TRANSIENT = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}
+_OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "truncate", "m": "message"}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message.
+
+    :param time_ms: Kafka's time of it, milliseconds since the epoch.
+    :param key, value: as JSON values; a text that says why, where they cannot be read.
+    """
+
+    table: str
+    topic: str
+    partition: int
+    offset: int
+    time_ms: int
+    key: Any
+    value: Any
+
+    def to_json(self) -> str:
+        """As a document on one line."""
+        document = {
+            "topic": self.topic,
+            "partition": self.partition,
+            "offset": self.offset,
+            "time": _iso(self.time_ms),
+            "key": self.key,
+            "value": self.value,
+        }
+        return json.dumps(document, ensure_ascii=True)
+
+    def line(self) -> str:
+        """For people: time, table, operation, key, row; of an update, what changed."""
+        return f"{_iso(self.time_ms)} {self.table} {_shown(self.key, self.value)}"
+
+
+def _iso(time_ms: int) -> str:
+    return datetime.fromtimestamp(time_ms / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _shown(key: Any, value: Any) -> str:
+    if value is None:
+        return f"tombstone {_text(key)}"
+    operation = _OPERATIONS.get(str(value.get("op"))) if isinstance(value, dict) else None
+    if operation is None:
+        return f"{_text(key)} {_text(value)}"
+    before, after = value.get("before"), value.get("after")
+    text = f"{operation} {_text(key)} {_text(after if after is not None else before)}"
+    if isinstance(before, dict) and isinstance(after, dict):
+        text += f" was {_text({name: old for name, old in before.items() if after.get(name) != old})}"
+    source = value.get("source")
+    scn = source.get("commit_scn") or source.get("scn") if isinstance(source, dict) else None
+    return f"{text} SCN {scn}" if scn else text
+
+
+def _text(value: Any) -> str:
+    """JSON that no terminal takes for a command: what cannot be printed is escaped."""
+    text = json.dumps(value, ensure_ascii=False)
+    return "".join(one if one.isprintable() else f"\\u{ord(one):04x}" for one in text)
+
+
+def tail(
+    config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
+) -> Iterator[Message]:
+    """Committed messages of all tables, or of one: the latest ones, or those since a time; then new ones as they come.
+
+    :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
+    :param count: after so many it ends; None: only `stop` ends it.
+    :raises ConfigError: the sink is not Kafka, or there is no such table.
+    :raises SinkError: Kafka, or the schema registry, refuses or does not answer.
+    """
+    if not config.sink.is_kafka:
+        raise ConfigError(
+            [f"debezium.sink.type: `minercdc tail` reads topics, and the sink is {config.sink.debezium_sink_type}"],
+            hint="docs/sinks.md says how its files are read.",
+        )
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    tables = _tables(config, client, table)
+    read_key, read_value = record_readers(config)
+    settings = {"group.id": "minercdc-reader", "isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    with closing(client.consumer(settings)) as consumer:
+        consumer.assign(_places(client, consumer, tables, since))
+        left = count
+        while not stop.is_set() and left != 0:
+            found = consumer.poll(_POLL_SECONDS)
+            if found is None:
+                continue
+            if error := found.error():
+                if error.code() not in _TRANSIENT:
+                    raise classify(error, "reading topics")
+                continue
+            left = None if left is None else left - 1
+            yield Message(
+                tables[found.topic()],
+                *(found.topic(), found.partition(), found.offset(), found.timestamp()[1]),
+                _read(read_key, found.key()),
+                _read(read_value, found.value()),
+            )
+
+
+def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
+    try:
+        return None if content is None else read(content)
+    except ValueError as error:
+        return f"{len(content or b'')} bytes that cannot be read: {error}"
+
+
+def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
+    """Topic -> table."""
+    stored, names = read_stored(config), topic_names(config)
+    known = {names.of_table(one): str(one) for one in (stored.tables() if stored else {})}
+    if wanted is not None:
+        given = wanted.upper()
+        chosen = {topic: name for topic, name in known.items() if given in (name.upper(), name.upper().partition(".")[2])}
+        if not chosen and client.ends(wanted):
+            return {wanted: wanted}
+        if not chosen:
+            raise ConfigError(
+                [
+                    f"{wanted} is no captured table, and no topic; captured are: {', '.join(sorted(known.values())) or 'none yet'}"
+                ]
+            )
+        known = chosen
+    if not known:
+        raise ConfigError(
+            [f"connector {config.identity.name} has captured no table yet"], hint="Start it: minercdc run CONFIG"
+        )
+    return known
+
+
+def _places(client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None) -> list[TopicPartition]:
+    """Where reading begins; a topic that is not there yet has no place."""
+    ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
+    if since is None:
+        begins = client.begins(ends)
+        return [TopicPartition(*place, max(begins.get(place, 0), end - LATEST)) for place, end in ends.items()]
+    asked = [TopicPartition(*place, int(since.timestamp() * 1000)) for place in ends]
+    try:
+        found = consumer.offsets_for_times(asked, client.timeout) if asked else []
+    except KafkaException as error:
+        raise classify(error.args[0], "looking for a time in the topics") from None
+    return [
+        TopicPartition(one.topic, one.partition, one.offset if one.offset >= 0 else ends[one.topic, one.partition])
+        for one in found
+    ]

@@ -1,0 +1,73 @@
+"""`minercdc plan`: what a start would do, before and after there is an offset; nothing is written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from confluent_kafka.admin import AdminClient
+from tests.e2e.lab import Lab
+
+from minercdc.config.load import load_config
+from minercdc.plan import grants
+from minercdc.schema.table import TableId
+
+
+def test_a_first_start_and_a_later_one(lab: Lab) -> None:
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.callproc("DBMS_STATS.GATHER_TABLE_STATS", [lab.schema, "T"])
+    kafka = AdminClient({"bootstrap.servers": lab.brokers})
+    before, versions = set(kafka.list_topics(timeout=10).topics), _row_versions(lab)
+    first = lab.minercdc("plan", str(lab.config()))
+    assert first.status == 0, first.errors
+    assert set(kafka.list_topics(timeout=10).topics) == before
+    assert _row_versions(lab) == versions, "nothing was written"
+    for line in (
+        f"connector {lab.name}, adapter logminer",
+        "start: it is the first one: there is no offset; snapshot.mode=initial: it reads rows, reads structures, streams",
+        f"  {lab.schema}.T -> {lab.topic()}, to be created; key ID; about 3 rows",
+        "    ID  NUMBER(9,0) NOT NULL  ->  int32",
+        "    V  VARCHAR2(40)  ->  string",
+        "snapshot: 3 rows; about 0.0 s at 10,000 rows/s of one core (snapshot.max.threads=1)",
+        "  GRANT LOGMINING TO C##MINERCDC CONTAINER=ALL;",
+        f'  GRANT SELECT, FLASHBACK ON "{lab.schema}"."T" TO C##MINERCDC;',
+    ):
+        assert line in first.output.splitlines(), first.output
+    assert "MB/s on average" in first.output
+    with lab.run() as connector:
+        connector.await_log("streaming: ")
+        lab.topics.await_records(lab.topic(), 3)
+        connector.stop_in_order()
+    later = lab.minercdc("plan", str(lab.config())).output
+    assert "start: it goes on from its offset; snapshot.mode=initial: it streams" in later
+    assert f"  {lab.schema}.T -> {lab.topic()}; key ID" in later
+    assert "snapshot: " not in later
+
+
+def _row_versions(lab: Lab) -> list[str]:
+    """The SCN of each row of the captured table, which any write would change."""
+    with lab.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("SELECT TO_CHAR(ORA_ROWSCN) FROM T ORDER BY ID")
+        return [text for (text,) in cursor]
+
+
+def test_the_grants_are_those_of_the_configuration(lab: Lab) -> None:
+    table = [TableId("ORCLPDB1", "S", "T")]
+    mining = list(grants(load_config(lab.config(signal_data_collection="ORCLPDB1.S.SIGNALS")), table))
+    assert "GRANT LOCK ANY TABLE TO C##MINERCDC;" in mining
+    assert 'GRANT SELECT, FLASHBACK ON "S"."SIGNALS" TO C##MINERCDC;' in mining
+    assert not [one for one in mining if "INSERT" in one or "DBMS_FLASHBACK" in one or "SELECT ANY" in one]
+    changes: dict[str, Any] = {
+        "database_user": "READER",
+        "database_connection_adapter": "flashback",
+        "snapshot_locking_mode": "none",
+    }
+    reading = list(grants(load_config(lab.config(**changes)), table))
+    assert [one for one in reading if "LOGM" in one or "CATALOG" in one or "LOCK" in one or "CONTAINER=ALL" in one] == []
+    assert 'GRANT SELECT, FLASHBACK ON "S"."T" TO READER;' in reading
+
+
+def test_kafka_that_does_not_answer_is_a_finding(lab: Lab) -> None:
+    settings: dict[str, Any] = {"minercdc_kafka_bootstrap_servers": "127.0.0.1:1", "minercdc_kafka_timeout_ms": 1000}
+    ended = lab.minercdc("plan", str(lab.config(**settings)))
+    assert "missing: reaching Kafka at 127.0.0.1:1 failed" in ended.output
+    assert "GRANT LOGMINING" in ended.output

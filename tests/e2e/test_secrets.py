@@ -1,0 +1,151 @@
+"""Nothing that any command prints, logs, serves or packs holds a secret of the configuration, which has one at every place."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.request import Request, urlopen
+
+import pytest
+from tests.e2e.connector import MinerCdc, run_to_end
+from tests.e2e.lab import Lab
+
+from minercdc.config.load import load_config
+from minercdc.errors import MinerCdcError
+from minercdc.local.ports import free_port
+from minercdc.oracle.connect import connect
+
+TOKEN = "concealed-token-0123456789"
+EVERYWHERE = {
+    "minercdc.http.token": TOKEN,
+    "minercdc.kafka.client.sasl.password": "concealed-sasl",
+    "minercdc.kafka.client.sasl.username": "someone",
+    "minercdc.kafka.client.ssl.key.password": "concealed-key",
+    "minercdc.kafka.client.sasl.oauthbearer.client.secret": "concealed-oauth",
+    "signal.consumer.sasl.password": "concealed-signal",
+    "signal.consumer.ssl.truststore.password": "concealed-truststore",
+    "key.converter.basic.auth.user.info": "registry:concealed-basic",
+    "value.converter.schema.registry.url": "http://user:concealed-url@127.0.0.1:1",
+    "minercdc.notification.webhook.url": "http://hook:concealed-hook@127.0.0.1:1/concealed-path",
+    "minercdc.opentelemetry.endpoint": "http://otel:concealed-otel@127.0.0.1:1/v1/metrics",
+    "column.mask.hash.SHA-256.with.salt.concealed-salt": "X.Y.Z",
+    "minercdc.lake.spark.hadoop.fs.s3a.secret.key": "concealed-s3",
+    "minercdc.lake.spark.hadoop.fs.azure.account.key.store.dfs.core.windows.net": "concealed-azure",
+}
+COMMANDS: tuple[tuple[str, ...], ...] = (
+    ("check", "CONFIG"),
+    ("verify", "CONFIG"),
+    ("config", "CONFIG"),
+    ("status", "CONFIG"),
+    ("status", "CONFIG", "--json"),
+    ("tail", "CONFIG", "--count", "1"),
+    ("bundle", "CONFIG", "--output", "bundle.tar.gz"),
+    ("offsets", "show", "CONFIG"),
+    ("offsets", "export", "CONFIG"),
+    ("offsets", "reset", "CONFIG"),
+    ("signal", "CONFIG", "log", "--message", "x"),
+    ("plan", "CONFIG"),
+)
+
+
+def written(path: Path, settings: dict[str, str]) -> Path:
+    path.write_text(json.dumps(settings))
+    return path
+
+
+def settings_of(lab: Lab) -> dict[str, str]:
+    found = {}
+    for line in lab.config().read_text().splitlines():
+        name, _, value = line.partition(": ")
+        found[name] = value.strip('"')
+    return found
+
+
+def outputs(lab: Lab, config: Path, commands: tuple[tuple[str, ...], ...]) -> Iterator[tuple[str, str]]:
+    for number, command in enumerate(commands):
+        arguments = [str(config) if one == "CONFIG" else one for one in command]
+        arguments = [str(lab.directory / one) if one.endswith(".gz") else one for one in arguments]
+        ended = run_to_end(arguments, lab.directory / f"command{number}.log")
+        yield " ".join(command), ended.output + ended.errors
+
+
+def packed(file: Path) -> Iterator[tuple[str, str]]:
+    with tarfile.open(file) as archive:
+        for member in archive.getmembers():
+            content = archive.extractfile(member)
+            assert content is not None
+            yield member.name, content.read().decode()
+
+
+def clean(found: Iterator[tuple[str, str]]) -> int:
+    seen = 0
+    for where, text in found:
+        lines = [line for line in text.splitlines() if "concealed" in line]
+        assert not lines, f"{where}: {lines[:3]}"
+        assert "Traceback" not in text, f"{where}: {text[-2000:]}"
+        seen += len(text)
+    return seen
+
+
+@pytest.mark.timeout(240)
+def test_while_it_runs(lab: Lab) -> None:
+    port = free_port()
+    settings = settings_of(lab) | EVERYWHERE | {"minercdc.http.port": str(port), "signal.enabled.channels": "http"}
+    settings["notification.enabled.channels"] = "log,webhook"
+    config = written(lab.directory / "c.json", settings)
+    with MinerCdc(["run", "--verbose", str(config)], lab.directory / "run.log") as connector:
+        connector.await_log("streaming: ")
+        lab.execute("INSERT INTO T VALUES (77, 'a value of a row')")
+        lab.topics.await_records(lab.topic(), 4)
+        assert clean(outputs(lab, config, COMMANDS)) > 10_000
+        bundle = lab.directory / "bundle.tar.gz"
+        assert clean(packed(bundle)) > 10_000
+        assert not [name for name, text in packed(bundle) if "a value of a row" in text or '"initial"' in text]
+        assert {name.rpartition("/")[2] for name, text in packed(bundle) if "not to be had" in text} <= {"check.txt"}
+        for page in ("/", "/api/status", "/api/configuration", "/api/notices", "/metrics", "/health", "/notifications"):
+            request = Request(f"http://127.0.0.1:{port}{page}", headers={"Authorization": f"Bearer {TOKEN}"})
+            with urlopen(request, timeout=10) as answer:
+                assert clean(iter([(page, answer.read().decode())]))
+        connector.stop_in_order()
+    assert clean(iter([("log of run", connector.text())])) > 10_000
+
+
+@pytest.mark.timeout(240)
+def test_when_nothing_answers_or_all_is_wrong(lab: Lab) -> None:
+    nowhere = {
+        "minercdc.kafka.bootstrap.servers": f"127.0.0.1:{free_port()}",
+        "minercdc.kafka.timeout.ms": "1000",
+        "database.port": str(free_port()),
+        "database.password": "concealed-database",
+        "errors.max.retries": "0",
+    }
+    config = written(lab.directory / "nowhere.json", settings_of(lab) | EVERYWHERE | nowhere)
+    few = (*COMMANDS[:3], COMMANDS[5], COMMANDS[7], ("run", "CONFIG"))
+    assert clean(outputs(lab, config, few)) > 1000
+    password = written(lab.directory / "password.json", settings_of(lab) | {"database.password": "concealed-database"})
+    assert clean(outputs(lab, password, (("check", "CONFIG"), ("run", "CONFIG"), ("run", "--verbose", "CONFIG")))) > 100
+    wrong = {name: value for name, value in EVERYWHERE.items() if name != "minercdc.http.token"}
+    wrong |= {
+        "minercdc.http.token": "concealed",
+        "databse.password": "concealed-misspelt",
+        "database.port": "x",
+        "snapshot.mode": "no",
+    }
+    bad = written(lab.directory / "wrong.json", settings_of(lab) | wrong)
+    assert clean(outputs(lab, bad, COMMANDS[:6])) > 100
+
+
+def test_help_shows_no_value_of_the_environment(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_DATABASE_PASSWORD", "concealed-environment")
+    helps = tuple(
+        (*names, "--help")
+        for names in ((), ("run",), ("tail",), ("bundle",), ("plan",), ("offsets", "set"), ("lake", "status"))
+    )
+    assert clean(outputs(lab, lab.config(), helps)) > 1000
+    with_environment = load_config(lab.config())
+    assert with_environment.database.database_password.get_secret_value() == "concealed-environment"
+    with pytest.raises(MinerCdcError) as caught:
+        connect(with_environment.database)
+    assert "concealed" not in f"{caught.value!r} {caught.value.__cause__!r}"
