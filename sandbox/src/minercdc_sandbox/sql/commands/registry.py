@@ -148,10 +148,10 @@ REMARKS = {
     "ALTER INDEX": "REBUILD, RENAME TO; storage has no effect",
     "ALTER TRIGGER": "ENABLE, DISABLE, COMPILE, RENAME TO",
     **{
-        f"CREATE {kind}": "with its owner's rights; one with errors is refused (ORA-24344), not stored as invalid"
+        f"CREATE {kind}": "with its owner's rights; one with errors is refused, not stored as invalid (ORA-24344)"
         for kind in ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE")
     },
-    "CREATE TRIGGER": "BEFORE INSERT OR UPDATE FOR EACH ROW, with WHEN and REFERENCING; one with errors is refused (ORA-24344)",
+    "CREATE TRIGGER": "BEFORE INSERT OR UPDATE FOR EACH ROW, with WHEN and REFERENCING; one with errors is refused, not stored as invalid (ORA-24344)",
     "CREATE FORCE VIEW": "also when its query has errors now",
     "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
     "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",

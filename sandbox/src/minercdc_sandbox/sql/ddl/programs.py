@@ -1,6 +1,6 @@
 """CREATE, ALTER and DROP of packages, functions, procedures and triggers.
 
-Oracle stores a program that does not compile, marked INVALID, with the warning ORA-24344; the sandbox refuses it with that number, and
+Oracle stores a program that does not compile, marked INVALID, with the warning ORA-24344; the sandbox refuses it with ORA-03001, and
 stores nothing. A program becomes INVALID when what it names is dropped, and is compiled again at its next use.
 """
 
@@ -25,7 +25,7 @@ P = TypeVar("P", bound=StoredProgram)
 
 
 def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing: bool = False) -> None:
-    """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE. Raises ORA-24344 with the errors of compilation, ORA-00955,
+    """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE. Raises ORA-03001 with the errors of compilation, ORA-00955,
     ORA-01031."""
     start = parser.tokens[parser.at - (2 if kind == "PACKAGE BODY" else 1)].start
     owner, name = parser.qualified()
@@ -70,12 +70,11 @@ def _compiled(program: StoredProgram, compile_: Callable[[], None]) -> None:
         compile_()
     except OraError as error:
         shown = f"{program.kind} {program.owner}.{program.name}"
-        text = f"success with compilation error, which the sandbox refuses: {shown} was not created\n{error}"
-        raise OraError(24344, text, error.position) from error
+        raise OraError(3001, f"unimplemented feature: to store {shown} with its errors of compilation\n{error}") from error
 
 
 def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
-    """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW. Raises ORA-24344 with the errors of compilation, ORA-04081 for a
+    """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW. Raises ORA-03001 with the errors of compilation, ORA-04081 for a
     name that is taken, ORA-04095 for that of a trigger on another table, and as `read_header` and `target_table`."""
     start = parser.tokens[parser.at - 1].start
     owner, name = parser.qualified()
@@ -112,7 +111,7 @@ def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = Fal
 
 
 def alter_trigger(session: SqlSession, parser: Parser) -> None:
-    """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO. Raises ORA-04080, ORA-04081, ORA-01031, ORA-24344."""
+    """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO. Raises ORA-04080, ORA-04081, ORA-01031, ORA-03001."""
     owner, name = parser.qualified()
     word = parser.any_word("ENABLE", "DISABLE", "COMPILE", "RENAME")
     new = parser.name() if word == "RENAME" and parser.word("TO") else name
@@ -144,7 +143,7 @@ def enable_triggers(session: SqlSession, table: Table, *, enabled: bool) -> None
 
 
 def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
-    """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE]. Raises ORA-04043, ORA-01031, ORA-24344."""
+    """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE]. Raises ORA-04043, ORA-01031, ORA-03001."""
     owner, name = parser.qualified()
     if not parser.word("COMPILE"):
         raise OraError(3001, f"unimplemented feature: ALTER {kind} {parser.token.text}", parser.token.start)

@@ -150,7 +150,7 @@ class Declarations:
     def _returned_type(self) -> Scalar:
         self._parser.need("RETURN")
         at = self._parser.token.start
-        kind = self._types.datatype()
+        kind = self._types.unsized()
         if not isinstance(kind, Scalar):
             raise self._parser.refused("functions that return records, collections or cursors", at)
         return kind
