@@ -151,16 +151,16 @@ class TxlogCapture:
         poll = self._poll(connection, shapes, position)
         for change, _ in list(follow(self._tables, shapes, position.since + 1, poll.time_us)):
             yield change
-        for schema in shapes.values():
-            if self._tables.find(schema.id) is None:
+        for schema, rows in poll.rows:
+            if rows and self._tables.find(schema.id) is None:
                 yield announce(self._tables, schema, position.since + 1, poll.time_us)
         again = self._split()
-        for scn, txn, rows in _transactions(poll, position.place):
+        for scn, txn, changed in _transactions(poll, position.place):
             if stop.is_set():
                 return position, False
-            tx = _transaction(scn, txn | _AGAIN if again else txn, rows[0][1].noted_us - poll.zone_us)
+            tx = _transaction(scn, txn | _AGAIN if again else txn, changed[0][1].noted_us - poll.zone_us)
             again = False
-            yield from self._events(rows, tx)
+            yield from self._events(changed, tx)
             position = replace(position, scn=scn, txn=txn)
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
         since = max(poll.until if poll.until is not None else poll.present, position.since)

@@ -50,6 +50,7 @@ class Existing:
     :param indexed: tables with an index that begins with TXN.
     :param disabled: names of triggers.
     :param registered: rows of SY$SOURCES by name.
+    :param invisible: the release has invisible columns: 12.1 and later.
     """
 
     objects: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -60,13 +61,14 @@ class Existing:
     disabled: set[str] = field(default_factory=set)
     registered: dict[str, Registered] = field(default_factory=dict)
     jobs: dict[str, FoundJob] = field(default_factory=dict)
+    invisible: bool = True
     row_dependencies: bool = False
     has_settings: bool = False
 
 
 def read_existing(connection: oracledb.Connection) -> Existing:
     """Read it all. Raises as `codes.classify`."""
-    found = Existing()
+    found = Existing(invisible=int(connection.version.split(".")[0]) >= 12)
     with oracle_errors("reading the dictionary"), connection.cursor() as cursor:
         found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
         texts: dict[tuple[str, str], list[str]] = defaultdict(list)
@@ -81,7 +83,7 @@ def read_existing(connection: oracledb.Connection) -> Existing:
         }
         columns: dict[str, list[str]] = defaultdict(list)
         for table, column in cursor.execute(
-            "SELECT TABLE_NAME, COLUMN_NAME FROM USER_TAB_COLUMNS ORDER BY TABLE_NAME, COLUMN_ID"
+            "SELECT TABLE_NAME, COLUMN_NAME FROM USER_TAB_COLS ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
         ):
             columns[table].append(column)
         found.columns = dict(columns)

@@ -147,7 +147,8 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
         yield Object(f"source {name}", "not registered", (row, "COMMIT"))
     else:
         yield Object(f"source {name}", "")
-    add = f"ALTER TABLE {quoted(name)} ADD ({COLUMN} NUMBER)"
+    # Invisible, so that statements without a list of columns go on as they did (INSERT INTO T VALUES ..).
+    add = f"ALTER TABLE {quoted(name)} ADD ({COLUMN} NUMBER{' INVISIBLE' if existing.invisible else ''})"
     yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (add,))
     indexed = name in existing.indexed
     index = f"CREATE INDEX {index_of(bit)} ON {quoted(name)} ({COLUMN})"
