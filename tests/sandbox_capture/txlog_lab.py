@@ -60,6 +60,12 @@ class TxlogLab(Lab):
     def start_position(self, scn: int, mine_from: int) -> TxlogPosition:  # type: ignore[override]
         return TxlogPosition(scn)
 
+    def start(self) -> int:
+        """The present SCN."""
+        with self.sandbox.connect() as admin, admin.cursor() as cursor:
+            cursor.execute("select current_scn from v$database")
+            return int((cursor.fetchone() or (0,))[0])
+
     def contents(self, table: str, scn: int | None = None) -> Rows:
         """Rows of a table by key, as of an SCN or now."""
         [schema] = [one for one in self.captured() if one.id.table == table]

@@ -197,25 +197,23 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 
 
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
-    """Make what is missing or not current; the number of objects made. The dictionary is read again after each, since one makes
-    another possible.
+    """Make what is missing or not current; the number of objects made.
 
     :param said: told of each object before it is made.
     :raises ConfigError: an object cannot be made; :raises SourceError, PrerequisiteError: Oracle refuses.
     """
-    made, before = 0, None
-    while True:
-        found = next((one for one in objects(read_existing(connection), tables) if one.problem), None)
-        if found is None:
-            run(connection, waits(tables), "waiting for transactions that were open before the triggers were there")
-            return made
-        if not found.statements:
-            raise ConfigError([f"{found.what}: {found.problem}"])
-        if found.what == before:
-            raise ConfigError([f"{found.what}: {found.problem}, although it was made a moment ago", *_errors(connection)])
-        said(f"{found.what}: {found.problem}")
-        run(connection, found.statements, f"making {found.what}")
-        made, before = made + 1, found.what
+    made: set[str] = set()
+    while wrong := [one for one in objects(read_existing(connection), tables) if one.problem]:
+        for one in wrong:
+            if not one.statements:
+                raise ConfigError([f"{one.what}: {one.problem}"])
+            if one.what in made:
+                raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
+            said(f"{one.what}: {one.problem}")
+            run(connection, one.statements, f"making {one.what}")
+            made.add(one.what)
+    run(connection, waits(tables), "waiting for transactions that were open before the triggers were there")
+    return len(made)
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:
@@ -259,12 +257,11 @@ def _source_removals(existing: Existing, name: str, bit: int, *, added: bool) ->
 
 def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
     """Remove all objects of the user's schema; how many there were. Raises SourceError, PrerequisiteError."""
-    count = 0
-    while (found := next(removals(read_existing(connection)), None)) is not None:
-        said(found.what)
-        run(connection, found.statements, f"removing {found.what}")
-        count += 1
-    return count
+    found = list(removals(read_existing(connection)))
+    for one in found:
+        said(one.what)
+        run(connection, one.statements, f"removing {one.what}")
+    return len(found)
 
 
 def run(connection: oracledb.Connection, statements: Sequence[str], doing: str) -> None:
