@@ -12,6 +12,7 @@ import os
 import random
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.checker.connector import Connector
@@ -81,7 +82,8 @@ def check_images(lab: TxlogLab, events: list[Event], tables: list[str]) -> int:
 @pytest.mark.parametrize("seed", range(FIRST_SEED, FIRST_SEED + SEEDS))
 def test_the_last_images_are_the_tables(cluster: Cluster, tmp_path: Path, seed: int) -> None:
     chance, schema = random.Random(seed), next(_names)
-    lab = TxlogLab(cluster, schema, tmp_path, **{"poll.interval.ms": 1})
+    tick: dict[str, Any] = {"poll.interval.ms": 1}
+    lab = TxlogLab(cluster, schema, tmp_path, **tick)
     lab.settings = {"minercdc.txlog.chunk.rows": chance.choice([1, 3, 20_000])}
     lab.run("create table marker (n number(10) primary key)")
     services = [cluster.service + chance.choice(["", "", "_2", "_3"]) for _ in range(4)]

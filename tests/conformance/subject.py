@@ -201,7 +201,7 @@ def transactions(events: list[Event]) -> list[list[Change]]:
 
 def _change(event: ChangeEvent) -> Change:
     before, after = _values(event.schema, event.before), _values(event.schema, event.after)
-    return Change(event.op.value, event.schema.id.table, before, after)  # type: ignore[arg-type]
+    return Change(event.op.value, event.schema.id.table, before, after)
 
 
 def _values(schema: TableSchema, row: Row | None) -> Values | None:
@@ -209,4 +209,5 @@ def _values(schema: TableSchema, row: Row | None) -> Values | None:
     found = canonical(schema, row)
     if found is None:
         return None
-    return tuple(value for column, value in zip(schema.columns, found, strict=True) if column.name != "TXN")
+    named = zip(schema.columns, found, strict=True)
+    return tuple(value for column, value in named if column.name != "TXN")  # type: ignore[misc]

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import oracledb
 import pytest
@@ -16,7 +17,7 @@ from tests.sandbox_capture.txlog_lab import TxlogLab, folded
 
 from minercdc.capture.txlog import installation
 from minercdc.capture.txlog.dictionary import read_existing
-from minercdc.capture.txlog.installation import install, objects, refuse_unusable, remove, removals
+from minercdc.capture.txlog.installation import install, objects, refuse_unusable, removals, remove
 from minercdc.capture.txlog.names import unusable_names
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.errors import ConfigError, SourceError
@@ -31,7 +32,8 @@ _PATIENCE_SECONDS = 30.0
 
 @pytest.fixture
 def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[TxlogLab]:
-    made = TxlogLab(sandbox, next(_names), tmp_path, **{"poll.interval.ms": 5, "lob.enabled": True})
+    settings: dict[str, Any] = {"poll.interval.ms": 5, "lob.enabled": True}
+    made = TxlogLab(sandbox, next(_names), tmp_path, **settings)
     made.run(
         "create table a (id number(9) primary key, v varchar2(40), gone char(1))",
         'create table "b" ("Key" number(9) primary key, c clob)',
@@ -180,8 +182,8 @@ def test_tables_that_cannot_be_sources_are_refused_each_with_its_reason(lab: Txl
         columns += [Column("TXN", txn, None, None, True, None)] if txn else []
         return TableSchema(TableId("D", schema, name), tuple(columns), key)
 
+    tables = [table("T", ()), table("L" * 120), table("TXLOG"), table("U", schema="OTHER"), table("W", txn="DATE")]
     with pytest.raises(ConfigError) as refused:
-        tables = [table("T", ()), table("L" * 120), table("TXLOG"), table("U", schema="OTHER"), table("W", txn="DATE")]
         refuse_unusable(tables, "S", "19.3.0.0.0")
     text = str(refused.value)
     for reason in (

@@ -90,6 +90,6 @@ def connect(db: SandboxDatabase, user: str = "SHOP", service: str = "ORCLPDB1") 
             "select any dictionary to shop"
         )
         admin.run("grant execute on sys.dbms_flashback to shop")
-        admin.run("grant execute on dbms_alert to shop")
+        admin.run("grant execute on sys.dbms_alert to shop")
         admin.session.close()
     return SqlClient(db.open_session(user, service, {"program": "test", "machine": "host"}))
