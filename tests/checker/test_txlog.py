@@ -1,6 +1,6 @@
 """The randomised checker over `txlog`: seeded histories, faults, kills and restarts of the database.
 
-Compared is what the adapter can tell: transactions in the order of (commit SCN, TXN), no row twice under one of them; and wherever it says
+Compared is what the adapter can know: transactions in the order of (commit SCN, TXN), no row twice under one of them; and wherever it says
 that all is delivered up to an SCN, the last images are the tables as of that SCN, but for rows that were deleted or had another key.
 Whether rows change their image between two polls is up to the kills and pauses.
 """

@@ -199,7 +199,7 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
     """Make what is missing or not current; the number of objects made.
 
-    :param said: told of each object before it is made.
+    :param said: called with each object before it is made.
     :raises ConfigError: an object cannot be made; :raises SourceError, PrerequisiteError: Oracle refuses.
     """
     made: set[str] = set()

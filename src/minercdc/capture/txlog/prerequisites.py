@@ -57,7 +57,7 @@ class TxlogPrerequisites:
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables without a key, whose rows a reader cannot tell apart."""
+        """Tables without a key, whose rows a reader cannot distinguish."""
         for table in tables:
             if not table.key:
                 yield Finding(f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True)
