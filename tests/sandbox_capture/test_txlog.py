@@ -13,6 +13,7 @@ from typing import Any
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.txlog_lab import TxlogLab, folded
 
 from minercdc.capture.txlog import installation
@@ -23,6 +24,7 @@ from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.errors import ConfigError, SourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress
 from minercdc.oracle.connect import connect
+from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 
@@ -372,3 +374,65 @@ def test_install_is_in_step_with_itself(lab: TxlogLab) -> None:
     install(lab.app, lab.captured(), said.append)
     assert len(said) == len(set(said))
     assert said[0] == "sequence SY$SCN_SEQ: missing"
+
+
+def test_the_snapshot_and_the_stream_meet_without_loss_or_repetition(lab: TxlogLab) -> None:
+    lab.run(*(f"insert into a (id, v) values ({number}, 'before the trigger')" for number in range(5)))
+    lab.app.commit()
+    lab.install()
+    stopped = threading.Event()
+
+    def write() -> None:
+        with closing(lab.session()) as session, session.cursor() as cursor:
+            for number in itertools.count(100):
+                cursor.execute("insert into a (id, v) values (:1, 'row')", [number])
+                cursor.execute("update a set v = :1 where id = :2", [f"changed {number}", number % 5])
+                if stopped.is_set():
+                    cursor.execute("insert into a (id, v) values (99, 'last')")
+                session.commit()
+                if stopped.is_set():
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    run = Run(lab)
+    time.sleep(0.5)
+    for event in lab.snapshot(run.tables).take(None, threading.Event()):
+        run.events.append(event)
+        if isinstance(event, Progress) and isinstance(event.position, TxlogPosition):
+            run.position = event.position
+    time.sleep(0.5)
+    stopped.set()
+    writer.join()
+    run.until(lambda: ("u", "A", ("99",)) in run.changes)
+    assert folded(run.events, "A") == lab.contents("A")
+    images = [event.after for event in run.events if isinstance(event, ChangeEvent) and event.schema.id.table == "A"]
+    assert len(images) == len(set(images)), "an image came by the snapshot and by the stream"
+    assert {event.op.value for event in run.events if isinstance(event, ChangeEvent)} == {"r", "u"}
+
+
+def test_redo_has_what_triggers_change_as_any_other_change(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = TxlogLab(sandbox, next(_names), tmp_path)
+    lab.run(
+        "create table a (id number(9) primary key, v varchar2(40))", "alter table a add supplemental log data (all) columns"
+    )
+    lab.prepare()
+    lab.install()
+    with sandbox.connect(service=sandbox.root_service) as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    mined = Lab.__new__(Lab)
+    mined.__dict__.update(lab.__dict__)
+    mined.filter = TableFilter(schema_include=[lab.schema])
+    reader = Reader(mined).take_snapshot(with_rows=False)
+    lab.run(
+        "insert into a (id, v) values (1, 'x')", "savepoint s", "insert into a (id, v) values (2, 'undone')", "rollback to s"
+    )
+    lab.app.commit()
+    reader.until(lambda one: any(isinstance(event, Progress) and event.committed for event in one.events))
+    rows = [event for event in reader.events if isinstance(event, ChangeEvent)]
+    assert [(event.op.value, event.schema.id.table) for event in rows] == [("c", "SY$TXLOG"), ("c", "A")]
+    assert rows[0].after is not None
+    assert rows[1].after is not None
+    assert rows[0].after[0] == rows[1].after[-1] == "1000", "the row has the number that the log has"
+    assert len({event.tx.id for event in rows if event.tx}) == 1
+    lab.app.close()

@@ -114,6 +114,9 @@ class Catalog:
             for kind in ("programs", "bodies", "triggers", "jobs"):
                 if not hasattr(place, kind):  # of a directory that an earlier release made
                     setattr(place, kind, {})
+            for view in place.views.values():
+                if not hasattr(view, "broken"):
+                    view.names, view.broken = frozenset(), False
             for sequence in place.sequences.values():
                 sequence.resume()
 

@@ -27,7 +27,7 @@ def wait_for(client: SqlClient, name: str, seconds: float) -> tuple[object, int]
     types = [BindType(OraType.VARCHAR2, 2000), BindType(OraType.NUMBER, 22)]
     block = f"begin dbms_alert.waitone('{name}', :message, :status, {seconds}); end;"
     out = client.session.execute(block, types, [(None, None)]).out
-    return out[0], {b"\x80": 0}.get(out[1], 1)  # type: ignore[call-overload]
+    return out[0], 0 if out[1] == b"\x80" else 1
 
 
 def until(holds: Callable[[], bool], seconds: float = 20) -> None:
