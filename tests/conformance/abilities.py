@@ -17,6 +17,8 @@ class Abilities:
     :param inserts: inserts apart from updates.
     :param every_image: all images of a row within one transaction, not only the last.
     :param order_within_transaction: changes of one transaction come in the order they were made.
+    :param every_transaction: each transaction that changed a row, not only the last one before the row is read.
+    :param keyless: tables without a key.
     :param idle_scn: without changes, too, it is known up to which SCN everything has come.
     """
 
@@ -25,6 +27,8 @@ class Abilities:
     inserts: bool = True
     every_image: bool = True
     order_within_transaction: bool = True
+    every_transaction: bool = True
+    keyless: bool = True
     idle_scn: bool = True
 
 
@@ -34,11 +38,16 @@ ABILITIES: Mapping[str, Abilities] = {
     "flashback": Abilities(every_image=False, order_within_transaction=False),
     "olr": Abilities(),
     "fors_olr": Abilities(idle_scn=False),
+    "txlog": Abilities(False, False, False, False, False, False, False),
 }
 
 
 def expected(abilities: Abilities, transactions: Sequence[Sequence[Change]] = TRANSACTIONS) -> list[list[Change]]:
     """The transactions as an adapter with these abilities delivers them; those without any change left are missing."""
+    if not abilities.keyless:
+        transactions = [[change for change in changes if change.table != "NOTE"] for changes in transactions]
+    if not abilities.every_transaction:
+        transactions = _last(transactions)
     return list(filter(None, (_seen(abilities, changes) for changes in transactions)))
 
 
@@ -47,6 +56,16 @@ def comparable(abilities: Abilities, transactions: Sequence[Sequence[Change]]) -
     if abilities.order_within_transaction:
         return [list(changes) for changes in transactions]
     return [sorted(changes, key=repr) for changes in transactions]
+
+
+def _last(transactions: Sequence[Sequence[Change]]) -> list[list[Change]]:
+    """Each row that is there in the end, once: in the last transaction that changed it."""
+    found: list[list[Change]] = []
+    for changes in map(_folded, transactions):
+        gone = [(change.table, change.before) for change in changes if change.before is not None]
+        found = [[one for one in earlier if (one.table, one.after) not in gone] for earlier in found]
+        found.append([change for change in changes if change.after is not None])
+    return found
 
 
 def _seen(abilities: Abilities, changes: Sequence[Change]) -> list[Change]:

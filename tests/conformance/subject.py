@@ -11,7 +11,7 @@ from typing import Any
 
 import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
-from tests.conformance.history import LOGGED, TABLES, Change
+from tests.conformance.history import LOGGED, TABLES, Change, Values
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.fors_server.server import ForsServer
 from tests.native_pair import IS_NATIVE, taken_apart
@@ -21,12 +21,13 @@ from tests.sandbox_capture.lab import canonical
 
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory
+from minercdc.capture.txlog.installation import install
 from minercdc.config.load import parse_properties
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
+from minercdc.events import ChangeEvent, Event, Progress, Row, SchemaChange
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
@@ -34,7 +35,10 @@ from minercdc.selection import table_filter
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.start import fix_now
 
-SETTINGS = {"flashback": {"minercdc.flashback.interval.ms": "20"}}
+SETTINGS = {
+    "flashback": {"minercdc.flashback.interval.ms": "20"},
+    "txlog": {"minercdc.txlog.interval.ms": "20", "table.exclude.list": r".*\.NOTE", "minercdc.txlog.chunk.rows": "2"},
+}
 """What makes an adapter quick."""
 
 
@@ -88,12 +92,23 @@ class Subject:
                 **settings,
             }
         )
+        if adapter == "txlog":
+            self._install(sandbox, schema)
         with self._connect_pdb() as connection:
             fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
         self.shapes = fixed.schemas
         if self.server is not None:
             self.server.feed.shapes = self.shapes
         self.start = self.open(Tables()).start_position(fixed.scn, fixed.mine_from).to_json()
+
+    def _install(self, sandbox: SandboxProcess, schema: str) -> None:
+        """Make the objects of `txlog`, as the owner of the tables does, and let the connector's user use them."""
+        with sandbox.connect() as admin, admin.cursor() as cursor:
+            cursor.execute(f"grant create sequence, create view, create procedure, create trigger, create job to {schema}")
+        owner = self.sessions["one"]
+        install(owner, read_tables(owner, read_table_ids(owner, table_filter(self.config), self._database)), lambda _: None)
+        with owner.cursor() as cursor:
+            cursor.execute("grant execute on sync_core to c##minercdc")
 
     def close(self) -> None:
         """End what it started."""
@@ -185,5 +200,14 @@ def transactions(events: list[Event]) -> list[list[Change]]:
 
 
 def _change(event: ChangeEvent) -> Change:
-    before, after = canonical(event.schema, event.before), canonical(event.schema, event.after)
-    return Change(event.op.value, event.schema.id.table, before, after)  # type: ignore[arg-type]
+    before, after = _values(event.schema, event.before), _values(event.schema, event.after)
+    return Change(event.op.value, event.schema.id.table, before, after)
+
+
+def _values(schema: TableSchema, row: Row | None) -> Values | None:
+    """The row without TXN, which `txlog` adds to the tables."""
+    found = canonical(schema, row)
+    if found is None:
+        return None
+    named = zip(schema.columns, found, strict=True)
+    return tuple(value for column, value in named if column.name != "TXN")  # type: ignore[misc]

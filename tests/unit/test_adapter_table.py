@@ -16,6 +16,8 @@ ROWS = {
     "deletes": "deletes",
     "inserts apart from updates": "inserts",
     "every image in a transaction": "every_image",
+    "every transaction of a row": "every_transaction",
+    "tables without a key": "keyless",
     "order within a transaction": "order_within_transaction",
     "SCN goes on without changes": "idle_scn",
 }

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.objects import Role, SchemaObject, Sequence, StoredView, Synonym
+from minercdc_sandbox.objects import Job, Role, SchemaObject, Sequence, StoredProgram, StoredView, Synonym, Trigger
 from minercdc_sandbox.partitioning import TablePartition
 from minercdc_sandbox.records import TableVersion
 from minercdc_sandbox.tables import Constraint, ConstraintKind, Table
@@ -64,6 +65,10 @@ class Container:
     synonyms: dict[tuple[str, str], Synonym] = field(default_factory=dict)
     sequences: dict[tuple[str, str], Sequence] = field(default_factory=dict)
     roles: dict[str, Role] = field(default_factory=dict)
+    programs: dict[tuple[str, str], StoredProgram] = field(default_factory=dict)
+    bodies: dict[tuple[str, str], StoredProgram] = field(default_factory=dict)
+    triggers: dict[tuple[str, str], Trigger] = field(default_factory=dict)
+    jobs: dict[tuple[str, str], Job] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -106,6 +111,12 @@ class Catalog:
         """Take the state that pickle read from a data directory; see `Sequence.resume`."""
         self.__dict__.update(state)
         for place in self.containers.values():
+            for kind in ("programs", "bodies", "triggers", "jobs"):
+                if not hasattr(place, kind):  # of a directory that an earlier release made
+                    setattr(place, kind, {})
+            for view in place.views.values():
+                if not hasattr(view, "broken"):
+                    view.names, view.broken = frozenset(), False
             for sequence in place.sequences.values():
                 sequence.resume()
 
@@ -192,9 +203,31 @@ class Catalog:
         return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
 
     def object_named(self, container: int, owner: str, name: str) -> Table | SchemaObject | None:
-        """The table, view, synonym or sequence of this name; else None. They share one namespace (ORA-00955)."""
+        """The table, view, synonym, sequence, package, function, procedure or job of this name; else None. They share one namespace
+        (ORA-00955)."""
         place, key = self.containers[container], (owner, name)
-        return place.tables.get(key) or place.views.get(key) or place.synonyms.get(key) or place.sequences.get(key)
+        found = place.tables.get(key) or place.views.get(key) or place.synonyms.get(key) or place.sequences.get(key)
+        return found or place.programs.get(key) or place.jobs.get(key)
+
+    def program(self, container: int, owner: str, name: str) -> StoredProgram | None:
+        """The package, function or procedure of this name."""
+        return self.containers[container].programs.get((owner, name))
+
+    def body(self, container: int, owner: str, name: str) -> StoredProgram | None:
+        """The body of the package of this name."""
+        return self.containers[container].bodies.get((owner, name))
+
+    def triggers_of(self, table: Table) -> list[Trigger]:
+        """The triggers of a table, the oldest first."""
+        found = self.containers[table.container].triggers
+        if not found:
+            return []
+        return sorted((t for t in found.values() if t.table_id == table.object_id), key=lambda t: t.object_id)
+
+    def is_valid(self, one: StoredView | StoredProgram) -> bool:
+        """STATUS of the dictionary views: whether all is there that its text named when it was made."""
+        broken = isinstance(one, StoredView) and one.broken
+        return not broken and all(self.object_named(one.container, one.owner, name) is not None for name in one.names)
 
     def children_of(self, table: Table) -> list[tuple[Table, Constraint]]:
         """Enabled foreign keys that refer to a table, each with its table."""
@@ -291,6 +324,10 @@ class Catalog:
             self.purge(table)
         for place in places:
             place.users.pop(name, None)
+            kinds: tuple[dict[tuple[str, str], Any], ...] = (place.programs, place.bodies, place.triggers, place.jobs)
+            for kind in kinds:
+                for key in [key for key in kind if key[0] == name]:
+                    del kind[key]
         self.version += 1
 
     def add_table(self, table: Table) -> None:
@@ -313,6 +350,11 @@ class Catalog:
         del self.containers[table.container].tables[table.owner, table.name]
         table.dropped_as = name
         self.containers[table.container].dropped[name] = table
+        found = self.containers[table.container].triggers
+        for trigger in self.triggers_of(table):
+            del found[trigger.owner, trigger.name]
+            trigger.name = f"BIN${trigger.object_id:022d}==$0"
+            found[trigger.owner, trigger.name] = trigger
         self.version += 1
 
     def purge(self, table: Table) -> None:
@@ -320,6 +362,8 @@ class Catalog:
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:
             place.dropped.pop(table.dropped_as, None)
+        for trigger in self.triggers_of(table):
+            del place.triggers[trigger.owner, trigger.name]
         for object_id in table.object_ids():
             self._by_object.pop(object_id, None)
         self.version += 1

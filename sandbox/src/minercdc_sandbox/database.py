@@ -12,11 +12,12 @@ import apsw
 
 from minercdc_sandbox.catalog import ROOT, SEED, STANDARD, Catalog
 from minercdc_sandbox.faults import Faults
-from minercdc_sandbox.interfaces import OraError, Procedure, Session, View
+from minercdc_sandbox.interfaces import Cell, OraError, Procedure, Session, View
 from minercdc_sandbox.lobs.scalars import register_lob_scalars
 from minercdc_sandbox.logminer import values
 from minercdc_sandbox.redo.journal import Journal
 from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.scheduler import Scheduler
 from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
 from minercdc_sandbox.sql.scalars.registry import register_scalars
@@ -89,6 +90,8 @@ class SandboxDatabase:
         self._prepare(self.storage.db)
         if home is not None:
             self.storage.durability.create() if home.is_new else self.storage.restore()
+        self._scheduler = Scheduler(self.storage, self._job_session)
+        self._scheduler.watch()
 
     @property
     def name(self) -> str:
@@ -134,6 +137,11 @@ class SandboxDatabase:
                 values.column_present(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
             )
 
+        def stored(parts: int, *rest: Cell) -> Cell:
+            path = [str(part) for part in rest[:parts]]
+            return runtime.running_session().programs.call(path, rest[parts:])
+
+        connection.create_scalar_function("o_stored", cast(Any, stored), -1)
         connection.create_scalar_function("o_mine_value", cast(Any, mined), 2)
         connection.create_scalar_function("o_column_present", cast(Any, present), 2)
         connection.create_scalar_function("o_ddl", cast(Any, ddl), 3)
@@ -195,6 +203,15 @@ class SandboxDatabase:
             self.sessions[sid] = session
         return session
 
+    def _job_session(self, owner: str, container: int) -> SandboxSession:
+        with self.storage.lock:
+            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
+            details = {"program": "oracle (J000)", "sid": str(sid), "serial": str(serial)}
+            client = Client(sid, serial, owner, container, details)
+            session = SandboxSession(self, client, "SYS$USERS", {"program": "oracle (J000)"})
+            self.sessions[sid] = session
+        return session
+
     def change_password(self, user: str, service: str, password: str) -> None:
         """See `interfaces.Database`."""
         container, _ = self._places().get(service.upper(), (ROOT, 1))
@@ -206,7 +223,8 @@ class SandboxDatabase:
         self.sessions.pop(session.sid, None)
 
     def close(self) -> None:
-        """Close all sessions, the store and the data directory."""
+        """End the jobs; close all sessions, the store and the data directory."""
+        self._scheduler.stop()
         for session in list(self.sessions.values()):
             session.close()
         with self.storage.lock:

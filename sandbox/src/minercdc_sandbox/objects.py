@@ -1,4 +1,4 @@
-"""Schema objects that are not tables: views, synonyms, sequences; and roles."""
+"""Schema objects that are not tables: views, synonyms, sequences, stored programs, triggers, jobs; and roles."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ class StoredView:
     :param text: the query as typed.
     :param columns: their names; `shape` the columns for the dictionary views.
     :param check: WITH CHECK OPTION; `read_only` WITH READ ONLY.
+    :param names: of the objects in its schema that its text names.
+    :param broken: FORCE made it although its query has an error; a query that reads it finds out whether it still has.
     """
 
     container: int
@@ -28,6 +30,8 @@ class StoredView:
     check: bool = False
     read_only: bool = False
     shape: list[Column] = field(default_factory=list)
+    names: frozenset[str] = frozenset()
+    broken: bool = False
 
 
 @dataclass(slots=True)
@@ -106,4 +110,75 @@ class Role:
     grants: set[object] = field(default_factory=set)
 
 
-SchemaObject: TypeAlias = StoredView | Synonym | Sequence
+@dataclass(slots=True)
+class StoredProgram:
+    """A package, package body, function or procedure of CREATE.
+
+    :param kind: OBJECT_TYPE of the dictionary views.
+    :param text: as typed, from the word PACKAGE, FUNCTION or PROCEDURE on.
+    :param stamp: another one for each CREATE OR REPLACE, by which sessions see that their compiled form is old.
+    :param names: of the objects in its schema that its text names.
+    """
+
+    container: int
+    owner: str
+    name: str
+    object_id: int
+    kind: str
+    text: str
+    created: float
+    last_ddl: float
+    stamp: int
+    names: frozenset[str] = frozenset()
+
+
+@dataclass(slots=True)
+class Trigger(StoredProgram):
+    """A BEFORE row trigger.
+
+    :param table_id: OBJECT_ID of its table, which a rename keeps.
+    :param events: INSERT, UPDATE.
+    :param columns: of UPDATE OF; empty for all.
+    :param new, old: the names of REFERENCING.
+    :param when: text of the condition of WHEN.
+    """
+
+    table_id: int = 0
+    events: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+    new: str = "NEW"
+    old: str = "OLD"
+    when: str | None = None
+    enabled: bool = True
+
+
+@dataclass(slots=True)
+class Job:
+    """A job of DBMS_SCHEDULER.
+
+    :param kind: JOB_TYPE, PLSQL_BLOCK or STORED_PROCEDURE; `action` JOB_ACTION.
+    :param repeat: REPEAT_INTERVAL as given, None for a job that runs once; `seconds` its length.
+    :param runs, failures: how often it ran, and how often with an error; `error` the last one.
+    :param last_run: host seconds of the start of its last run.
+    """
+
+    container: int
+    owner: str
+    name: str
+    object_id: int
+    kind: str
+    action: str
+    created: float
+    repeat: str | None = None
+    seconds: float | None = None
+    enabled: bool = False
+    auto_drop: bool = True
+    comments: str | None = None
+    runs: int = 0
+    failures: int = 0
+    error: str | None = None
+    last_run: float | None = None
+    running: bool = False
+
+
+SchemaObject: TypeAlias = StoredView | Synonym | Sequence | StoredProgram | Job

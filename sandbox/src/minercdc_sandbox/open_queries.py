@@ -66,6 +66,7 @@ class OpenQueries:
             run.uses = plan.uses
             oldest = run.snapshot
             for table, as_of in plan.tables:
+                session.programs.check_table(table, changed=False)
                 if as_of is not None:
                     scn = as_of(run)
                     _check_flashback(table, scn)

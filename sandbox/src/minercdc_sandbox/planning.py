@@ -83,7 +83,7 @@ class Planner:
         env = self._environment()
         nls: Nls = env.nls
         seen = (env.catalog.version, env.flashback, env.archived)
-        key = (sql, bind_types, env.container, env.schema, nls, seen, env.variables)
+        key = (sql, bind_types, env.container, env.schema, env.user, nls, seen, env.variables)
         plan = self._plans.get(key)
         if plan is None:
             plan = make(env)

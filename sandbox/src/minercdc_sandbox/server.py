@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
-from minercdc_sandbox import client_packages, faults_package, flashback_package
+from minercdc_sandbox import alerts, client_packages, faults_package, flashback_package, scheduler
 from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import OraError
@@ -41,6 +41,8 @@ ALL_PROCEDURES = {
     **flashback_package.PROCEDURES,
     **dbms_lob.PROCEDURES,
     **client_packages.PROCEDURES,
+    **alerts.PROCEDURES,
+    **scheduler.PROCEDURES,
 }
 """Procedures of all packages by qualified name."""
 
@@ -57,7 +59,7 @@ def sandbox_database(
     database = SandboxDatabase(
         views=ALL_VIEWS,
         procedures=ALL_PROCEDURES,
-        constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS},
+        constants={**CONSTANTS, **dbms_lob.CONSTANTS, **client_packages.CONSTANTS, **alerts.CONSTANTS},
         data_dir=data_dir,
         max_string_size=max_string_size.upper(),
         now=now,

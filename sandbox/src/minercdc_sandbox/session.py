@@ -18,6 +18,7 @@ from minercdc_sandbox.private_tables import PrivateTables
 from minercdc_sandbox.sql.commands.settings import ARCHIVAL_VISIBILITY
 from minercdc_sandbox.sql.dml.constraints import verify_deferred
 from minercdc_sandbox.sql.execution import Instance, StatementCall
+from minercdc_sandbox.sql.plsql.programs import Programs
 from minercdc_sandbox.sql.runtime import begin_run, translated
 from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
@@ -50,6 +51,7 @@ class SandboxSession:
         self.state: dict[str, Any] = {}
         self.settings = Settings(client.user)
         self.sequences = DrawnSequences(self.catalog)
+        self.programs = Programs(self)
         self.statements = StatementRunner(self)
         self.transactions = TransactionControl(
             client,
@@ -70,7 +72,7 @@ class SandboxSession:
 
     @property
     def schema(self) -> str:
-        return self.settings.schema
+        return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:
         """See `interfaces.Session`."""
@@ -86,13 +88,14 @@ class SandboxSession:
                 self.catalog,
                 self.database.views,
                 self.container,
-                settings.schema,
-                self.user,
+                self.schema,
+                self.programs.definer or self.user,
                 settings.nls,
                 self.storage.lobs,
             ),
             *(self.database.version[0], self.catalog.max_string_size == EXTENDED),
             private=self._private.of,
+            stored=self.programs.function,
             variables=self.statements.names,
             flashback=settings.flashback_scn is not None,
             archived=settings.parameters.get(ARCHIVAL_VISIBILITY) == "ALL",
@@ -205,6 +208,8 @@ class SandboxSession:
         self._closed = True
         with self.storage.lock:
             self._forget_private(session_ends=True)
+            for alerts in self.storage.alerts.values():
+                alerts.forget(self.sid)
         self.lobs.free_all(self.storage.lobs)
         self.database.forget(self)
         self.statements.queries.close()

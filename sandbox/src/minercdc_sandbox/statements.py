@@ -32,7 +32,7 @@ KINDS = {
     "UPDATE": "also `SET (..) = (subquery)`, RETURNING INTO, LOG ERRORS; views, subqueries, key-preserved tables of joins",
     "DELETE": "RETURNING INTO, LOG ERRORS; views, subqueries, the key-preserved table of a join",
     "MERGE": "with DELETE WHERE",
-    "BEGIN, DECLARE, CALL": "anonymous blocks, WHERE CURRENT OF a cursor FOR UPDATE of one table; nothing stored: no procedures, functions, packages or triggers of one's own",
+    "BEGIN, DECLARE, CALL": "anonymous blocks, stored procedures, functions and packages, WHERE CURRENT OF a cursor FOR UPDATE of one table",
 }
 """Statements of these kinds have syntax trees; all other statements are commands (sql/commands/registry.py)."""
 
@@ -102,6 +102,7 @@ class Change(Statement):
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         session = runner.session
+        session.programs.check_change()
         if session.settings.flashback_scn is not None:
             raise OraError(8182, "operation not supported while in Flashback mode")
         with session.storage.lock:
@@ -130,6 +131,7 @@ class Command(Statement):
     sql: str
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
+        runner.session.programs.check_command(" ".join(self.sql.split()[:2]).upper())
         return Result(row_count=run_command(runner.session, self.sql))
 
 

@@ -10,6 +10,7 @@ from minercdc.capture.flashback.adapter import FlashbackFactory
 from minercdc.capture.fors_olr.adapter import ForsFactory
 from minercdc.capture.logminer.adapter import LogMinerFactory
 from minercdc.capture.olr.adapter import OlrFactory
+from minercdc.capture.txlog.adapter import TxlogFactory
 from minercdc.errors import ConfigError
 from minercdc.offset import Offset
 
@@ -19,6 +20,7 @@ ADAPTERS: Mapping[str, AdapterFactory] = {
     "flashback": FlashbackFactory(),
     "olr": OlrFactory(),
     "fors_olr": ForsFactory(),
+    "txlog": TxlogFactory(),
 }
 
 

@@ -13,6 +13,7 @@
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
     minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
+    minercdc txlog COMMAND CONFIG  make, check, remove what the adapter txlog needs
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
     minercdc lake CONFIG       keep Delta tables equal to the source
@@ -48,6 +49,7 @@ from minercdc.cli.send import signals
 from minercdc.cli.status import status
 from minercdc.cli.stopping import UNFINISHED, Stop, terminate_at_eof
 from minercdc.cli.tail import tail
+from minercdc.cli.txlog import txlog
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ app.command()(tail)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 app.command(name="relay")(relay)
+app.add_typer(txlog, name="txlog")
 
 _STOP_SECONDS = 4.0  # what an orderly end of `run` may take; orchestrators kill after 10 or more
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from minercdc.config.section import property_of
 
-_SECTIONS = {"log_mining": "logminer", "flashback": "flashback", "olr": "olr", "fors": "fors_olr"}
+_SECTIONS = {"log_mining": "logminer", "flashback": "flashback", "olr": "olr", "fors": "fors_olr", "txlog": "txlog"}
 
 
 def of_other_adapters(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -34,13 +34,14 @@ class DatabaseConfig(Section):
         600_000, ge=0, description="Time limit of one round trip to the database; 0: none."
     )
     database_connection_timeout_ms: int = Field(60_000, ge=1, description="Time limit for making a connection.")
-    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback", "olr", "fors_olr"] = Field(
+    database_connection_adapter: Literal["logminer", "logminer_unbuffered", "flashback", "olr", "fors_olr", "txlog"] = Field(
         "logminer",
         description="How changes are read: `logminer` buffers uncommitted rows itself, with `logminer_unbuffered` the"
         " database holds them back (COMMITTED_DATA_ONLY). An existing connector may change from one to the other."
         " `flashback` reads row versions, which takes SELECT and FLASHBACK on the tables only."
         " `olr`: from OpenLogReplicator, which reads the redo logs itself."
-        " `fors_olr`: from FORS Oracle Logical Replicator, which reads the archived logs itself.",
+        " `fors_olr`: from FORS Oracle Logical Replicator, which reads the archived logs itself."
+        " `txlog`: by triggers and a log of transactions, as of Databus for Oracle; needs no redo and no privilege of the database.",
     )
 
     database_initial_statements: str = Field(

@@ -49,6 +49,7 @@ from minercdc.config.sections import (
 from minercdc.config.sink import SinkConfig, adapt_to_sink
 from minercdc.config.topics import take_creation
 from minercdc.config.transforms import Transformation, take_transformations
+from minercdc.config.txlog import TxlogConfig
 from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -72,6 +73,7 @@ class ConnectorConfig:
     flashback: FlashbackConfig
     olr: OlrConfig
     fors: ForsConfig
+    txlog: TxlogConfig
     snapshot: SnapshotConfig
     signals: SignalConfig
     incremental: IncrementalConfig
@@ -109,6 +111,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "flashback": FlashbackConfig,
     "olr": OlrConfig,
     "fors": ForsConfig,
+    "txlog": TxlogConfig,
     "snapshot": SnapshotConfig,
     "signals": SignalConfig,
     "incremental": IncrementalConfig,

@@ -27,7 +27,7 @@ class TableFilter:
     `schema_include` only; materialized view logs, the recycle bin and the like never pass.
 
     :param also: (schema, table) that pass whatever the rest says: the signal table, which has to be mined.
-    :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to.
+    :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to; schema `*` for all.
     """
 
     schema_include: Sequence[str] = ()
@@ -53,7 +53,7 @@ class TableFilter:
     def _decide(self, schema: str, table: str) -> bool:
         if (schema, table) in self.also:
             return True
-        if _INTERNAL_TABLE.match(table) or (schema, table) in self.never:
+        if _INTERNAL_TABLE.match(table) or not self.never.isdisjoint(((schema, table), ("*", table))):
             return False
         if self.schema_include:
             if not _matches(self.schema_include, schema):

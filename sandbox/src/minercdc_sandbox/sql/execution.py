@@ -14,6 +14,7 @@ from minercdc_sandbox.drawn_sequences import DrawnSequences
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import BindType, Cell, ColumnDescription, Procedure, Restriction, Result, Session, View
 from minercdc_sandbox.lobs.temporary import SessionLobs
+from minercdc_sandbox.objects import StoredProgram, Trigger
 from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.redo_bounds import first_record
@@ -186,6 +187,44 @@ class InnerStatements(Protocol):
         """Run a query inside another statement; all its rows."""
 
 
+class StoredPrograms(Protocol):
+    """Stored procedures, functions, packages and triggers of a session; see `sql.plsql.programs`."""
+
+    @property
+    def definer(self) -> str | None: ...
+
+    def rights(self) -> tuple[str, bool]: ...
+
+    def subprogram(self, parts: tuple[str, ...]) -> Any: ...
+
+    def variable(self, parts: Sequence[str]) -> Any: ...
+
+    def call(self, path: Sequence[str], cells: Sequence[Cell]) -> Cell: ...
+
+    def compile(self, program: StoredProgram, body: StoredProgram | None) -> None: ...
+
+    def compile_trigger(self, trigger: Trigger, table: Table) -> None: ...
+
+    def fires(self, table: Table, event: str) -> bool: ...
+
+    def before_row(
+        self,
+        table: Table,
+        event: str,
+        before: tuple[Cell, ...] | None,
+        after: tuple[Cell, ...],
+        assigned: Sequence[int] = (),
+        *,
+        alone: bool = False,
+    ) -> tuple[Cell, ...]: ...
+
+    def check_change(self) -> None: ...
+
+    def check_table(self, table: Table, *, changed: bool) -> None: ...
+
+    def check_command(self, words: str) -> None: ...
+
+
 class SqlSession(Session, Protocol):
     """A session as statements, packages and views see it.
 
@@ -209,6 +248,9 @@ class SqlSession(Session, Protocol):
     sequences: DrawnSequences
     transactions: TransactionControl
     lobs: SessionLobs
+
+    @property
+    def programs(self) -> StoredPrograms: ...
 
     @property
     def container(self) -> int: ...

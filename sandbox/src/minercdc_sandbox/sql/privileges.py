@@ -91,19 +91,25 @@ def check_object(catalog: Catalog, container: int, user: str, privilege: str, ow
     raise OraError(942, f'table or view "{owner}"."{name}" does not exist', at)
 
 
-GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK"])
+GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK", "DBMS_ALERT"])
 """Packages that are not granted to PUBLIC."""
 
 
-def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bool:
+def may_execute(catalog: Catalog, container: int, user: str, package: str, *, direct: bool = False) -> bool:
     """Whether the user may execute a package. `GUARDED` ones need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or DBA.
 
     Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
+
+    :param direct: not through roles, which stored programs with their owner's rights do not see (PL/SQL Language Reference, "Invoker's
+        Rights and Definer's Rights").
     """
     if package not in GUARDED or user in ("SYS", "SYSTEM"):
         return True
-    grants = grants_of(catalog, container, user)
+    found = catalog.containers[container].users.get(user)
+    grants = set(found.grants) if direct and found is not None else grants_of(catalog, container, user)
     system = _system(grants)
+    if direct:
+        system -= {"DBA", "EXECUTE_CATALOG_ROLE"}
     if system & {"DBA", "ALL PRIVILEGES"}:
         return True
     here = {grant.privilege for grant in grants if grant.object == f"SYS.{package}"}
@@ -112,6 +118,16 @@ def may_execute(catalog: Catalog, container: int, user: str, package: str) -> bo
     if package == "DBMS_LOGMNR" and "LOGMINING" not in system:
         raise OraError(1031, "insufficient privileges")
     return True
+
+
+def may_call(catalog: Catalog, container: int, user: str, owner: str, name: str) -> bool:
+    """Whether the user may execute a stored program: its owner, or with EXECUTE on it or EXECUTE ANY PROCEDURE."""
+    if user in (owner, "SYS"):
+        return True
+    grants = grants_of(catalog, container, user)
+    if _system(grants) & {"DBA", "ALL PRIVILEGES", "EXECUTE ANY PROCEDURE"}:
+        return True
+    return any(grant.object == f"{owner}.{name}" and grant.privilege in ("EXECUTE", "ALL") for grant in grants)
 
 
 def check_view(catalog: Catalog, container: int, user: str, view: str, at: int) -> None:

@@ -27,6 +27,7 @@ class TransactionControl:
     :param verify: checks the deferred keys.
     :param ended: called after a commit or rollback, for temporary tables.
     :ivar deferred: keys to check at commit.
+    :ivar alone: the present transaction is an autonomous one.
     :ivar constraint_modes: by constraint or `ALL`, whether SET CONSTRAINTS made it deferred.
     """
 
@@ -42,6 +43,7 @@ class TransactionControl:
         self._settle, self._verify, self._ended = settle, verify, ended
         self.deferred: set[Deferred] = set()
         self.constraint_modes: dict[str, bool] = {}
+        self.alone = False
 
     def before_change(self) -> None:
         """To be called before a row changes, with the storage locked. Raises ORA-01013 when the session was cancelled."""
@@ -103,10 +105,11 @@ class TransactionControl:
         with self._storage.lock:
             self._settle()
             outer, self._client.transaction = self._client.transaction, None
+        around, self.alone = self.alone, True
         try:
             yield
             if self._client.transaction is not None and self._client.transaction.active:
                 raise OraError(6519, "active autonomous transaction detected and rolled back")
         finally:
             self._undo()
-            self._client.transaction = outer
+            self._client.transaction, self.alone = outer, around

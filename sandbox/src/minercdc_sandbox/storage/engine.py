@@ -10,7 +10,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import cast
+from typing import Protocol, cast
 
 import apsw
 
@@ -36,6 +36,14 @@ from minercdc_sandbox.tables import Table
 
 _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=null"
 """Commits that share an SCN are distinguished by `shared_commits`."""
+
+
+class Signals(Protocol):
+    """Messages that wait for the end of transactions: `alerts.Alerts`."""
+
+    def deliver(self, transaction: Transaction, *, committed: bool) -> None: ...
+
+    def forget(self, sid: int) -> None: ...
 
 
 class Storage:
@@ -68,6 +76,8 @@ class Storage:
         self.strands = Strands(clock, redo, catalog, self.transactions)
         self.changes = RowChanges(self.segments, self.locks, self.strands, self.transactions, self.begin)
         self.meeting: CommitMeeting | None = None
+        self.alerts: dict[int, Signals] = {}
+        self.jobs_changed = threading.Event()
         self._retention = undo_retention
         self._retention_seconds: int | None = None
         self._purge_due = 0.0
@@ -117,7 +127,7 @@ class Storage:
             transaction.ended = True
             self.strands.log(client, transaction, self.strands.mark(RedoOp.COMMIT, client, transaction, scn))
             self.strands.bind(transaction)
-        self._end(client, transaction)
+        self._end(client, transaction, committed=True)
         if scn is not None and self._changed_tables:
             self.history.move(self._changed_tables, scn)
             self._changed_tables = ()
@@ -169,8 +179,10 @@ class Storage:
             self.strands.bind(transaction)
         self._end(client, transaction)
 
-    def _end(self, client: Client, transaction: Transaction) -> None:
+    def _end(self, client: Client, transaction: Transaction, *, committed: bool = False) -> None:
         client.transaction = None
+        for alerts in self.alerts.values():
+            alerts.deliver(transaction, committed=committed)
         self.transactions.end(transaction)
         self.locks.release(transaction)
         self.segments.bury()
@@ -208,6 +220,7 @@ class Storage:
         while len(transaction.undo) > mark:
             self._undo_one(client, transaction, transaction.undo.pop())
         transaction.savepoints = [s for s in transaction.savepoints if s[1] <= mark]
+        transaction.signals = [s for s in transaction.signals if s[0] < mark or (s[0] == mark > 0)]
 
     def _undo_one(self, client: Client, transaction: Transaction, undo: Undo) -> None:
         table, vid = undo.table, undo.first

@@ -62,6 +62,7 @@ class Transaction:
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.
+    :param signals: of DBMS_ALERT: length of the undo then, name and message.
     """
 
     xid: tuple[int, int, int]
@@ -85,6 +86,7 @@ class Transaction:
     ended: bool = False
     logged_from: int | None = None
     segments: set[int] = field(default_factory=set)
+    signals: list[tuple[int, str, str | None]] = field(default_factory=list)
 
     @property
     def xid_bytes(self) -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
-from minercdc_sandbox.objects import SchemaObject, Sequence, StoredView
+from minercdc_sandbox.objects import Job, SchemaObject, Sequence, StoredProgram, StoredView, Synonym
 from minercdc_sandbox.tables import Table
 from minercdc_sandbox.views.family import forms
 from minercdc_sandbox.views.shape import Row, date
@@ -35,14 +35,21 @@ def _objects(catalog: Catalog, container: int) -> Iterator[Row]:
         yield from _table_objects(table)
     place = catalog.containers[container]
     made: list[SchemaObject] = [*place.views.values(), *place.synonyms.values(), *place.sequences.values()]
+    made += [*place.programs.values(), *place.bodies.values(), *place.triggers.values(), *place.jobs.values()]
     for one in made:
-        yield _object(one)
+        valid = not isinstance(one, (StoredView, StoredProgram)) or catalog.is_valid(one)
+        yield {**_object(one), "STATUS": "VALID" if valid else "INVALID"}
+
+
+_KINDS: dict[type, str] = {StoredView: "VIEW", Sequence: "SEQUENCE", Synonym: "SYNONYM", Job: "JOB"}
+_NAMESPACES = {"PACKAGE BODY": 2, "TRIGGER": 3}
 
 
 def _object(one: SchemaObject) -> Row:
-    kind = "VIEW" if isinstance(one, StoredView) else "SEQUENCE" if isinstance(one, Sequence) else "SYNONYM"
-    changed = one.last_ddl if isinstance(one, (StoredView, Sequence)) else one.created
+    kind = one.kind if isinstance(one, StoredProgram) else _KINDS[type(one)]
+    changed = one.last_ddl if isinstance(one, (StoredView, Sequence, StoredProgram)) else one.created
     return {
+        "NAMESPACE": _NAMESPACES.get(kind, 1),
         "OWNER": one.owner,
         "OBJECT_NAME": one.name,
         "OBJECT_ID": one.object_id,

@@ -86,8 +86,10 @@ def connect(db: SandboxDatabase, user: str = "SHOP", service: str = "ORCLPDB1") 
         admin = connect(db, "SYSTEM")
         admin.run('create user shop identified by "Shop1" quota unlimited on users')
         admin.run(
-            "grant create session, create table, create view, create sequence, create synonym, select any dictionary to shop"
+            "grant create session, create table, create view, create sequence, create synonym, create procedure, create trigger, create job, "
+            "select any dictionary to shop"
         )
         admin.run("grant execute on sys.dbms_flashback to shop")
+        admin.run("grant execute on sys.dbms_alert to shop")
         admin.session.close()
     return SqlClient(db.open_session(user, service, {"program": "test", "machine": "host"}))

@@ -157,6 +157,9 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
     if parser.word("ON"):
         parser.word("DIRECTORY")
         owner, name = parser.qualified()
+        if owner is None and session.catalog.object_named(session.container, session.schema, name) is None:
+            packages = {procedure.partition(".")[0] for procedure in session.database.procedures}
+            owner = "SYS" if name in packages else None  # by the public synonym of the package
         target = f"{owner or session.schema}.{name}"
         names = ["ALL" if name == "ALL PRIVILEGES" else name for name in names]
     parser.expect_word(before)

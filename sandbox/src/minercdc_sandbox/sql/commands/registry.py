@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.commands.containers import (
@@ -29,11 +30,36 @@ from minercdc_sandbox.sql.ddl.comments import comment_on
 from minercdc_sandbox.sql.ddl.create_table import create_table
 from minercdc_sandbox.sql.ddl.drop_table import drop_table, truncate_table
 from minercdc_sandbox.sql.ddl.indexes import alter_index, create_index, drop_index
+from minercdc_sandbox.sql.ddl.programs import alter_program, alter_trigger, create_program, create_trigger, drop_program
 from minercdc_sandbox.sql.ddl.recycle_bin import flashback_table, purge
 from minercdc_sandbox.sql.ddl.sequences import alter_sequence, create_sequence, drop_sequence
 from minercdc_sandbox.sql.ddl.views import create_synonym, create_view, drop_synonym, drop_view, rename
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+
+Run: TypeAlias = Callable[[SqlSession, Parser], None]
+
+
+def _creations(words: tuple[str, ...], create: Callable[..., None]) -> list[tuple[tuple[str, ...], Run]]:
+    """CREATE with and without OR REPLACE and EDITIONABLE, whose editions the sandbox does not have."""
+    found: list[tuple[tuple[str, ...], Run]] = []
+    for editions in ((), ("EDITIONABLE",), ("NONEDITIONABLE",)):
+        found.append((("CREATE", *editions, *words), create))
+        found.append((("CREATE", "OR", "REPLACE", *editions, *words), partial(create, replacing=True)))
+    return found
+
+
+_PROGRAMS: list[tuple[tuple[str, ...], Run]] = [
+    *_creations(("PACKAGE", "BODY"), partial(create_program, kind="PACKAGE BODY")),
+    *_creations(("PACKAGE",), partial(create_program, kind="PACKAGE")),
+    *_creations(("FUNCTION",), partial(create_program, kind="FUNCTION")),
+    *_creations(("PROCEDURE",), partial(create_program, kind="PROCEDURE")),
+    *_creations(("TRIGGER",), create_trigger),
+    *((("ALTER", kind), partial(alter_program, kind=kind)) for kind in ("PACKAGE", "FUNCTION", "PROCEDURE")),
+    (("ALTER", "TRIGGER"), alter_trigger),
+    (("DROP", "PACKAGE", "BODY"), partial(drop_program, kind="PACKAGE BODY")),
+    *((("DROP", kind), partial(drop_program, kind=kind)) for kind in ("PACKAGE", "FUNCTION", "PROCEDURE", "TRIGGER")),
+]
 
 
 def run_command(session: SqlSession, sql: str) -> int:
@@ -81,7 +107,9 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("ALTER", "SEQUENCE"), alter_sequence),
     (("DROP", "SEQUENCE"), drop_sequence),
     (("CREATE", "VIEW"), create_view),
+    (("CREATE", "FORCE", "VIEW"), partial(create_view, force=True)),
     (("CREATE", "OR", "REPLACE", "VIEW"), partial(create_view, replacing=True)),
+    (("CREATE", "OR", "REPLACE", "FORCE", "VIEW"), partial(create_view, replacing=True, force=True)),
     (("DROP", "VIEW"), drop_view),
     (("CREATE", "SYNONYM"), create_synonym),
     (("CREATE", "PUBLIC", "SYNONYM"), partial(create_synonym, public=True)),
@@ -100,6 +128,7 @@ COMMANDS: tuple[tuple[tuple[str, ...], Callable[[SqlSession, Parser], None]], ..
     (("ALTER", "INDEX"), alter_index),
     (("DROP", "INDEX"), drop_index),
     (("COMMENT", "ON"), comment_on),
+    *_PROGRAMS,
 )
 
 
@@ -117,6 +146,13 @@ REMARKS = {
     "CREATE GLOBAL TEMPORARY TABLE": "ON COMMIT DELETE and PRESERVE ROWS",
     "CREATE INDEX": "columns, not expressions; LOCAL too",
     "ALTER INDEX": "REBUILD, RENAME TO; storage has no effect",
+    "ALTER TRIGGER": "ENABLE, DISABLE, COMPILE, RENAME TO",
+    **{
+        f"CREATE {kind}": "with its owner's rights; one with errors is refused, not stored as invalid (ORA-24344)"
+        for kind in ("FUNCTION", "PACKAGE", "PACKAGE BODY", "PROCEDURE")
+    },
+    "CREATE TRIGGER": "BEFORE INSERT OR UPDATE FOR EACH ROW, with WHEN and REFERENCING; one with errors is refused, not stored as invalid (ORA-24344)",
+    "CREATE FORCE VIEW": "also when its query has errors now",
     "CREATE VIEW": "simple ones can be changed through; WITH READ ONLY and CHECK OPTION",
     "DROP TABLE": "recycle bin, PURGE, CASCADE CONSTRAINTS",
     "FLASHBACK TABLE": "TO BEFORE DROP",

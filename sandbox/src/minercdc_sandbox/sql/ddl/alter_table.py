@@ -16,6 +16,7 @@ from minercdc_sandbox.sql.ddl.constraints import (
 from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone, whole_or_not
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
+from minercdc_sandbox.sql.ddl.programs import enable_triggers
 from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
@@ -120,6 +121,10 @@ def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
     if parser.word("ROW", "MOVEMENT"):
         parser.end()
         table.row_movement = enable
+        return False
+    if parser.word("ALL", "TRIGGERS"):
+        parser.end()
+        enable_triggers(session, table, enabled=enable)
         return False
     spec = ConstraintSpec(None, ConstraintKind.CHECK, (), 0, enabled=enable, validated=enable)
     if parser.any_word("VALIDATE", "NOVALIDATE"):

@@ -5,15 +5,16 @@ from __future__ import annotations
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.tokens import tokenize
 
-_RESOURCE = frozenset({"SEQUENCE"})
+_RESOURCE = frozenset({"SEQUENCE", "PROCEDURE"})
 """Kinds that the role RESOURCE may create in its own schema (Security Guide, predefined roles)."""
 
 
 def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, replaced: object = None) -> str:
     """The owner of a new object, the current schema without `owner`. Raises ORA-00955, ORA-01031, ORA-01918.
 
-    :param kind: of the privilege: SEQUENCE, SYNONYM or VIEW.
+    :param kind: of the privilege: SEQUENCE, SYNONYM, VIEW or PROCEDURE.
     :param replaced: the object that CREATE OR REPLACE may replace.
     """
     place = owner or session.schema
@@ -29,3 +30,19 @@ def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, re
     if found is not None and found is not replaced:
         raise OraError(955, "name is already used by an existing object")
     return place
+
+
+def program_owner(session: SqlSession, owner: str | None, kind: str = "PROCEDURE") -> str:
+    """The owner of a new package body or trigger, whose names are apart from those of other objects. Raises ORA-01031, ORA-01918."""
+    place = owner or session.schema
+    if session.catalog.user(session.container, place) is None:
+        raise OraError(1918, f"user '{place}' does not exist")
+    own = (f"CREATE {kind}", "RESOURCE") if place == session.user else ()
+    require(session.catalog, session.container, session.user, f"CREATE ANY {kind}", *own)
+    return place
+
+
+def named_objects(session: SqlSession, owner: str, name: str, text: str) -> frozenset[str]:
+    """The objects of a schema that a text names, without the object `name` that it defines."""
+    words = {token.text for token in tokenize(text) if token.is_name} - {name}
+    return frozenset(word for word in words if session.catalog.object_named(session.container, owner, word) is not None)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.interfaces import ColumnDescription, OraError
 from minercdc_sandbox.objects import StoredView, Synonym
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.alter_table import rename_table
 from minercdc_sandbox.sql.ddl.create_table import column_like
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
-from minercdc_sandbox.sql.ddl.names import new_name
+from minercdc_sandbox.sql.ddl.names import named_objects, new_name
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import column_list
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -20,8 +20,8 @@ from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.tables import Table
 
 
-def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
-    """CREATE VIEW, `replacing` CREATE OR REPLACE VIEW. The query is planned now, so its errors are raised now.
+def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False, force: bool = False) -> None:
+    """CREATE VIEW, `replacing` CREATE OR REPLACE VIEW. The query is planned now, so its errors are raised now, with `force` at its use.
 
     Raises ORA-00957, ORA-00998, ORA-01027, ORA-01730, and as `new_name`.
     """
@@ -42,15 +42,23 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False)
         catalog, now = session.catalog, session.storage.clock.now()
         old = catalog.view(session.container, owner or session.schema, name) if replacing else None
         place = new_name(session, owner, name, "VIEW", replaced=old)
-        found = session.statements.plan_inner(query).columns
+        broken = False
+        found: tuple[ColumnDescription, ...] = ()
+        try:
+            found = session.statements.plan_inner(query).columns
+        except OraError:
+            if not force:
+                raise
+            broken = True
         columns = names or tuple(column.name for column in found)
         _named_once(query, names, columns)
-        if len(found) != len(columns):
+        if len(found) != len(columns) and not broken:
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
         created = old.created if old is not None else now
-        shape = [replace(column_like(c), name=given) for c, given in zip(found, columns, strict=True)]
+        shape = [replace(column_like(c), name=given) for c, given in zip(found, columns, strict=not broken)]
         view = StoredView(session.container, place, name, object_id, text, columns, created, now, check, read_only, shape)
+        view.names, view.broken = named_objects(session, place, name, text), broken
         catalog.containers[session.container].views[place, name] = view
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
 

@@ -38,18 +38,29 @@ class Assigned:
     required: list[tuple[int, str]]
     checks: CheckPlan | None
 
-    def row(self, session: SqlSession, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
-        """The row with its new values. Raises ORA-01407, ORA-01402, ORA-02290, ORA-14402, ORA-14400 and what conversions raise."""
+    def given(self, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
+        """The row with the values that the statement gives. Raises what conversions raise."""
         after = list(before)
         for at, fit, value in zip(self.positions, self.fits, values, strict=True):
             after[at] = fit(value)
+        return tuple(after)
+
+    def check(self, session: SqlSession, before: Sequence[Cell], after: Sequence[Cell]) -> None:
+        """Raises ORA-01407, ORA-01402, ORA-02290, ORA-14402, ORA-14400 for a row that the table cannot have."""
         for at, name in self.required:
             if after[at] is None:
                 raise OraError(1407, f"cannot update ({name}) to NULL")
         if self.checks is not None:
             self.checks.enforce(session, after)
         stays(session, self.table, before, after)
-        return tuple(after)
+
+    def triggered(self, session: SqlSession, before: tuple[Cell, ...], after: tuple[Cell, ...]) -> tuple[Cell, ...]:
+        """The row after the table's BEFORE UPDATE triggers. Raises what they raise, and ORA-01407."""
+        found = session.programs.before_row(self.table, "UPDATE", before, after, self.positions)
+        for at, column in enumerate(self.table.columns):
+            if not column.nullable and found[at] is None:
+                raise OraError(1407, f"cannot update ({column_path(self.table, column)}) to NULL")
+        return found
 
 
 def plan_assigned(x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]) -> Assigned:

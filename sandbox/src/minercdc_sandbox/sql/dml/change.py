@@ -117,12 +117,15 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
     """
     run = begin_run(session, binds)
     width = 4 + len(plan.table.columns)
+    triggers = session.programs.fires(plan.table, "UPDATE")
     found = []
     for row in execute(session.storage.db, plan.sql, plan.parameters, run):
         target = Target(row[0], row[1], row[2], row[3], row[4:width])
         if plan.assigned.positions:
             try:
-                target.after = plan.assigned.row(session, target.before, row[width:])
+                target.after = plan.assigned.given(target.before, row[width:])
+                if not triggers:
+                    plan.assigned.check(session, target.before, target.after)
             except OraError as error:
                 if failed is None:
                     raise
@@ -130,6 +133,28 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
                 continue
         found.append(target)
     return found
+
+
+def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], *, checked: bool = False) -> None:
+    """Change claimed rows to their new values, with triggers row by row. The caller undoes them when this raises.
+
+    :param checked: without triggers, the rows have been checked against the table's constraints.
+    """
+    table, changes = assigned.table, session.storage.changes
+    if not session.programs.fires(table, "UPDATE"):
+        for target in [] if checked else targets:
+            assigned.check(session, target.before, target.after)
+        changes.update(session.client, table, targets, assigned.positions)
+        after_update(session, table, targets, assigned.positions)
+        return
+    for target in targets:
+        given = target.after
+        target.after = assigned.triggered(session, target.before, given)
+        assigned.check(session, target.before, target.after)
+        moved = [at for at, (one, two) in enumerate(zip(given, target.after, strict=True)) if one != two]
+        positions = tuple(sorted({*assigned.positions, *moved}))
+        changes.update(session.client, table, [target], positions)
+        after_update(session, table, [target], positions)
 
 
 @dataclass(slots=True)
@@ -173,8 +198,7 @@ class ChangePlan:
         if self.deletes:
             delete_rows(session, self.scan.table, targets)
             return
-        session.storage.changes.update(session.client, self.scan.table, targets, self.scan.assigned.positions)
-        after_update(session, self.scan.table, targets, self.scan.assigned.positions)
+        update_rows(session, self.scan.assigned, targets, checked=True)
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, binds: BindRow) -> list[Target]:
         """LOG ERRORS: row by row."""

@@ -91,10 +91,12 @@ def _follow(session: SqlSession, table: Table, child: Table, constraint: Constra
     places = child.positions(constraint.columns)
     for row in rows:
         row.after = tuple(None if at in places else cell for at, cell in enumerate(row.before))
+        row.after = session.programs.before_row(child, "UPDATE", row.before, row.after, places)
     for at in places:
         if not child.columns[at].nullable:
             raise OraError(1407, f"cannot update ({column_path(child, child.columns[at])}) to NULL")
-    storage.changes.update(client, child, rows, places)
+    moved = [at for row in rows for at, cell in enumerate(row.after) if cell != row.before[at]]
+    storage.changes.update(client, child, rows, tuple(sorted({*places, *moved})))
 
 
 def _rows_with(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[Target]:

@@ -35,11 +35,12 @@ class InsertPlan:
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
         """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does."""
+        session.programs.check_table(self.rows.table, changed=True)
         if self.errors is not None:
             return self._logging(session, self.errors, call)
         if self.query is not None:
             return self._from_query(session, call)
-        if self.returning is not None or guards(self.rows.table):
+        if self.returning is not None or guards(self.rows.table) or session.programs.fires(self.rows.table, "INSERT"):
             return self._singly(session, call)
         return self._together(session, call)
 
@@ -100,7 +101,7 @@ class InsertPlan:
             source = session.statements.rows_of(self.query, binds)
             mark = session.transactions.mark()
             try:
-                count = insert_rows(session, self.rows, [self.rows.row(session, row) for row in source])
+                count = insert_each(session, self.rows, source)
             except OraError:
                 session.storage.undo_to(session.client, mark)
                 raise
@@ -155,6 +156,7 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
     if insert.target.partition is not None:
         planner.only = wanted_partition(env, target.table, insert.target.partition)
     rows = planner.plan(makers)
+    rows.alone = query is None
     returned = None
     if insert.returning is not None:
         if query is not None:
@@ -203,6 +205,13 @@ def _given(plan: RowPlan, inputs: BindRow) -> Values:
     """The values that a statement gave for a row."""
     columns = plan.table.columns
     return {columns[at].name: (inputs[n], kind) for at, (n, kind) in plan.given.items() if n < len(inputs)}
+
+
+def insert_each(session: SqlSession, plan: RowPlan, inputs: Sequence[BindRow]) -> int:
+    """Insert a row of each of these inputs, one by one when a trigger fires for them; as `insert_rows`."""
+    if session.programs.fires(plan.table, "INSERT"):
+        return sum(insert_rows(session, plan, [plan.row(session, one)]) for one in inputs)
+    return insert_rows(session, plan, [plan.row(session, one) for one in inputs])
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:

@@ -50,6 +50,7 @@ def iterate(
 def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
     """Lock the table for DML and run `change`, again with a new snapshot after each StatementRestart; an error undoes the change."""
     storage, client = session.storage, session.client
+    session.programs.check_table(table, changed=True)
     storage.changes.lock_for_dml(client, table)
     mark = session.transactions.mark()
     while True:

@@ -39,6 +39,7 @@ class ManyPlan:
             count = 0
             for row in session.statements.rows_of(self.query, binds):
                 for rows in self._ways(row):
+                    session.programs.check_table(rows.table, changed=True)
                     count += insert_rows(session, rows, [rows.row(session, row)])
             return count, []
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.assignments import Assigned, plan_assigned
-from minercdc_sandbox.sql.dml.change import version_items, version_rows
-from minercdc_sandbox.sql.dml.constraints import after_update, delete_rows
-from minercdc_sandbox.sql.dml.insert import insert_rows
+from minercdc_sandbox.sql.dml.change import update_rows, version_items, version_rows
+from minercdc_sandbox.sql.dml.constraints import delete_rows
+from minercdc_sandbox.sql.dml.insert import insert_each
 from minercdc_sandbox.sql.dml.iterations import iterate, restarting
 from minercdc_sandbox.sql.dml.rows import RowPlan, RowPlanner, check_count
 from minercdc_sandbox.sql.dml.target import BindRow, ChangeTarget, change_target, conversion
@@ -51,12 +51,11 @@ class MergePlan:
             targets, removed, inserts = self._matched(session, binds)
             if targets:
                 storage.changes.claim(client, self.table, targets)
-                storage.changes.update(client, self.table, targets, self.assigned.positions)
-                after_update(session, self.table, targets, self.assigned.positions)
+                update_rows(session, self.assigned, targets)
             if removed:
                 delete_rows(session, self.table, [_updated(session, target) for target in removed])
             if self.insert is not None:
-                insert_rows(session, self.insert, inserts)
+                insert_each(session, self.insert, inserts)
             return len(targets) + len(inserts)
 
         return restarting(session, self.table, change)
@@ -71,7 +70,7 @@ class MergePlan:
         for row in list(execute(session.storage.db, self.sql, self.parameters, begin_run(session, binds))):
             if row[0] is None:
                 if self.insert is not None and row[-1]:
-                    inserts.append(self.insert.row(session, row))
+                    inserts.append(tuple(row))
                 continue
             flags = width + len(self.assigned.positions)
             if not self.update or not row[flags]:
@@ -80,7 +79,7 @@ class MergePlan:
                 raise OraError(30926, "unable to get a stable set of rows in the source tables")
             seen.add(row[0])
             target = Target(row[0], row[1], row[2], row[3], tuple(row[4:width]))
-            target.after = self.assigned.row(session, target.before, row[width:flags])
+            target.after = self.assigned.given(target.before, row[width:flags])
             targets.append(target)
             if row[flags + 1]:
                 removed.append(target)

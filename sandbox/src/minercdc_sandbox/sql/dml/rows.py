@@ -29,6 +29,7 @@ class RowPlan:
     :param computed: SQL of the computed expressions; None without any.
     :param only: the partition that the statement named, where all rows must go.
     :param given: place in that row, and type, of each column that the statement gives.
+    :param alone: each statement inserts one row, given by VALUES.
     """
 
     table: Table
@@ -39,6 +40,7 @@ class RowPlan:
     checks: CheckPlan | None
     only: Wanted | None = None
     given: dict[int, tuple[int, SqlType]] = field(default_factory=dict)
+    alone: bool = False
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
         """The inputs, then the computed values."""
@@ -51,8 +53,10 @@ class RowPlan:
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of completed inputs. Raises as `row`."""
-        row = tuple([make(inputs) for make in self.makers])
+        """The table's row of completed inputs, after its BEFORE triggers. Raises as `row`, and what the triggers raise."""
+        row: BindRow = tuple([make(inputs) for make in self.makers])
+        if session.programs.fires(self.table, "INSERT"):
+            row = session.programs.before_row(self.table, "INSERT", None, row, alone=self.alone)
         for at, name in self.required:
             if row[at] is None:
                 raise OraError(1400, f"cannot insert NULL into ({name})")

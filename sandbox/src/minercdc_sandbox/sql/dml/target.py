@@ -18,6 +18,7 @@ from minercdc_sandbox.sql.convert import Conversion
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.query.names import find_relation
 from minercdc_sandbox.sql.query.trees import aggregated, uses_rownum
+from minercdc_sandbox.sql.query.versions import row_scn
 from minercdc_sandbox.sql.scope import Scope, Source, Visible
 from minercdc_sandbox.sql.translate.environment import Environment
 from minercdc_sandbox.sql.translate.expressions import Expressions
@@ -78,7 +79,8 @@ class ChangeTarget:
             columns = [replace(named[b], name=name) for name, b in self.columns.items() if b is not None]
             columns += self._computed(x, alias, by_position)
         vid = (self.table.row_ids(), f"{alias}.vid")
-        return Scope([Source(self.names, columns, vid, self.table)])
+        pseudo = {} if by_position or self.through else {"ORA_ROWSCN": row_scn(self.table, alias, x.snapshot)}
+        return Scope([Source(self.names, columns, vid, self.table, pseudo)])
 
     def _computed(self, x: Expressions, alias: str, by_position: bool) -> list[Visible]:
         if not self.computed:

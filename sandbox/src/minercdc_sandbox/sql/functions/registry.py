@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import ast
@@ -16,7 +17,8 @@ from minercdc_sandbox.sql.functions.times import extract
 from minercdc_sandbox.sql.functions.windows import ANALYTIC, window
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
-from minercdc_sandbox.sql.types import BINARY_SIZES, NUMBER, TEXT, Family
+from minercdc_sandbox.sql.translate.environment import quote
+from minercdc_sandbox.sql.types import BINARY_SIZES, NUMBER, TEXT, Family, column_type
 
 FAMILIES = {"N": Family.NUMBER, "V": Family.VARCHAR, "R": Family.RAW, "D": Family.DATE, "S": Family.TIMESTAMP}
 """Families that the letters of `Plain` convert to; besides, T is a text of any length, L a LOB."""
@@ -32,6 +34,9 @@ RULES: dict[str, Rule] = {
     **environment.RULES,
     **lobs.RULES,
 }
+
+KNOWN = frozenset({*PLAIN, *RULES, *AGGREGATES, *ANALYTIC, "EXTRACT", "SQLERRM"})
+"""Functions of SQL and PL/SQL, which come before stored ones of the same name."""
 
 
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
@@ -71,10 +76,31 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
         translate, low, high = RULES[name]
         count_arguments(expr, args, low, high)
         return translate(x, expr, args)
+    stored = x.env.stored(x.env.schema, x.env.user, tuple(name.split(".")))
+    if stored is not None:
+        return stored_call(x, stored, args, expr.at)
     if name in UNKNOWN_HERE:
         raise OraError(3001, f"unimplemented feature: function {name}", expr.at)
     shown = ".".join(f'"{part}"' for part in expr.name.split("."))
     raise OraError(904, f"{shown}: invalid identifier", expr.at)
+
+
+def stored_call(x: Conditions, stored: Any, args: list[Typed], at: int) -> Typed:
+    """A call of a stored function, by position. Raises ORA-06553 for a wrong number of arguments, ORA-06552 for a BOOLEAN, ORA-03001 for OUT
+    parameters."""
+    parameters, returns = stored.parameters, stored.returns
+    required = sum(parameter.default is None for parameter in parameters)
+    if not required <= len(args) <= len(parameters):
+        raise OraError(6553, f"PLS-306: wrong number or types of arguments in call to '{stored.name}'", at)
+    kinds = [column_type(parameter.variable.type.column) for parameter in parameters]
+    result = column_type(returns.column)
+    if x.env.release < 23 and Family.BOOLEAN in (result.family, *(kind.family for kind in kinds)):
+        raise OraError(6552, "PL/SQL: Statement ignored\nORA-06553: PLS-382: expression is of wrong type", at)
+    if any("OUT" in parameter.mode for parameter in parameters):
+        raise OraError(6572, f"Function {stored.name} has out arguments", at)
+    given = [x.to(arg, kind.family, at) for arg, kind in zip(args, kinds, strict=False)]
+    path = [quote(part) for part in stored.path]
+    return Typed(f"o_stored({','.join([str(len(path)), *path, *given])})", result)
 
 
 def _plain(x: Conditions, name: str, expr: ast.Call, args: list[Typed]) -> Typed:

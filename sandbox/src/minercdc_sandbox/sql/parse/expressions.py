@@ -152,7 +152,7 @@ class ExpressionGrammar(AnalyticGrammar):
             return ast.Literal(kind, token.text, token.start)
         if token.kind is TokenKind.BIND:
             self.at += 1
-            return self.bind(token)
+            return self.row_field(token) or self.bind(token)
         if self.op("("):
             return self._parenthesis(token.start)
         if token.kind is TokenKind.WORD:

@@ -131,6 +131,10 @@ class Words:
             raise OraError(2017, "integer value required", token.start)
         return int(token.text)
 
+    def row_field(self, token: Token) -> ast.Name | None:
+        """What a bind names in a trigger; None everywhere else."""
+        return None
+
     def bind(self, token: Token) -> ast.Bind:
         if not self._by_name or token.text not in self.binds:
             self.binds.append(token.text)

@@ -49,12 +49,13 @@ class Calls:
         variable, rest = self._names.variable_of(parts)
         if variable is not None and isinstance(variable.type, Collection) and rest and rest[0] in _METHODS:
             return self._method(variable, variable.type, rest[0])
-        local = self._names.subprogram(parts[0]) if len(parts) == 1 else None
+        local = self._names.called(parts) if variable is None else None
         if local is not None:
             run = self._expressions.call(local, self._parser.optional_arguments(), start.start)
             if local.returns is not None:
-                raise self._parser.wrong(start.start, f"PLS-00221: '{parts[0]}' is not a procedure or is undefined")
-            self._parser.need(";")
+                raise self._parser.wrong(start.start, f"PLS-00221: '{parts[-1]}' is not a procedure or is undefined")
+            if ends or self._parser.token.kind is not TokenKind.END:
+                self._parser.need(";")
             return cast(Step, run)
         name = ".".join(parts[1:] if parts[0] == "SYS" and len(parts) > 1 else parts)
         if name == "RAISE_APPLICATION_ERROR" or name == "DBMS_STANDARD.RAISE_APPLICATION_ERROR":
@@ -78,7 +79,8 @@ class Calls:
         session = self._session
         procedure = session.database.procedures.get(name)
         package = parts[1 if parts[0] == "SYS" and len(parts) > 1 else 0]
-        if procedure is None or not may_execute(session.catalog, session.container, session.user, package):
+        user, direct = session.programs.rights()
+        if procedure is None or not may_execute(session.catalog, session.container, user, package, direct=direct):
             raise undeclared(self._parser.sql, at, ".".join(parts))
         places: dict[int | str, _Given] = dict(enumerate(positional))
         places.update(named)
@@ -126,6 +128,7 @@ class Calls:
         return (
             variable is None
             and not known
+            and self._session.programs.variable(expr.parts) is None
             and expr.parts[-1] not in ("NEXTVAL", "CURRVAL")
             and ".".join(parts) not in PACKAGED
         )

@@ -38,7 +38,7 @@ class Compilation:
 
     def __init__(self, sql: str, session: SqlSession, slots: Slots) -> None:
         self.session, self.slots = session, slots
-        self.names = NameResolver(sql)
+        self.names = NameResolver(sql, session.programs.subprogram)
         self.parser = BlockParser(sql, self.names, slots.clients)
         self.read: set[int] = set()
         self.unit = Unit()

@@ -39,13 +39,13 @@ class Declarations:
         self._without_step: dict[str, Callable[[], None]] = {
             "PRAGMA": self._pragma,
             **dict.fromkeys(("TYPE", "SUBTYPE"), types.declaration),
-            **dict.fromkeys(("PROCEDURE", "FUNCTION"), self._subprogram_declaration),
+            **dict.fromkeys(("PROCEDURE", "FUNCTION"), self.subprogram),
         }
 
-    def read(self) -> list[Step]:
-        """Read declarations up to BEGIN; returns the steps that run each time the block is entered."""
+    def read(self, *ends: str) -> list[Step]:
+        """Read declarations up to BEGIN or one of the words `ends`; returns the steps that run each time the block is entered."""
         steps: list[Step] = []
-        while not self._parser.is_word("BEGIN"):
+        while not any(self._parser.is_word(word) for word in ("BEGIN", *ends)):
             step = self._declaration()
             if step is not None:
                 steps.append(step)
@@ -120,7 +120,8 @@ class Declarations:
         self._names.scope.known[token.text] = variable
         return variable, default
 
-    def _subprogram_declaration(self) -> None:
+    def subprogram(self) -> None:
+        """Read a procedure or function into the present scope."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)
@@ -135,6 +136,10 @@ class Declarations:
             outer.known[name.text] = subprogram
             if returns is not None:
                 subprogram.result = self._slots.take(returns)
+            while self._parser.any_word("DETERMINISTIC", "PARALLEL_ENABLE") or self._parser.word("AUTHID", "DEFINER"):
+                pass
+            if self._parser.token.text in ("AUTHID", "PIPELINED", "RESULT_CACHE", "AGGREGATE"):
+                raise self._parser.refused(self._parser.token.text, self._parser.token.start)
             if not self._parser.op(";"):
                 if not self._parser.any_word("IS", "AS"):
                     raise self._parser.unexpected("is")
@@ -145,7 +150,7 @@ class Declarations:
     def _returned_type(self) -> Scalar:
         self._parser.need("RETURN")
         at = self._parser.token.start
-        kind = self._types.datatype()
+        kind = self._types.unsized()
         if not isinstance(kind, Scalar):
             raise self._parser.refused("functions that return records, collections or cursors", at)
         return kind

@@ -22,7 +22,7 @@ from minercdc_sandbox.sql.plsql.parser import BlockParser
 from minercdc_sandbox.sql.plsql.program import StaticStatement, Target, store_returned, store_rows, types_of
 from minercdc_sandbox.sql.plsql.targets import TargetCompiler
 from minercdc_sandbox.sql.plsql.variables import TEXT, Collection, Record, Scalar, Slots, Variable
-from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.sql.tokens import Token, TokenKind
 from minercdc_sandbox.sql.translate.environment import VariableNames
 
 _TABLE_FOLLOWS = frozenset(("INTO", "UPDATE", "FROM", "JOIN", "TABLE"))
@@ -103,7 +103,13 @@ class StaticSql:
         """One word of the statement; elements, attributes and records give way to names of places."""
         token, before = self._parser.token, self._parser.tokens[self._parser.at - 1]
         if token.kind is TokenKind.BIND:
-            index = self._parser.bind(self._parser.take()).index
+            cut.upto(token.start)
+            field = self._parser.row_field(self._parser.take())
+            if field is not None:
+                self._row_value(cut, field)
+                return
+            cut.back(token)
+            index = self._parser.bind(token).index
             cut.used.append(index)
             self._read.add(index)
             return
@@ -115,6 +121,8 @@ class StaticSql:
             return
         variable, _ = self._names.variable_of((token.text,))
         after = self._parser.peek().text
+        if variable is None and after == "." and self._packaged(cut):
+            return
         if variable is not None and before.text == "VALUES" and _is_record(variable):
             self._record_values(cut, variable)
         elif (variable is not None and isinstance(variable.type, Collection) and after in ("(", ".")) or after == "%":
@@ -124,10 +132,41 @@ class StaticSql:
                 raise self._parser.wrong(token.start, "PLS-00382: expression is of wrong type")
             cut.add(cut.place(*self._expressions.attributes.compiled(node)))
             cut.resume()
-        elif self._names.subprogram(token.text) is not None and after == "(":
+        elif (local := self._names.subprogram(token.text)) is not None and after == "(" and local.path:
+            cut.upto(token.start)
+            cut.add(".".join(f'"{part}"' for part in local.path))
+            self._parser.at += 1
+            cut.resume()
+        elif local is not None and after == "(":
             raise self._parser.wrong(token.start, f"PLS-00231: function '{token.text}' may not be used in SQL")
         else:
             self._parser.at += 1
+
+    def _packaged(self, cut: _Cut) -> bool:
+        """A variable of a package, `package.name`, which gives way to a place; False for anything else. An alias in the statement that has
+        the package's name comes first."""
+        token, name = self._parser.token, self._parser.peek(2)
+        aliased = any(
+            one.text == token.text and after.text != "." and before.text != "."
+            for before, one, after in zip(
+                self._parser.tokens, self._parser.tokens[1:], self._parser.tokens[2:], strict=False
+            )
+        )
+        found = None if aliased else self._session.programs.variable((token.text, name.text))
+        if found is None:
+            return False
+        cut.upto(token.start)
+        self._parser.at += 3
+        cut.add(cut.place(found.scalar, found.value))
+        cut.resume()
+        return True
+
+    def _row_value(self, cut: _Cut, field: ast.Name) -> None:
+        """`:new.column` of a trigger."""
+        slot = self._names.slot_of(field.parts, field.at)
+        assert slot is not None
+        cut.add(cut.place(self._slots.scalars[slot] or TEXT, _cell_at(slot)))
+        cut.resume()
 
     def _current_row(self, cut: _Cut) -> None:
         """`CURRENT OF cursor`. Raises PLS-00404 for one that is not FOR UPDATE."""
@@ -233,6 +272,10 @@ class _Cut:
         """Take the block's text from its start, or the last `resume`, up to the offset `at`."""
         self._origins.append((self._length, self._start))
         self._append(self._parser.sql[self._start : at])
+
+    def back(self, token: Token) -> None:
+        """Go on with the block's text at a word that was cut off but belongs to the statement."""
+        self._start = token.start
 
     def add(self, text: str) -> None:
         self._origins.append((self._length, self._parser.token.start))

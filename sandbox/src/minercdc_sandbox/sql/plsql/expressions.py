@@ -28,6 +28,8 @@ _CONDITIONS = (
     *(ast.Logic, ast.Compare, ast.Between, ast.In, ast.Like, ast.IsNull, ast.IsBinary),
     *(ast.Exists, ast.Quantified),
 )
+ASSIGNED = ":ASSIGNED"
+"""The hidden variable of a trigger that holds the names of the columns that its statement assigns."""
 TRUTH = {True: b"\x01", False: b"\x00", None: None}
 """BOOLEAN cells of truth values."""
 _COMPUTED: dict[str, tuple[Scalar, Value]] = {
@@ -121,10 +123,19 @@ class ExpressionCompiler:
             return self._test(expr)
         if isinstance(expr, ast.Call) and expr.name in ("REGEXP_LIKE", "LNNVL"):
             return self._test(expr)
+        if isinstance(expr, ast.Call) and expr.name == "UPDATING" and self._parser.rows:
+            return self._updating(expr)
         value = self.compiled(expr)
         if value.type.family not in (Family.BOOLEAN, Family.NULL):
             raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
         return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
+
+    def _updating(self, expr: ast.Call) -> Test:
+        """UPDATING('COLUMN') of a trigger: the statement assigns that column."""
+        name = self.compiled(expr.args[0])
+        slot = self._names.slot_of((ASSIGNED,), expr.at)
+        assert slot is not None
+        return lambda frame: str(name.value(frame) or "").upper() in (frame.cells[slot] or ())
 
     def _boolean_test(self, expr: ast.Expr) -> Test | None:
         """`flag IS NULL`, `flag = TRUE`: what SQL of older releases has no type for."""
@@ -198,6 +209,9 @@ class ExpressionCompiler:
         name = ".".join(node.parts[1:] if node.parts[0] == "SYS" else node.parts)
         if name in _COMPUTED and ("." in name or node.parts == (name,)):
             return self._place(*_COMPUTED[name], prelude, node.at)
+        packaged = self._session.programs.variable(node.parts) if len(node.parts) > 1 else None
+        if packaged is not None:
+            return self._place(packaged.scalar, packaged.value, prelude, node.at)
         constant = self._session.database.constants.get(name)
         return node if constant is None else ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
 
@@ -206,10 +220,10 @@ class ExpressionCompiler:
         if node.name == "%CALL":
             owner = node.args[0]
             assert isinstance(owner, ast.Name)
-            subprogram = self._names.subprogram(owner.parts[0])
+            subprogram = self._names.called(owner.parts)
             if subprogram is None or subprogram.returns is None:
                 raise self._parser.wrong(
-                    node.at, f"PLS-00222: no function with name '{owner.parts[0]}' exists in this scope"
+                    node.at, f"PLS-00222: no function with name '{owner.parts[-1]}' exists in this scope"
                 )
             return self._place(subprogram.returns, self.call(subprogram, node.args[1:], node.at), prelude, node.at)
         kind, value = self.attributes.compiled(node)
@@ -225,24 +239,44 @@ class ExpressionCompiler:
         return ast.Bind(slot, "", at)
 
     def call(self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int) -> Value:
-        """Compile a call of a local subprogram with arguments by position. Raises PLS-00306, PLS-00363."""
-        if len(given) > len(subprogram.parameters):
-            raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
+        """Compile a call of a subprogram. Raises PLS-00306, PLS-00363."""
         incoming: list[tuple[Parameter, Compiled | None]] = []
         outgoing: list[tuple[Parameter, int]] = []
-        for n, parameter in enumerate(subprogram.parameters):
-            if n >= len(given) and parameter.default is None:
-                raise self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
-            if n >= len(given):
+        for parameter, expr in self._matched(subprogram, given, at):
+            if expr is None:
                 incoming.append((parameter, None))
                 continue
-            value = self.compiled(given[n])
+            value = self.compiled(expr)
             if "OUT" in parameter.mode:
                 if value.slot is None:
-                    raise self._parser.wrong(given[n].at, "PLS-00363: expression cannot be used as an assignment target")
+                    raise self._parser.wrong(expr.at, "PLS-00363: expression cannot be used as an assignment target")
                 outgoing.append((parameter, value.slot))
             incoming.append((parameter, value))
         return lambda frame: subprogram.run(frame, incoming, outgoing)
+
+    def _matched(
+        self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int
+    ) -> list[tuple[Parameter, ast.Expr | None]]:
+        """Each parameter with its argument, by position or name; None for its default. Raises PLS-00306."""
+        wrong = self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
+        named: dict[str, ast.Expr] = {}
+        positional: list[ast.Expr] = []
+        for expr in given:
+            if isinstance(expr, ast.Call) and expr.name == "%NAMED":
+                literal = expr.args[0]
+                assert isinstance(literal, ast.Literal)
+                named[literal.text] = expr.args[1]
+            else:
+                positional.append(expr)
+        found: list[tuple[Parameter, ast.Expr | None]] = []
+        for n, parameter in enumerate(subprogram.parameters):
+            argument = positional[n] if n < len(positional) else named.pop(parameter.variable.name, None)
+            if argument is None and parameter.default is None:
+                raise wrong
+            found.append((parameter, argument))
+        if named or len(positional) > len(subprogram.parameters):
+            raise wrong
+        return found
 
 
 def _after(prelude: list[Step], value: Value) -> Value:

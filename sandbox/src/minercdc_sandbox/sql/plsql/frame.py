@@ -33,6 +33,7 @@ class Frame:
     :param error: the error that a handler is handling, else None.
     :param depth: calls of local subprograms around the statement.
     :param implicit: open queries of DBMS_SQL.RETURN_RESULT.
+    :param unit: `OWNER.NAME` of the stored program, '' of an anonymous block.
     """
 
     session: SqlSession
@@ -45,8 +46,9 @@ class Frame:
     error: OraError | None = None
     depth: int = 0
     implicit: list[Result] = field(default_factory=list)
+    unit: str = ""
     _failing: OraError | None = None
-    _lines: list[tuple[int, int]] = field(default_factory=list)
+    _lines: list[tuple[int, str]] = field(default_factory=list)
     _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
 
     def conversion(self) -> Conversion:
@@ -135,16 +137,21 @@ class Frame:
 
     def note(self, error: OraError, line: int) -> None:
         """Remember the line of the statement that raised it, and of each call around that."""
+        place = f'at "{self.unit}", line {line}' if self.unit else f"at line {line}"
         if self._failing is not error:
-            self._failing, self._lines = error, [(self.depth, line)]
+            self._failing, self._lines = error, [(self.depth, f"\nORA-06512: {place}")]
         elif self.depth < self._lines[-1][0]:
-            self._lines.append((self.depth, line))
+            self._lines.append((self.depth, f"\nORA-06512: {place}"))
+
+    def adopt(self, error: OraError, stack: str) -> None:
+        """Take over the lines of a stored program that this frame called, and in which the error was raised."""
+        self._failing, self._lines = error, [(self.depth + 1, stack)]
 
     def stack(self, error: OraError) -> str:
         """The ORA-06512 lines of an error, each after a newline; '' for an error that was not noted last."""
         if self._failing is not error:
             return ""
-        return "".join(f"\nORA-06512: at line {line}" for _, line in self._lines)
+        return "".join(line for _, line in self._lines)
 
 
 Step: TypeAlias = Callable[[Frame], None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -43,10 +43,11 @@ class NameResolver:
     """Resolves names in the present scope.
 
     :param sql: the text of the block, for the places of errors.
+    :param stored: finds a stored procedure or function by its name, with package and owner; None for an unknown one.
     """
 
-    def __init__(self, sql: str) -> None:
-        self._sql = sql
+    def __init__(self, sql: str, stored: Callable[[tuple[str, ...]], Subprogram | None]) -> None:
+        self._sql, self._stored = sql, stored
         self.scope = Scope()
 
     @contextmanager
@@ -100,6 +101,15 @@ class NameResolver:
         """The local function or procedure of that name, else None."""
         found = self.find(name)
         return found if isinstance(found, Subprogram) else None
+
+    def called(self, parts: Sequence[str]) -> Subprogram | None:
+        """The local or stored function or procedure of that name, which may be qualified; else None."""
+        if len(parts) == 1 and (known := self.find(parts[0])) is not None:
+            return known if isinstance(known, Subprogram) else None
+        scope = self.labelled(parts[0]) if len(parts) == 2 else None
+        if scope is not None and isinstance(found := scope.known.get(parts[1]), Subprogram):
+            return found
+        return self._stored(tuple(parts))
 
     def cursor_slot(self, name: str, at: int) -> int:
         """The place of an explicit cursor, cursor variable or client's cursor. Raises PLS-00201."""

@@ -7,7 +7,7 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql.errors import located, place
 from minercdc_sandbox.sql.plsql.names import NameResolver
-from minercdc_sandbox.sql.plsql.variables import Collection, Variable
+from minercdc_sandbox.sql.plsql.variables import Collection, Record, Variable
 from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
@@ -15,11 +15,28 @@ class BlockParser(Parser):
     """The parser of one block.
 
     :param clients: how many binds the client has given.
+    :ivar rows: of a trigger, the names after a colon that are its rows, with the records they are.
     """
 
     def __init__(self, sql: str, names: NameResolver, clients: int) -> None:
         super().__init__(sql, by_name=True)
         self._names, self._clients = names, clients
+        self.rows: dict[str, Variable] = {}
+
+    def row_field(self, token: Token) -> ast.Name | None:
+        """After a bind: the column of a trigger's row that `:new.column` names, read to its end; None for a bind that is no row. Raises
+        PLS-00049 for an unknown column."""
+        row = self.rows.get(token.text)
+        if row is None:
+            return None
+        self.need(".")
+        column = self.take()
+        assert isinstance(row.type, Record)
+        if f" {column.text}" in {name for name, _ in row.type.fields}:
+            raise self.refused(f"the LOB or LONG column {column.text} of a trigger's row", token.start)
+        if column.text not in {name for name, _ in row.type.fields}:
+            raise self.wrong(token.start, f"PLS-00049: bad bind variable '{token.text}.{column.text}'")
+        return ast.Name((row.name, column.text), token.start)
 
     def bind(self, token: Token) -> ast.Bind:
         """Raises ORA-01008 for a bind the client has not given."""
@@ -70,17 +87,23 @@ class BlockParser(Parser):
         variable, rest = self._names.variable_of(parts)
         if variable is not None and isinstance(variable.type, Collection):
             return self._element(variable, rest, token.start)
-        if self._names.subprogram(parts[0]) is not None and len(parts) == 1:
-            return ast.Call("%CALL", [ast.Name((parts[0],), token.start), *self.optional_arguments()], token.start)
+        if variable is None and self._names.called(parts) is not None:
+            return ast.Call("%CALL", [ast.Name(tuple(parts), token.start), *self.optional_arguments()], token.start)
         self.at = start
         return super().named(token)
 
     def call_arguments(self) -> list[ast.Expr]:
-        """`(a, b)`: arguments by position."""
+        """`(a, name => b)`: arguments by position, then by name."""
         self.need("(")
         found: list[ast.Expr] = []
         while self.token.text != ")":
-            found.append(self.expr())
+            if self.token.is_name and self.peek().text == "=>":
+                name = self.take()
+                self.at += 1
+                literal = ast.Literal(ast.LiteralKind.STRING, name.text, name.start)
+                found.append(ast.Call("%NAMED", [literal, self.expr()], name.start))
+            else:
+                found.append(self.expr())
             if not self.op(","):
                 break
         self.need(")")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from minercdc_sandbox.interfaces import BindType, ColumnDescription, OraError, Result, Rows
 from minercdc_sandbox.sql.declare import declared_like
@@ -192,13 +193,36 @@ class Parameter:
     default: Value | None = None
 
 
+class Home(Protocol):
+    """The stored program that a subprogram belongs to, as one session has it."""
+
+    def entered(self, frame: Frame | None) -> AbstractContextManager[Frame]:
+        """Around a call from another frame: the program's own frame, initialized, with its owner's rights. Raises ORA-00036."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PackagedVariable:
+    """A scalar variable or constant of a package's specification, with its type."""
+
+    variable: Variable
+    scalar: Scalar
+    home: Home
+
+    def value(self, frame: Frame) -> Any:
+        """Its cell in the session of that frame."""
+        with self.home.entered(frame) as inner:
+            return inner.cells[self.variable.slot]
+
+
 @dataclass(slots=True, eq=False)
 class Subprogram:
-    """A local procedure or function.
+    """A procedure or function, local or stored.
 
     :param returns: type of a function's result, None of a procedure; `result` the place of it.
     :param body: None until it has been read.
     :param first, last: its places, the last not included, are saved around each call.
+    :param home: of a stored one, called from elsewhere; None of a local one.
+    :param path: names by which SQL can call it; () of what only its block or package knows.
     """
 
     name: str
@@ -208,6 +232,8 @@ class Subprogram:
     first: int = 0
     last: int = 0
     result: int = 0
+    home: Home | None = None
+    path: tuple[str, ...] = ()
 
     def run(
         self, frame: Frame, incoming: Sequence[tuple[Parameter, Compiled | None]], outgoing: Sequence[tuple[Parameter, int]]
@@ -217,9 +243,33 @@ class Subprogram:
         :param incoming: the argument of each parameter, None for its default.
         :param outgoing: the place that each OUT parameter is assigned to after the call.
         """
+        values = [(p, v if v is None else (v.value(frame), v.type)) for p, v in incoming]
+        if self.home is not None and self.body is None:
+            path = '"' + ".".join(self.path[:-1] or (self.name,)) + '"'
+            raise OraError(4067, f"not executed, package body {path} does not exist")
+        if self.home is None:
+            result, handed = self.call(frame, values, [(p, slot) for p, slot in outgoing])
+        else:
+            with self.home.entered(frame) as inner:
+                result, handed = self.call(inner, values, [(p, slot) for p, slot in outgoing])
+        for slot, cell, kind in handed:
+            assert isinstance(kind, Scalar)
+            frame.store(slot, cell, column_type(kind.column))
+        return result
+
+    def call(
+        self,
+        frame: Frame,
+        values: Sequence[tuple[Parameter, tuple[Any, SqlType] | None]],
+        outgoing: Sequence[tuple[Parameter, int]] = (),
+    ) -> tuple[Any, list[tuple[int, Any, Any]]]:
+        """Run the body in the frame it belongs to. Raises as `run`.
+
+        :param values: cell and type for each parameter, None for its default.
+        :return: a function's result, and of each OUT parameter the place, value and type.
+        """
         if frame.depth >= _DEEPEST or self.body is None:
             raise OraError(6500, "PL/SQL: storage error")
-        values = [(p, v if v is None else (v.value(frame), v.type)) for p, v in incoming]
         saved = frame.cells[self.first : self.last]
         frame.cells[self.first : self.last] = [None] * (self.last - self.first)
         frame.depth += 1
@@ -235,10 +285,7 @@ class Subprogram:
         finally:
             frame.depth -= 1
             frame.cells[self.first : self.last] = saved
-        for slot, cell, kind in handed:
-            assert isinstance(kind, Scalar)
-            frame.store(slot, cell, column_type(kind.column))
-        return result
+        return result, handed
 
     def _returned(self, frame: Frame) -> Any:
         assert self.body is not None

@@ -39,14 +39,15 @@ class Statements:
     """Compiles blocks and statements, each by the compiler of its first word.
 
     :ivar calls: compiles calls of procedures.
+    :ivar declarations, expressions: compile these.
     """
 
     def __init__(self, block: Compilation) -> None:
         self._block, self._parser, self._names = block, block.parser, block.names
-        self._expressions = expressions = ExpressionCompiler(block)
+        self.expressions = self._expressions = expressions = ExpressionCompiler(block)
         self._targets = targets = TargetCompiler(block, expressions)
         self._sql = sql = StaticSql(block, expressions, targets)
-        self._declarations = Declarations(block, expressions, targets, sql, self.block_of)
+        self.declarations = Declarations(block, expressions, targets, sql, self.block_of)
         self.calls = Calls(block, expressions)
         cursors = CursorStatements(block, expressions, targets, sql)
         self._loops = loops = Loops(block, expressions, sql, cursors, self.statements)
@@ -71,18 +72,23 @@ class Statements:
     def block_of(self, scope: Scope) -> Step:
         """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`."""
         with self._names.inside(scope):
-            entering = self._declarations.read()
-            self._parser.need("BEGIN")
-            body = self.statements("EXCEPTION", "END")
-            handlers = self._handlers() if self._parser.word("EXCEPTION") else []
-            self._parser.need("END")
+            entering = self.declarations.read()
+            body = self.body()
             end = self._parser.token
             if end.is_name:
                 if scope.label is not None and end.text != scope.label:
                     raise self._parser.wrong(end.start, f"PLS-00113: END identifier '{end.text}' must match '{scope.label}'")
                 self._parser.take()
             self._parser.need(";")
-        return _block(entering, body, handlers)
+        return _entered(entering, body)
+
+    def body(self) -> Step:
+        """`BEGIN .. [EXCEPTION ..] END`."""
+        self._parser.need("BEGIN")
+        body = self.statements("EXCEPTION", "END")
+        handlers = self._handlers() if self._parser.word("EXCEPTION") else []
+        self._parser.need("END")
+        return _handled(body, handlers)
 
     def statements(self, *ends: str) -> Step:
         """One or more statements up to one of these words, which is left unread."""
@@ -333,10 +339,17 @@ def _traced(inner: Step, line: int) -> Step:
     return step
 
 
-def _block(entering: Sequence[Step], body: Step, handlers: Sequence[_Handler]) -> Step:
+def _entered(entering: Sequence[Step], body: Step) -> Step:
     def step(frame: Frame) -> None:
         for enter in entering:
             enter(frame)
+        body(frame)
+
+    return step
+
+
+def _handled(body: Step, handlers: Sequence[_Handler]) -> Step:
+    def step(frame: Frame) -> None:
         try:
             body(frame)
         except OraError as error:

@@ -11,7 +11,7 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.program import Compiled, Target
+from minercdc_sandbox.sql.plsql.program import Compiled, PackagedVariable, Target
 from minercdc_sandbox.sql.plsql.variables import TEXT, Collection, Record, RefCursor, Scalar, Variable
 from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.types import SqlType, column_type
@@ -22,7 +22,7 @@ class TargetCompiler:
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
-        self._expressions = expressions
+        self._expressions, self._session = expressions, block.session
 
     def targets(self) -> list[Target]:
         """Read targets: `a, :b, r.c, t(i)`."""
@@ -32,8 +32,8 @@ class TargetCompiler:
         """Read one target. Raises PLS-00201 for an unknown name, PLS-00363 for a constant."""
         token = self._parser.token
         if token.kind is TokenKind.BIND:
-            index = self._parser.bind(self._parser.take()).index
-            return self._at_place(index)
+            field = self._parser.row_field(self._parser.take())
+            return self._at_place(self._parser.bind(token).index) if field is None else self._row_target(field)
         if not token.is_name:
             raise self._parser.unexpected()
         node = self._parser.named(token)
@@ -42,6 +42,8 @@ class TargetCompiler:
         if not isinstance(node, ast.Name):
             raise self._parser.wrong(token.start, f"PLS-00201: identifier '{token.text}' must be declared")
         variable, rest = self._names.variable_of(node.parts)
+        if variable is None and (packaged := self._session.programs.variable(node.parts)) is not None:
+            return _packaged_target(packaged, self._parser.wrong(token.start, _NO_TARGET.format(".".join(node.parts))))
         if variable is None:
             raise self._parser.wrong(token.start, f"PLS-00201: identifier '{'.'.join(node.parts)}' must be declared")
         if variable.constant:
@@ -51,6 +53,16 @@ class TargetCompiler:
             return self.of_variable(variable)
         slot = self._names.slot_of(node.parts, node.at)
         assert slot is not None
+        return self._at_place(slot)
+
+    def _row_target(self, field: ast.Name) -> Target:
+        """`:new.column` of a trigger. Raises ORA-04085 for a row that cannot be changed."""
+        variable, _ = self._names.variable_of(field.parts)
+        slot = self._names.slot_of(field.parts, field.at)
+        assert variable is not None
+        assert slot is not None
+        if variable.constant:
+            raise OraError(4085, "cannot change the value of an OLD reference variable")
         return self._at_place(slot)
 
     def of_variable(self, variable: Variable) -> Target:
@@ -230,6 +242,25 @@ class TargetCompiler:
             frame.cells[slot] = dict(enumerate(cells, 1))
 
         return build
+
+
+_NO_TARGET = "PLS-00363: expression '{}' cannot be used as an assignment target"
+LARGE_TYPES = frozenset(
+    (OraType.CLOB, OraType.BLOB, OraType.JSON, OraType.VECTOR, OraType.XMLTYPE, OraType.LONG, OraType.LONG_RAW)
+)
+"""Types whose values lie outside the row."""
+
+
+def _packaged_target(packaged: PackagedVariable, constant: OraError) -> Target:
+    """A variable of a package. Raises `constant` for one that cannot be assigned."""
+    if packaged.variable.constant:
+        raise constant
+
+    def store(frame: Frame, cells: Sequence[Any], types: Sequence[SqlType]) -> None:
+        with packaged.home.entered(frame) as inner:
+            inner.store(packaged.variable.slot, cells[0], types[0])
+
+    return Target([packaged.scalar], store)
 
 
 def _whole(variable: Variable) -> Target:

@@ -119,6 +119,8 @@ class Relations:
             raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at) from error
         finally:
             self.env, self._with, self.x.env, self._past = before, outer, before, past
+        if view.broken:  # it had errors when FORCE made it, and has none now
+            view.columns, view.broken = view.columns or tuple(column.name for column in columns), False
         if len(columns) != len(view.columns):
             raise OraError(4063, f'view "{view.owner}.{view.name}" has errors', ref.at)
         named = [replace(column, name=name) for column, name in zip(columns, view.columns, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import View
@@ -33,6 +34,7 @@ class Environment:
     :param container: its CON_ID.
     :param release: 19 or 23, which decides on types and functions.
     :param private: returns the session's own copy of a global temporary table.
+    :param stored: finds the stored function (`plsql.program.Subprogram`) that a schema and user call by a name; None for an unknown one.
     :param variables: variables of the block that the statement is in; columns come before them.
     :param flashback: DBMS_FLASHBACK is enabled, so that queries see an earlier SCN.
     :param archived: ROW ARCHIVAL VISIBILITY is ALL, so that queries see archived rows.
@@ -51,6 +53,7 @@ class Environment:
     flashback: bool = False
     archived: bool = False
     private: Callable[[Table], Table] = lambda table: table
+    stored: Callable[[str, str, tuple[str, ...]], Any] = lambda schema, user, parts: None
     variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:

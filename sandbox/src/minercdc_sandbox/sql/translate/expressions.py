@@ -20,7 +20,7 @@ from minercdc_sandbox.sql.execution import Run
 from minercdc_sandbox.sql.functions.arguments import common_type
 from minercdc_sandbox.sql.functions.environment import PACKAGED, niladic
 from minercdc_sandbox.sql.functions.lobs import as_clob
-from minercdc_sandbox.sql.functions.registry import call_function
+from minercdc_sandbox.sql.functions.registry import call_function, stored_call
 from minercdc_sandbox.sql.scope import Scope, Typed
 from minercdc_sandbox.sql.translate.conditions import Conditions
 from minercdc_sandbox.sql.translate.environment import blob, quote
@@ -158,6 +158,8 @@ class Expressions(Conditions):
             return self._sequence(expr)
         if expr.parts[0].startswith("DBMS_") and ".".join(expr.parts) in PACKAGED:
             return self.value(ast.Call(".".join(expr.parts), [], expr.at), scope)
+        if (stored := self.env.stored(self.env.schema, self.env.user, expr.parts)) is not None:
+            return stored_call(self, stored, [], expr.at)
         text = ".".join(f'"{part}"' for part in expr.parts)
         raise OraError(904, f"{text}: invalid identifier", expr.at)
 

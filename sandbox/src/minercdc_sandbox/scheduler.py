@@ -1,0 +1,230 @@
+"""DBMS_SCHEDULER: jobs that repeat after seconds, minutes, hours or days, run by a thread of the server in sessions of their owners.
+
+Only PLSQL_BLOCK and STORED_PROCEDURE without arguments, and `FREQ=..;INTERVAL=n` (PL/SQL Packages and Types Reference, DBMS_SCHEDULER,
+"Calendaring Syntax"); programs, schedules, chains and windows are refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from collections.abc import Callable
+
+from minercdc_sandbox.arguments import Arguments, procedures
+from minercdc_sandbox.interfaces import OraError, Session
+from minercdc_sandbox.objects import Job
+from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.storage.engine import Storage
+from minercdc_sandbox.view_session import ViewSession
+
+_UNITS = {"SECONDLY": 1, "MINUTELY": 60, "HOURLY": 3600, "DAILY": 86400}
+_KINDS = ("PLSQL_BLOCK", "STORED_PROCEDURE")
+_REPEAT = re.compile(r"FREQ\s*=\s*(\w+)\s*(?:;\s*INTERVAL\s*=\s*(\d+)\s*)?;?\s*", re.IGNORECASE)
+
+
+def seconds_of(interval: str) -> float:
+    """Length of a repeat interval in seconds. Raises ORA-27412 for what is no calendar text, ORA-03001 for one the sandbox does not
+    have."""
+    match = _REPEAT.fullmatch(interval.strip())
+    if match is None or match[1].upper() not in _UNITS:
+        if not interval.strip().upper().startswith("FREQ"):
+            raise OraError(3001, f"unimplemented feature: repeat_interval {interval}, a PL/SQL expression")
+        raise OraError(3001, f"unimplemented feature: repeat_interval {interval}")
+    count = int(match[2] or 1)
+    if not 1 <= count <= 99:
+        raise OraError(27413, f"repeat interval is too long: {interval}")
+    return _UNITS[match[1].upper()] * float(count)
+
+
+def _names(session: ViewSession, arguments: Arguments, parameter: str) -> list[tuple[str, str]]:
+    found = []
+    for text in arguments.text(parameter).split(","):
+        parts = [part[1:-1] if part.startswith('"') else part.upper() for part in text.strip().split(".")]
+        found.append((parts[0] if len(parts) > 1 else session.schema, parts[-1]))
+    return found
+
+
+def _jobs(session: ViewSession, arguments: Arguments, parameter: str) -> list[Job]:
+    """Raises ORA-27475 for an unknown job and one of another user without CREATE ANY JOB."""
+    jobs = session.catalog.containers[session.container].jobs
+    found = []
+    for key in _names(session, arguments, parameter):
+        if key not in jobs:
+            raise OraError(27475, f'unknown job "{key[0]}"."{key[1]}"')
+        if key[0] != session.user:
+            require(session.catalog, session.container, session.user, "CREATE ANY JOB")
+        found.append(jobs[key])
+    return found
+
+
+def _create(session: ViewSession, arguments: Arguments) -> None:
+    [(owner, name)] = _names(session, arguments, "JOB_NAME")
+    catalog = session.catalog
+    require(catalog, session.container, session.user, *(("CREATE JOB",) if owner == session.user else ()), "CREATE ANY JOB")
+    kind = arguments.text("JOB_TYPE").upper()
+    if kind not in _KINDS:
+        raise OraError(3001, f"unimplemented feature: a job of type {kind}")
+    for parameter in ("NUMBER_OF_ARGUMENTS", "START_DATE", "END_DATE"):
+        if arguments.has(parameter) and (parameter != "NUMBER_OF_ARGUMENTS" or arguments.integer(parameter)):
+            raise OraError(3001, f"unimplemented feature: {parameter} of a job")
+    repeat = arguments.text("REPEAT_INTERVAL") if arguments.has("REPEAT_INTERVAL") else None
+    seconds = seconds_of(repeat) if repeat is not None else None
+    drops = not arguments.has("AUTO_DROP") or arguments.integer("AUTO_DROP") == 1
+    with session.storage.lock:
+        session.commit()
+        if catalog.object_named(session.container, owner, name) is not None:
+            raise OraError(27477, f'"{owner}"."{name}" already exists')
+        job = Job(
+            *(session.container, owner, name, catalog.new_object_id(), kind, arguments.text("JOB_ACTION")),
+            *(session.storage.clock.now(), repeat, seconds, arguments.integer("ENABLED") == 1, drops),
+            comments=arguments.text("COMMENTS") if arguments.has("COMMENTS") else None,
+        )
+        catalog.containers[session.container].jobs[owner, name] = job
+        _changed(session)
+
+
+def _changed(session: ViewSession) -> None:
+    session.catalog.version += 1
+    session.storage.jobs_changed.set()
+
+
+def _enable(session: ViewSession, arguments: Arguments) -> None:
+    with session.storage.lock:
+        session.commit()
+        for job in _jobs(session, arguments, "NAME"):
+            job.enabled = True
+        _changed(session)
+
+
+def _disable(session: ViewSession, arguments: Arguments) -> None:
+    with session.storage.lock:
+        session.commit()
+        for job in _jobs(session, arguments, "NAME"):
+            job.enabled = False
+        _changed(session)
+
+
+def _drop(session: ViewSession, arguments: Arguments) -> None:
+    """A job that runs is dropped with FORCE only (ORA-27478); that run goes on to its end."""
+    with session.storage.lock:
+        session.commit()
+        for job in _jobs(session, arguments, "JOB_NAME"):
+            if job.running and arguments.integer("FORCE") != 1:
+                raise OraError(27478, f'job "{job.owner}"."{job.name}" is running')
+            del session.catalog.containers[session.container].jobs[job.owner, job.name]
+        _changed(session)
+
+
+def _run(session: ViewSession, arguments: Arguments) -> None:
+    """In the calling session, as USE_CURRENT_SESSION is TRUE by default; its error is the caller's."""
+    for job in _jobs(session, arguments, "JOB_NAME"):
+        if arguments.has("USE_CURRENT_SESSION") and arguments.integer("USE_CURRENT_SESSION") == 0:
+            raise OraError(3001, "unimplemented feature: RUN_JOB with USE_CURRENT_SESSION => FALSE")
+        session.statements.run_inner(text_of(job))
+        with session.storage.lock:
+            job.runs += 1
+
+
+def text_of(job: Job) -> str:
+    """The block that a job runs."""
+    if job.kind == "STORED_PROCEDURE":
+        return f"begin {job.action}; end;"
+    text = job.action.strip().rstrip("/").rstrip()
+    return text if text.upper().startswith(("BEGIN", "DECLARE", "<<")) else f"begin {text.removesuffix(';')}; end;"
+
+
+class Scheduler:
+    """Runs the enabled jobs that are due, one after another, in a thread of its own.
+
+    :param open_session: returns a new session of a job's owner in a container.
+    """
+
+    def __init__(self, storage: Storage, open_session: Callable[[str, int], Session]) -> None:
+        self._storage, self._open_session = storage, open_session
+        self._due: dict[int, float] = {}
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+
+    def watch(self) -> None:
+        """Begin the thread, which runs jobs until `stop`."""
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the job that runs."""
+        self._stopped = True
+        self._storage.jobs_changed.set()
+        if self._thread is not None:
+            self._thread.join(10)
+
+    def _run(self) -> None:
+        while not self._stopped:
+            self._storage.jobs_changed.clear()
+            with self._storage.lock:
+                job, wait = self._next()
+                if job is not None:
+                    job.running = True
+            if job is not None:
+                self._run_job(job)
+            else:
+                self._storage.jobs_changed.wait(wait)
+
+    def _next(self) -> tuple[Job | None, float | None]:
+        """The job that is due, or how long none is, in seconds, None for without end. A job that was enabled now is due at once."""
+        now = time.monotonic()
+        wait: float | None = None
+        enabled: set[int] = set()
+        for place in self._storage.catalog.containers.values():
+            for job in place.jobs.values():
+                if not job.enabled:
+                    continue
+                enabled.add(job.object_id)
+                due = self._due.setdefault(job.object_id, now)
+                if due <= now:
+                    return job, 0.0
+                wait = due - now if wait is None else min(wait, due - now)
+        self._due = {key: due for key, due in self._due.items() if key in enabled}
+        return None, wait
+
+    def _run_job(self, job: Job) -> None:
+        begun, error = time.monotonic(), None
+        job.last_run = self._storage.clock.now()
+        try:
+            session = self._open_session(job.owner, job.container)
+            try:
+                session.execute(text_of(job))
+                session.commit()
+            finally:
+                session.close()
+        except OraError as caught:
+            error = str(caught)
+        with self._storage.lock:
+            job.running = False
+            job.runs += 1
+            job.failures += error is not None
+            job.error = error
+            if job.seconds is not None:
+                self._due[job.object_id] = begun + job.seconds
+                return
+            job.enabled = False
+            if job.auto_drop:
+                self._storage.catalog.containers[job.container].jobs.pop((job.owner, job.name), None)
+
+
+PROCEDURES = procedures(
+    {
+        "DBMS_SCHEDULER.CREATE_JOB": (
+            (
+                *("JOB_NAME", "JOB_TYPE", "JOB_ACTION", "NUMBER_OF_ARGUMENTS", "START_DATE", "REPEAT_INTERVAL", "END_DATE"),
+                *("JOB_CLASS", "ENABLED", "AUTO_DROP", "COMMENTS"),
+            ),
+            _create,
+        ),
+        "DBMS_SCHEDULER.DISABLE": (("NAME", "FORCE", "COMMIT_SEMANTICS"), _disable),
+        "DBMS_SCHEDULER.DROP_JOB": (("JOB_NAME", "FORCE", "DEFER", "COMMIT_SEMANTICS"), _drop),
+        "DBMS_SCHEDULER.ENABLE": (("NAME", "COMMIT_SEMANTICS"), _enable),
+        "DBMS_SCHEDULER.RUN_JOB": (("JOB_NAME", "USE_CURRENT_SESSION"), _run),
+    }
+)
+"""The package's procedures by qualified name."""

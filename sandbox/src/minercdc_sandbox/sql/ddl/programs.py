@@ -1,0 +1,187 @@
+"""CREATE, ALTER and DROP of packages, functions, procedures and triggers.
+
+Oracle stores a program that does not compile, marked INVALID, with the warning ORA-24344; the sandbox refuses it with ORA-03001, and
+stores nothing. A program becomes INVALID when what it names is dropped, and is compiled again at its next use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import StoredProgram, Trigger
+from minercdc_sandbox.sql.ddl.exclusive import committed
+from minercdc_sandbox.sql.ddl.names import named_objects, new_name, program_owner
+from minercdc_sandbox.sql.dml.target import target_table
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.plsql.triggers import read_header
+from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.tables import Table
+
+_MISSING = {"TRIGGER": 4080}
+P = TypeVar("P", bound=StoredProgram)
+
+
+def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing: bool = False) -> None:
+    """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE. Raises ORA-03001 with the errors of compilation, ORA-00955,
+    ORA-01031."""
+    start = parser.tokens[parser.at - (2 if kind == "PACKAGE BODY" else 1)].start
+    owner, name = parser.qualified()
+    text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
+    with committed(session):
+        catalog, place = session.catalog, session.catalog.containers[session.container]
+        home = place.bodies if kind == "PACKAGE BODY" else place.programs
+        old = home.get((owner or session.schema, name))
+        if kind == "PACKAGE BODY":
+            owner = program_owner(session, owner)
+            if old is not None and not replacing:
+                raise OraError(955, "name is already used by an existing object")
+        else:
+            owner = new_name(
+                session, owner, name, "PROCEDURE", replaced=old if replacing and old and old.kind == kind else None
+            )
+        now, key = session.storage.clock.now(), (owner, name)
+        program = StoredProgram(
+            *(session.container, owner, name, old.object_id if old is not None else catalog.new_object_id(), kind, text),
+            *(old.created if old is not None else now, now, catalog.new_object_id()),
+        )
+        program.names = named_objects(session, owner, name, text)
+        _compiled(program, lambda: _compile(session, program))
+        home[key] = program
+        session.storage.log_ddl(session.client, parser.sql, None, owner, name)
+
+
+def _compile(session: SqlSession, program: StoredProgram) -> None:
+    """Raises ORA-04043 for a body without its package."""
+    if program.kind != "PACKAGE BODY":
+        # An old body that no longer goes with a new specification makes that invalid, not this.
+        session.programs.compile(program, None)
+        return
+    package = session.catalog.program(program.container, program.owner, program.name)
+    if package is None or package.kind != "PACKAGE":
+        raise OraError(6550, f"PLS-00201: identifier '{program.name}' must be declared")
+    session.programs.compile(package, program)
+
+
+def _compiled(program: StoredProgram, compile_: Callable[[], None]) -> None:
+    try:
+        compile_()
+    except OraError as error:
+        shown = f"{program.kind} {program.owner}.{program.name}"
+        raise OraError(3001, f"unimplemented feature: to store {shown} with its errors of compilation\n{error}") from error
+
+
+def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
+    """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW. Raises ORA-03001 with the errors of compilation, ORA-04081 for a
+    name that is taken, ORA-04095 for that of a trigger on another table, and as `read_header` and `target_table`."""
+    start = parser.tokens[parser.at - 1].start
+    owner, name = parser.qualified()
+    text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
+    with committed(session):
+        catalog, now = session.catalog, session.storage.clock.now()
+        owner = program_owner(session, owner, "TRIGGER")
+        triggers = catalog.containers[session.container].triggers
+        old = triggers.get((owner, name))
+        if old is not None and not replacing:
+            raise OraError(4081, f"trigger '{name}' already exists")
+        trigger = Trigger(
+            *(
+                session.container,
+                owner,
+                name,
+                old.object_id if old is not None else catalog.new_object_id(),
+                "TRIGGER",
+                text,
+            ),
+            *(old.created if old is not None else now, now, catalog.new_object_id()),
+        )
+        table_owner, table_name, at = read_header(Parser(text), trigger)
+        table = target_table(session.environment, table_owner, table_name, start + at)
+        if table_owner is None and table.owner != owner:
+            raise OraError(942, "table or view does not exist", start + at)
+        if old is not None and old.table_id != table.object_id:
+            raise OraError(4095, f"trigger '{name}' already exists on another table, cannot replace it")
+        trigger.table_id = table.object_id
+        trigger.names = named_objects(session, owner, name, text) - {table.name}
+        _compiled(trigger, lambda: session.programs.compile_trigger(trigger, table))
+        triggers[owner, name] = trigger
+        session.storage.log_ddl(session.client, parser.sql, None, owner, name)
+
+
+def alter_trigger(session: SqlSession, parser: Parser) -> None:
+    """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO. Raises ORA-04080, ORA-04081, ORA-01031, ORA-03001."""
+    owner, name = parser.qualified()
+    word = parser.any_word("ENABLE", "DISABLE", "COMPILE", "RENAME")
+    new = parser.name() if word == "RENAME" and parser.word("TO") else name
+    if word is None:
+        raise OraError(3001, f"unimplemented feature: ALTER TRIGGER {parser.token.text}", parser.token.start)
+    parser.end()
+    with committed(session):
+        triggers = session.catalog.containers[session.container].triggers
+        trigger = _existing(session, triggers, "TRIGGER", owner, name)
+        table = session.catalog.table_of(trigger.table_id)
+        if word == "COMPILE" and table is not None:
+            _compiled(trigger, lambda: session.programs.compile_trigger(trigger, table))
+        elif word == "RENAME":
+            if (trigger.owner, new) in triggers:
+                raise OraError(4081, f"trigger '{new}' already exists")
+            del triggers[trigger.owner, name]
+            trigger.name = new
+            triggers[trigger.owner, new] = trigger
+        else:
+            trigger.enabled = word == "ENABLE"
+        trigger.last_ddl = session.storage.clock.now()
+        session.storage.log_ddl(session.client, parser.sql, None, trigger.owner, name)
+
+
+def enable_triggers(session: SqlSession, table: Table, *, enabled: bool) -> None:
+    """ALTER TABLE .. ENABLE | DISABLE ALL TRIGGERS."""
+    for trigger in session.catalog.triggers_of(table):
+        trigger.enabled, trigger.last_ddl = enabled, session.storage.clock.now()
+
+
+def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
+    """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE]. Raises ORA-04043, ORA-01031, ORA-03001."""
+    owner, name = parser.qualified()
+    if not parser.word("COMPILE"):
+        raise OraError(3001, f"unimplemented feature: ALTER {kind} {parser.token.text}", parser.token.start)
+    parser.any_word("SPECIFICATION", "BODY", "PACKAGE")
+    parser.end()
+    with committed(session):
+        program = _existing(session, session.catalog.containers[session.container].programs, kind, owner, name)
+        body = session.catalog.body(program.container, program.owner, program.name)
+        _compiled(program, lambda: session.programs.compile(program, body))
+        session.storage.log_ddl(session.client, parser.sql, None, program.owner, name)
+
+
+def drop_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
+    """DROP PACKAGE [BODY] | FUNCTION | PROCEDURE | TRIGGER. Raises ORA-04043, of a trigger ORA-04080, and ORA-01031."""
+    owner, name = parser.qualified()
+    parser.end()
+    with committed(session):
+        place = session.catalog.containers[session.container]
+        if kind == "TRIGGER":
+            trigger = _existing(session, place.triggers, kind, owner, name)
+            del place.triggers[trigger.owner, name]
+            session.storage.log_ddl(session.client, parser.sql, None, trigger.owner, name)
+            return
+        home = place.bodies if kind == "PACKAGE BODY" else place.programs
+        program = _existing(session, home, kind, owner, name)
+        del home[program.owner, name]
+        if kind == "PACKAGE":
+            place.bodies.pop((program.owner, name), None)
+        session.storage.log_ddl(session.client, parser.sql, None, program.owner, name)
+
+
+def _existing(session: SqlSession, home: dict[tuple[str, str], P], kind: str, owner: str | None, name: str) -> P:
+    found = home.get((owner or session.schema, name))
+    if found is None or found.kind != kind:
+        number = _MISSING.get(kind, 4043)
+        raise OraError(number, f"trigger '{name}' does not exist" if number == 4080 else f"object {name} does not exist")
+    if found.owner != session.user:
+        require(
+            session.catalog, session.container, session.user, f"ALTER ANY {kind.split()[0]}", f"DROP ANY {kind.split()[0]}"
+        )
+    return found

@@ -1,0 +1,266 @@
+"""The stored programs and triggers that a session uses, found by name, with the rights it has on them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.objects import StoredProgram, Trigger
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.functions.registry import KNOWN
+from minercdc_sandbox.sql.plsql.program import PackagedVariable, Subprogram
+from minercdc_sandbox.sql.plsql.rights import Rights
+from minercdc_sandbox.sql.plsql.stored import Unit
+from minercdc_sandbox.sql.plsql.triggers import CompiledTrigger
+from minercdc_sandbox.sql.plsql.variables import Scalar
+from minercdc_sandbox.sql.privileges import may_call
+from minercdc_sandbox.sql.types import column_type
+from minercdc_sandbox.tables import Table
+
+_STATE_OF = tuple[object, ...]
+
+
+class Programs:
+    """See `execution.StoredPrograms`."""
+
+    def __init__(self, session: SqlSession) -> None:
+        self._session = session
+        self._rights = Rights()
+        self._units: dict[tuple[int, str, str], tuple[Unit, _STATE_OF]] = {}
+        self._lost: set[tuple[int, str, str]] = set()
+        self._triggers: dict[int, tuple[int, CompiledTrigger]] = {}
+        self._version = -1
+        self._firing: list[tuple[Table, bool]] = []
+        self._queries = 0
+
+    # ---- rights ----
+
+    @property
+    def definer(self) -> str | None:
+        """The owner whose rights statements have within a stored program; None outside of any."""
+        return self._rights.owner
+
+    def rights(self) -> tuple[str, bool]:
+        """The user whose privileges count, and whether only those granted directly do."""
+        definer = self.definer
+        return (definer, True) if definer is not None else (self._session.user, False)
+
+    # ---- names ----
+
+    def subprogram(self, parts: tuple[str, ...]) -> Subprogram | None:
+        """The procedure or function that PL/SQL calls by this name; None for an unknown one."""
+        if len(parts) == 1 and parts[0] in KNOWN:
+            return None
+        return self._public(self._schema(), self.rights()[0], parts, Subprogram)
+
+    def function(self, schema: str, user: str, parts: tuple[str, ...]) -> Subprogram | None:
+        """The function that SQL calls by this name; None for an unknown one and for a procedure."""
+        found = self._public(schema, user, parts, Subprogram)
+        return found if found is not None and found.path else None
+
+    def variable(self, parts: Sequence[str]) -> PackagedVariable | None:
+        """The public scalar variable of a package, named with the package; None for anything else."""
+        for owner, package, name in _paths(self._schema(), tuple(parts)):
+            unit = self._visible(owner, package, self.rights()[0]) if package else None
+            variable = unit.scalar(name) if unit is not None else None
+            if unit is not None and variable is not None and isinstance(variable.type, Scalar):
+                return PackagedVariable(variable, variable.type, unit)
+        return None
+
+    def _schema(self) -> str:
+        return self.definer or self._session.schema
+
+    def _public(self, schema: str, user: str, parts: tuple[str, ...], kind: type[Subprogram]) -> Subprogram | None:
+        if not self._session.catalog.containers[self._session.container].programs:
+            return None
+        for owner, package, name in _paths(schema, parts):
+            unit = self._visible(owner, package or name, user)
+            found = unit.public.get(name) if unit is not None and (unit.program.kind == "PACKAGE") == bool(package) else None
+            if isinstance(found, kind):
+                return found
+        return None
+
+    def _visible(self, owner: str, name: str, user: str) -> Unit | None:
+        session = self._session
+        catalog, container = session.catalog, session.container
+        program = catalog.program(container, owner, name)
+        if program is None:
+            synonym = catalog.synonym(container, None, owner, name)
+            program = catalog.program(container, synonym.table_owner, synonym.table_name) if synonym is not None else None
+        if program is None or not may_call(catalog, container, user, program.owner, program.name):
+            return None
+        return self._unit(program)
+
+    # ---- compiled forms ----
+
+    def _unit(self, program: StoredProgram) -> Unit:
+        """Compile it at first use, and again when it or a program that it names was replaced. Raises ORA-04063 when it has errors."""
+        self._revalidate()
+        key = (program.container, program.owner, program.name)
+        if key in self._units:
+            return self._units[key][0]
+        body = self._session.catalog.body(*key)
+        unit = Unit(self._session, self._rights, program, body)
+        unit.lost = key in self._lost
+        self._lost.discard(key)
+        # Known before its body is read: two packages may call each other.
+        self._units[key] = unit, self._state_of(program)
+        try:
+            unit.compile()
+        except OraError as error:
+            del self._units[key]
+            shown = f'{program.kind.lower()} "{program.owner}.{program.name}" has errors'
+            raise OraError(4063, f"{shown}\n{error}") from error
+        return unit
+
+    def _revalidate(self) -> None:
+        catalog = self._session.catalog
+        if self._version == catalog.version:
+            return
+        self._version = catalog.version
+        for key, (unit, state) in list(self._units.items()):
+            program = catalog.program(*key)
+            if program is None or self._state_of(program) != state:
+                if unit.has_state:
+                    self._lost.add(key)
+                del self._units[key]
+
+    def _state_of(self, program: StoredProgram) -> _STATE_OF:
+        """What must stay for a compiled form to stay right: the texts of the program and of all it names, and the tables' columns."""
+        found: dict[tuple[str, str], object] = {}
+        catalog, open_ = self._session.catalog, [program]
+        while open_:
+            one = open_.pop()
+            key = (one.owner, one.name)
+            if key in found:
+                continue
+            body = catalog.body(one.container, *key)
+            found[key] = (one.stamp, body.stamp if body is not None else 0)
+            for name in one.names | (body.names if body is not None else frozenset()):
+                named = catalog.object_named(one.container, one.owner, name)
+                if isinstance(named, StoredProgram):
+                    open_.append(named)
+                elif isinstance(named, Table):
+                    found[one.owner, name] = (named.object_id, named.version)
+        return tuple(sorted(found.items(), key=lambda item: item[0]))
+
+    def compile(self, program: StoredProgram, body: StoredProgram | None) -> None:
+        """Compile a program that is about to be stored. Raises errors within ORA-06550."""
+        self._revalidate()
+        Unit(self._session, self._rights, program, body).compile()
+
+    def compile_trigger(self, trigger: Trigger, table: Table) -> None:
+        """Compile a trigger that is about to be stored. Raises errors within ORA-06550."""
+        with self._rights.of(trigger.owner):
+            CompiledTrigger(self._session, trigger, table)
+
+    # ---- functions in SQL ----
+
+    def call(self, path: Sequence[str], cells: Sequence[Cell]) -> Cell:
+        """The value of a stored function for arguments that have the types of its parameters, None for those left out at the end."""
+        found = self._public(path[0], path[0], tuple(path), Subprogram)
+        if found is None or found.home is None:
+            raise OraError(904, f'"{".".join(path)}": invalid identifier')
+        values = [
+            (
+                p,
+                (cells[n], column_type(p.variable.type.column))
+                if n < len(cells) and isinstance(p.variable.type, Scalar)
+                else None,
+            )
+            for n, p in enumerate(found.parameters)
+        ]
+        self._queries += 1
+        try:
+            with found.home.entered(None) as inner:
+                result, _ = found.call(inner, values)
+        finally:
+            self._queries -= 1
+        value: Cell = result
+        return value
+
+    # ---- triggers ----
+
+    def fires(self, table: Table, event: str) -> bool:
+        """Whether the table has an enabled trigger of this event."""
+        return any(one.enabled and event in one.events for one in self._session.catalog.triggers_of(table))
+
+    def before_row(
+        self,
+        table: Table,
+        event: str,
+        before: tuple[Cell, ...] | None,
+        after: tuple[Cell, ...],
+        assigned: Sequence[int] = (),
+        *,
+        alone: bool = False,
+    ) -> tuple[Cell, ...]:
+        """The row as the table's BEFORE row triggers leave it. Raises ORA-04098 for a trigger with errors, and what they raise.
+
+        :param before: the row before an UPDATE; `assigned` the positions of its assigned columns.
+        :param alone: of INSERT .. VALUES, whose table its triggers may read.
+        """
+        names = frozenset(table.columns[at].name for at in assigned)
+        for trigger in self._session.catalog.triggers_of(table):
+            wanted = event in trigger.events and (event != "UPDATE" or not trigger.columns or names & set(trigger.columns))
+            if not trigger.enabled or not wanted:
+                continue
+            compiled = self._compiled(trigger, table)
+            self._firing.append((table, alone))
+            try:
+                with self._rights.of(trigger.owner):
+                    after = compiled.fire(event, before, after, names)
+            finally:
+                self._firing.pop()
+        return after
+
+    def _compiled(self, trigger: Trigger, table: Table) -> CompiledTrigger:
+        version, known = self._session.catalog.version, self._triggers.get(trigger.object_id)
+        if known is not None and known[0] == version:
+            return known[1]
+        try:
+            with self._rights.of(trigger.owner):
+                compiled = CompiledTrigger(self._session, trigger, table)
+        except OraError as error:
+            text = f"trigger '{trigger.owner}.{trigger.name}' is invalid and failed re-validation\n{error}"
+            raise OraError(4098, text) from error
+        self._triggers[trigger.object_id] = version, compiled
+        return compiled
+
+    # ---- what statements may do within triggers and queries ----
+
+    def check_change(self) -> None:
+        """Raises ORA-14551 for DML in a function that a query calls."""
+        if self._queries and not self._session.transactions.alone:
+            raise OraError(14551, "cannot perform a DML operation inside a query ")
+
+    def check_table(self, table: Table, *, changed: bool) -> None:
+        """Raises ORA-04091 for a table that the statement which fired the present trigger is changing.
+
+        :param changed: rows of it are to change, not only to be read.
+        """
+        for firing, alone in self._firing:
+            if firing.object_id == table.object_id and (changed or not alone):
+                owner, name = table.owner, table.name
+                raise OraError(4091, f"table {owner}.{name} is mutating, trigger/function may not see it")
+
+    def check_command(self, words: str) -> None:
+        """Raises ORA-04092 for transaction control and DDL in a trigger, ORA-14552 in a function that a query calls, ORA-03001 for DDL
+        in a stored program of another user."""
+        alone = self._session.transactions.alone
+        if self._firing and not alone:
+            raise OraError(4092, f"cannot {words.split()[0]} in a trigger")
+        if self._queries and not alone:
+            raise OraError(14552, "cannot perform a DDL, commit or rollback inside a query or DML ")
+        control = words.split()[0] in ("COMMIT", "ROLLBACK", "SAVEPOINT", "SET", "LOCK")
+        if self.definer not in (None, self._session.user) and not control:
+            raise OraError(3001, f"unimplemented feature: {words} in a stored program of another user")
+
+
+def _paths(schema: str, parts: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """The meanings of a name, as owner, package ('' without one) and name."""
+    if len(parts) == 1:
+        return [(schema, "", parts[0])]
+    if len(parts) == 2:
+        return [(schema, parts[0], parts[1]), (parts[0], "", parts[1])]
+    return [(parts[0], parts[1], parts[2])] if len(parts) == 3 else []

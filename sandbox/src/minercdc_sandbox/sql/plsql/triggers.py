@@ -1,0 +1,164 @@
+"""BEFORE row triggers: compiled once per session and definition, run on one row before it is written.
+
+:new.amount     the record `:NEW`, a place for each column of the table       inserting, updating     constants
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from minercdc_sandbox.interfaces import Cell, OraError
+from minercdc_sandbox.objects import Trigger
+from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.plsql.compilation import Compilation
+from minercdc_sandbox.sql.plsql.expressions import ASSIGNED
+from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
+from minercdc_sandbox.sql.plsql.names import Scope
+from minercdc_sandbox.sql.plsql.statements import Statements
+from minercdc_sandbox.sql.plsql.targets import LARGE_TYPES
+from minercdc_sandbox.sql.plsql.variables import BOOLEAN, TEXT, Record, Scalar, Slots, Variable
+from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.tables import Table
+
+_EVENTS = ("INSERT", "UPDATE", "DELETE")
+
+
+def read_header(parser: Parser, trigger: Trigger) -> tuple[str | None, str, int]:
+    """Read `TRIGGER name BEFORE .. ON table .. [WHEN (condition)]` into the trigger; owner and name of the table, and its offset.
+
+    Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04079.
+    """
+    parser.expect_word("TRIGGER")
+    parser.qualified()
+    at = parser.token.start
+    if not parser.word("BEFORE"):
+        kind = " ".join(token.text for token in parser.tokens[parser.at : parser.at + 2])
+        if parser.token.text in ("AFTER", "INSTEAD", "FOR"):
+            raise OraError(3001, f"unimplemented feature: CREATE TRIGGER {kind}", at)
+        raise OraError(4071, "missing BEFORE, AFTER or INSTEAD OF keyword", at)
+    events: list[str] = []
+    while True:
+        event = parser.take().text
+        if event not in _EVENTS[:2]:
+            raise OraError(3001, f"unimplemented feature: CREATE TRIGGER BEFORE {event}", at)
+        events.append(event)
+        if event == "UPDATE" and parser.word("OF"):
+            trigger.columns = tuple(parser.names())
+        if not parser.word("OR"):
+            break
+    parser.expect_word("ON", 4079, "invalid trigger specification")
+    if parser.token.text in ("DATABASE", "SCHEMA", "NESTED"):
+        raise OraError(3001, f"unimplemented feature: CREATE TRIGGER ON {parser.token.text}", parser.token.start)
+    place = parser.token.start
+    owner, name = parser.qualified()
+    if parser.word("REFERENCING"):
+        while word := parser.any_word("NEW", "OLD", "PARENT"):
+            parser.word("AS")
+            alias = parser.name()
+            if word == "PARENT":
+                raise OraError(3001, "unimplemented feature: CREATE TRIGGER REFERENCING PARENT", at)
+            setattr(trigger, word.lower(), alias)
+    if not parser.word("FOR", "EACH", "ROW"):
+        raise OraError(3001, "unimplemented feature: CREATE TRIGGER without FOR EACH ROW", parser.token.start)
+    trigger.events = tuple(events)
+    _rest_of_header(parser, trigger)
+    return owner, name, place
+
+
+def _rest_of_header(parser: Parser, trigger: Trigger) -> None:
+    if parser.any_word("FOLLOWS", "PRECEDES"):
+        raise OraError(3001, "unimplemented feature: CREATE TRIGGER FOLLOWS or PRECEDES", parser.token.start)
+    if word := parser.any_word("ENABLE", "DISABLE"):
+        trigger.enabled = word == "ENABLE"
+    if not parser.word("WHEN"):
+        return
+    start = parser.token.start
+    parser.expect_op("(")
+    depth = 1
+    while depth:
+        token = parser.take()
+        if token.kind is TokenKind.END:
+            raise OraError(907, "missing right parenthesis", start)
+        depth += (token.text == "(") - (token.text == ")") if token.kind is TokenKind.OPERATOR else 0
+    trigger.when = parser.sql[start : parser.tokens[parser.at - 1].end]
+
+
+class CompiledTrigger:
+    """A trigger compiled for one session. Raises errors within ORA-06550.
+
+    :param table: whose columns `:new` and `:old` have; those with values outside the row have no name that a text could use.
+    """
+
+    def __init__(self, session: SqlSession, trigger: Trigger, table: Table) -> None:
+        self._session, self._trigger = session, trigger
+        self._slots = Slots([])
+        compilation = Compilation(trigger.text, session, self._slots)
+        fields = tuple((f" {c.name}" if c.type in LARGE_TYPES else c.name, Scalar(c)) for c in table.columns)
+        self._new, self._old = (self._row(name, fields) for name in (":NEW", ":OLD"))
+        self._flags = [
+            Variable(word, BOOLEAN, self._slots.take(BOOLEAN), True) for word in ("INSERTING", "UPDATING", "DELETING")
+        ]
+        self._assigned = Variable(ASSIGNED, TEXT, self._slots.take(TEXT), True)
+        scope = Scope()
+        scope.known = {one.name: one for one in (self._new, self._old, self._assigned, *self._flags)}
+        compilation.parser.rows = {trigger.new: self._new, trigger.old: self._old}
+        self._when: Test | None = None
+        self._body = self._compiled(compilation, scope)
+
+    def _row(self, name: str, fields: tuple[tuple[str, Scalar], ...]) -> Variable:
+        record = Record(fields)
+        return Variable(name, record, self._slots.take(record), constant=name == ":OLD")
+
+    def _compiled(self, compilation: Compilation, scope: Scope) -> Step:
+        parser, statements = compilation.parser, Statements(compilation)
+        header = replace(self._trigger, when=None)
+        read_header(parser, header)
+        end = parser.at
+        with compilation.names.inside(scope):
+            if header.when is not None:
+                rows = {self._trigger.new: self._new, self._trigger.old: self._old}
+                parser.at = next(n for n, token in enumerate(parser.tokens) if token.text == "WHEN") + 1
+                parser.need("(")
+                with compilation.names.inside(Scope(scope, None, dict(rows))):
+                    self._when = statements.expressions.condition()
+                parser.need(")")
+            parser.at = end
+            if parser.is_word("CALL"):
+                raise parser.refused("triggers that CALL a procedure", parser.token.start)
+            if parser.is_word("COMPOUND"):
+                raise parser.refused("COMPOUND TRIGGER", parser.token.start)
+            if not parser.word("DECLARE") and not parser.is_word("BEGIN"):
+                raise parser.unexpected("begin")
+            body = compilation.finished(statements.block_of(Scope(scope, self._trigger.name)))
+        parser.op("/")
+        if parser.token.kind is not TokenKind.END:
+            raise parser.unexpected()
+        return body
+
+    def fire(
+        self, event: str, before: tuple[Cell, ...] | None, after: tuple[Cell, ...], assigned: frozenset[str]
+    ) -> tuple[Cell, ...]:
+        """Run it on one row; the row as it leaves it. Raises what the trigger raises, with ORA-04088.
+
+        :param before: None of an INSERT.
+        :param assigned: names of the columns that the statement assigns.
+        """
+        width = len(after)
+        frame = Frame(self._session, self._slots, [None] * len(self._slots.types))
+        frame.unit = f"{self._trigger.owner}.{self._trigger.name}"
+        frame.cells[self._new.slot : self._new.slot + width] = after
+        frame.cells[self._old.slot : self._old.slot + width] = before if before is not None else (None,) * width
+        for flag, word in zip(self._flags, _EVENTS, strict=True):
+            frame.cells[flag.slot] = bytes((int(event == word),))
+        frame.cells[self._assigned.slot] = assigned
+        try:
+            if self._when is None or self._when(frame):
+                self._body(frame)
+        except Leave as leave:
+            if leave.kind != "RETURN":
+                raise
+        except OraError as error:
+            text = f"{error.text}{frame.stack(error)}\nORA-04088: error during execution of trigger '{frame.unit}'"
+            raise OraError(error.number, text) from error
+        return tuple(frame.cells[self._new.slot : self._new.slot + width])

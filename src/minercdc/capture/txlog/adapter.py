@@ -1,0 +1,32 @@
+"""The adapter `txlog`."""
+
+from __future__ import annotations
+
+from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.txlog.capture import TxlogCapture
+from minercdc.capture.txlog.names import OWN_TABLES
+from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
+from minercdc.config.load import ConnectorConfig
+
+
+class TxlogFactory:
+    """See `capture.adapter.AdapterFactory`."""
+
+    family = "txlog"
+    reads_redo = False
+    prerequisites = TxlogPrerequisites()
+
+    def open(self, context: CaptureContext) -> Adapter:
+        """See `capture.adapter.AdapterFactory`."""
+        config = context.config
+        capture = TxlogCapture(
+            *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),
+            database=context.database,
+            split=context.split,
+        )
+        return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: scn, lambda _: None)
+
+    def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
+        """Those that `minercdc txlog install` makes, in any schema."""
+        return frozenset(("*", name) for name in OWN_TABLES)

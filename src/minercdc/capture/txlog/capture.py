@@ -1,0 +1,290 @@
+"""The stream: poll after poll, each in one read-only transaction over all tables.
+
+    present SCN -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by (SCN, TXN)
+
+Everything committed up to the present SCN is in the transaction's snapshot, so after the events the place is that SCN, or the chunk's end.
+A row comes under the last transaction that changed it, with its values as of the poll.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from time import monotonic
+
+import oracledb
+
+from minercdc.capture.flashback.dictionary import Dictionary
+from minercdc.capture.flashback.shapes import announce, follow, version_of
+from minercdc.capture.txlog.alert import AlertWatch
+from minercdc.capture.txlog.names import view_of
+from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
+from minercdc.config.sections import CaptureConfig
+from minercdc.config.txlog import SoftDelete, TxlogConfig
+from minercdc.contracts import StopFlag
+from minercdc.errors import ConfigError, SourceError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
+from minercdc.offset import JsonValue, Position
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.present_scn import PresentScn
+from minercdc.oracle.scn import host_clock
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+_log = logging.getLogger(__name__)
+
+_VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
+_AGAIN = 1 << 63
+"""Set in the id of a transaction that an earlier run delivered in part: it is delivered again, as its rows may have changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Poll:
+    """What a poll found.
+
+    :param present: an SCN up to which all commits are in it, if it is no chunk.
+    :param until: SCN that the chunk ends with; None of a poll that read all.
+    :param rows: of each table, in the order of the tables' bits.
+    """
+
+    present: int
+    until: int | None
+    rows: Sequence[tuple[TableSchema, list[ChangedRow]]]
+    zone_us: int
+    time_us: int
+
+
+class TxlogCapture:
+    """See `contracts.Capture`.
+
+    :param connect: connects to where the tables are.
+    :param tables: shapes known so far; kept in step with the views.
+    :param mined: filter of the tables to read.
+    :param database: first part of each TableId.
+    :param split: whether a transaction was delivered in part by an earlier run.
+    """
+
+    def __init__(
+        self,
+        connect: Callable[[], oracledb.Connection],
+        tables: Tables,
+        mined: TableFilter,
+        config: TxlogConfig,
+        shared: CaptureConfig,
+        *,
+        database: str,
+        split: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._connect, self._tables, self._config = connect, tables, config
+        self._lobs = shared.lob_enabled
+        self._tick = shared.poll_interval_ms / 1000
+        self._split = split
+        self._dictionary = Dictionary(mined, database)
+        self._present = PresentScn()
+        self._connection: oracledb.Connection | None = None
+        self._alerts: AlertWatch | None = None
+        self._unseen: frozenset[TableId] = frozenset()
+
+    def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
+        """Back from `TxlogPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        try:
+            return TxlogPosition.from_json(saved)
+        except (KeyError, ValueError, TypeError) as error:
+            raise ConfigError(
+                [f"the stored offset is no position of txlog ({error!r})"],
+                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
+            ) from error
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+
+        :raises TypeError: `start` is of another adapter.
+        """
+        if not isinstance(start, TxlogPosition):
+            raise TypeError(f"{type(start).__name__} is no position of txlog")
+        position = start
+        try:
+            while not stop.is_set():
+                position, more = yield from self._polled(position, stop)
+                due = monotonic() if more else monotonic() + self._config.minercdc_txlog_interval_ms / 1000
+                while not stop.is_set() and (left := due - monotonic()) > 0:
+                    if self._alerted(min(self._tick, left), stop):
+                        break
+                    yield Progress(position, Scn(position.since), 0)
+        finally:
+            self.close()
+
+    def confirm(self, position: Position) -> None:
+        """Nothing is kept for what is not confirmed."""
+
+    def close(self) -> None:
+        """See `contracts.Capture`."""
+        if self._alerts is not None:
+            self._alerts.close()
+            self._alerts = None
+        if self._connection is not None:
+            with suppress(oracledb.Error, OSError):
+                self._connection.close()
+            self._connection = None
+
+    def _alerted(self, seconds: float, stop: StopFlag) -> bool:
+        """Wait so long; True at once when an alert came."""
+        if self._alerts is None:
+            stop.wait(seconds)
+            return False
+        return self._alerts.wait(seconds)
+
+    # ---- one poll ----
+
+    def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
+        """Events of one poll; the position after it, and whether more waits."""
+        connection = self._session()
+        shapes = self._shapes(connection)
+        if not shapes:
+            yield Progress(position, Scn(position.since), 0)
+            return position, False
+        poll = self._poll(connection, shapes, position)
+        for change, _ in list(follow(self._tables, shapes, position.since + 1, poll.time_us)):
+            yield change
+        for schema, rows in poll.rows:
+            if rows and self._tables.find(schema.id) is None:
+                yield announce(self._tables, schema, position.since + 1, poll.time_us)
+        again = self._split()
+        for scn, txn, changed in _transactions(poll, position.place):
+            if stop.is_set():
+                return position, False
+            tx = _transaction(scn, txn | _AGAIN if again else txn, changed[0][1].noted_us - poll.zone_us)
+            again = False
+            yield from self._events(changed, tx)
+            position = replace(position, scn=scn, txn=txn)
+            yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
+        since = max(poll.until if poll.until is not None else poll.present, position.since)
+        if poll.until is None:
+            since = max(since, position.scn)
+        position = TxlogPosition(since)
+        yield Progress(position, Scn(since), poll.time_us)
+        return position, poll.until is not None
+
+    def _poll(
+        self, connection: oracledb.Connection, shapes: Mapping[TableId, TableSchema], position: TxlogPosition
+    ) -> _Poll:
+        owner = self._owner(shapes)
+        reader = LogReader(owner, self._config.minercdc_txlog_fetch_size, lobs=self._lobs)
+        self._watch(owner)
+        clock, zone = host_clock(connection)
+        present = int(self._present.read(connection))
+        try:
+            with oracle_errors("beginning a read-only transaction"), connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+            until = reader.chunk_end(connection, position.since, self._config.minercdc_txlog_chunk_rows)
+            bits = reader.bits(connection)
+            ordered = sorted(shapes.values(), key=lambda schema: (bits.get(schema.id.table, 1 << 10), schema.id))
+            rows = [
+                (schema, reader.read(connection, version_of(self._tables, schema), position.since, until))
+                for schema in ordered
+            ]
+        finally:
+            with suppress(oracledb.Error, OSError):
+                connection.rollback()
+        zone_us = int(zone.total_seconds()) * 1_000_000
+        return _Poll(present, until, rows, zone_us, microseconds(clock) - zone_us)
+
+    def _owner(self, shapes: Mapping[TableId, TableSchema]) -> str:
+        owners = sorted({table.schema for table in shapes})
+        if len(owners) > 1:
+            raise ConfigError(
+                [f"database.connection.adapter=txlog: tables of several schemas are captured: {', '.join(owners)}"],
+                hint="Each schema has a log of transactions of its own: use a connector for each.",
+            )
+        return owners[0]
+
+    def _watch(self, owner: str) -> None:
+        if self._config.minercdc_txlog_alerts and self._alerts is None:
+            self._alerts = AlertWatch(self._connect, owner)
+
+    def _shapes(self, connection: oracledb.Connection) -> dict[TableId, TableSchema]:
+        """The tables that have a view, with the columns that it shows. A table without one is named in the log once."""
+        self._dictionary.refresh(connection)
+        shown: dict[str, set[str]] = {}
+        owners = {table.schema for table in self._dictionary.shapes}
+        with oracle_errors("looking for the views"), connection.cursor() as cursor:
+            for owner in sorted(owners):
+                for view, column in cursor.execute(_VIEWS, {"owner": owner}):
+                    shown.setdefault(f"{owner}.{view}", set()).add(column)
+        found: dict[TableId, TableSchema] = {}
+        for table, schema in self._dictionary.shapes.items():
+            columns = shown.get(f"{table.schema}.{view_of(table.table)}")
+            if columns is not None:
+                found[table] = _limited(schema, columns)
+        unseen = frozenset(self._dictionary.shapes.keys() - found.keys())
+        for table in sorted(unseen - self._unseen):
+            _log.warning(
+                "%s has no view %s: its changes are not captured; run minercdc txlog install", table, view_of(table.table)
+            )
+        self._unseen = unseen
+        return found
+
+    # ---- events ----
+
+    def _events(self, rows: Sequence[tuple[TableSchema, ChangedRow]], tx: TransactionInfo) -> Iterator[Event]:
+        for seq, (schema, changed) in enumerate(rows, 1):
+            known = self._tables.find(schema.id) or schema
+            deleted = self._is_deleted(known, changed)
+            yield ChangeEvent(
+                *(
+                    Op.DELETE if deleted else Op.UPDATE,
+                    known,
+                    changed.row if deleted else None,
+                    None if deleted else changed.row,
+                ),
+                *(tx.commit_scn, tx.commit_us, tx, seq),
+            )
+
+    def _is_deleted(self, schema: TableSchema, changed: ChangedRow) -> bool:
+        rules = self._config.minercdc_txlog_soft_delete
+        rule: SoftDelete | None = rules.get(str(schema.id).upper(), rules.get("*"))
+        if rule is None:
+            return False
+        for column, value in zip(schema.columns, changed.row, strict=True):
+            if column.name.upper() == rule.column.upper():
+                return isinstance(value, str) and value.rstrip() == rule.value
+        return False
+
+    def _session(self) -> oracledb.Connection:
+        if self._connection is None:
+            self._connection = self._connect()
+        return self._connection
+
+
+def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
+    """The shape with the columns that the view shows. Raises SourceError when a column of the key is missing there."""
+    kept = [place for place, column in enumerate(schema.columns) if column.name in columns]
+    if len(kept) == len(schema.columns):
+        return schema
+    if not set(schema.key) <= set(kept):
+        raise SourceError(
+            f"{schema.id}: its view {view_of(schema.id.table)} shows not all columns of the key",
+            hint="Run minercdc txlog install.",
+        )
+    places = {place: at for at, place in enumerate(kept)}
+    return replace(
+        schema, columns=tuple(schema.columns[place] for place in kept), key=tuple(places[place] for place in schema.key)
+    )
+
+
+def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, int, list[tuple[TableSchema, ChangedRow]]]]:
+    """Commit SCN, TXN and rows of each transaction after a place, in order; its rows by table and key."""
+    rows = [(schema, row) for schema, found in poll.rows for row in found if (row.scn, row.txn) > after]
+    rows.sort(key=lambda one: (one[1].scn, one[1].txn))
+    for (scn, txn), changed in groupby(rows, key=lambda one: (one[1].scn, one[1].txn)):
+        yield scn, txn, list(changed)
+
+
+def _transaction(scn: int, txn: int, noted_us: int) -> TransactionInfo:
+    """The id is TXN in hexadecimal; the user, the start and the exact time of the commit are not known."""
+    return TransactionInfo(f"{txn:016x}", Scn(0), Scn(scn), 0, noted_us, 0, None)

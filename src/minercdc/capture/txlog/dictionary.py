@@ -1,0 +1,108 @@
+"""What the dictionary shows of the user's own objects."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+import oracledb
+
+from minercdc.capture.txlog.names import COALESCE_JOB, COLUMN, LOG, SETTINGS, SIGNAL_JOB, SOURCES
+from minercdc.oracle.codes import oracle_errors
+
+_OBJECTS = (
+    "SELECT OBJECT_TYPE, OBJECT_NAME, STATUS FROM USER_OBJECTS"
+    " WHERE OBJECT_TYPE IN ('TABLE', 'VIEW', 'SEQUENCE', 'INDEX', 'PACKAGE', 'PACKAGE BODY', 'TRIGGER')"
+)
+_SOURCE = (
+    "SELECT TYPE, NAME, TEXT FROM USER_SOURCE WHERE TYPE IN ('PACKAGE', 'PACKAGE BODY', 'TRIGGER') ORDER BY TYPE, NAME, LINE"
+)
+_JOBS = (
+    "SELECT JOB_NAME, JOB_ACTION, REPEAT_INTERVAL, ENABLED FROM USER_SCHEDULER_JOBS"
+    f" WHERE JOB_NAME IN ('{COALESCE_JOB}', '{SIGNAL_JOB}') ORDER BY JOB_NAME"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """A row of SY$SOURCES. `txn_added`: `install` added the column TXN."""
+
+    bit: int
+    txn_added: bool
+
+
+@dataclass(frozen=True, slots=True)
+class FoundJob:
+    """A row of USER_SCHEDULER_JOBS."""
+
+    action: str
+    interval: str
+    enabled: bool
+
+
+@dataclass(slots=True)
+class Existing:
+    """What is there.
+
+    :param objects: STATUS by type and name.
+    :param sources: texts of programs by type and name; `views` queries by name.
+    :param columns: names by table.
+    :param indexed: tables with an index that begins with TXN.
+    :param disabled: names of triggers.
+    :param registered: rows of SY$SOURCES by name.
+    :param invisible: the release has invisible columns: 12.1 and later.
+    """
+
+    objects: dict[tuple[str, str], str] = field(default_factory=dict)
+    sources: dict[tuple[str, str], str] = field(default_factory=dict)
+    views: dict[str, str] = field(default_factory=dict)
+    columns: dict[str, list[str]] = field(default_factory=dict)
+    indexed: set[str] = field(default_factory=set)
+    disabled: set[str] = field(default_factory=set)
+    registered: dict[str, Registered] = field(default_factory=dict)
+    jobs: dict[str, FoundJob] = field(default_factory=dict)
+    invisible: bool = True
+    row_dependencies: bool = False
+    has_settings: bool = False
+
+
+def read_existing(connection: oracledb.Connection) -> Existing:
+    """Read it all. Raises as `codes.classify`."""
+    found = Existing(invisible=int(connection.version.split(".")[0]) >= 12)
+    with oracle_errors("reading the dictionary"), connection.cursor() as cursor:
+        found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
+        texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for kind, name, line in cursor.execute(_SOURCE):
+            texts[kind, name].append(line or "")
+        found.sources = {
+            key: "".join(line if line.endswith("\n") else f"{line}\n" for line in lines) for key, lines in texts.items()
+        }
+        found.views = {
+            name: text or ""
+            for name, text in cursor.execute("SELECT VIEW_NAME, TEXT FROM USER_VIEWS WHERE VIEW_NAME LIKE 'SY$%'")
+        }
+        columns: dict[str, list[str]] = defaultdict(list)
+        for table, column in cursor.execute(
+            "SELECT TABLE_NAME, COLUMN_NAME FROM USER_TAB_COLS ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
+        ):
+            columns[table].append(column)
+        found.columns = dict(columns)
+        first = "SELECT TABLE_NAME FROM USER_IND_COLUMNS WHERE COLUMN_NAME = :name AND COLUMN_POSITION = 1"
+        found.indexed = {table for (table,) in cursor.execute(first, {"name": COLUMN})}
+        found.disabled = {
+            name for (name,) in cursor.execute("SELECT TRIGGER_NAME FROM USER_TRIGGERS WHERE STATUS = 'DISABLED'")
+        }
+        found.jobs = {
+            name: FoundJob(action, interval or "", enabled == "TRUE")
+            for name, action, interval, enabled in cursor.execute(_JOBS)
+        }
+        dependencies = "SELECT DEPENDENCIES FROM USER_TABLES WHERE TABLE_NAME = :name"
+        found.row_dependencies = any(one.strip() == "ENABLED" for (one,) in cursor.execute(dependencies, {"name": LOG}))
+        if ("TABLE", SETTINGS) in found.objects:
+            cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
+            found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0
+        if ("TABLE", SOURCES) in found.objects:
+            added = "TXN_ADDED" if "TXN_ADDED" in found.columns.get(SOURCES, ()) else "0"
+            rows = cursor.execute(f"SELECT NAME, BITNUM, {added} FROM {SOURCES} ORDER BY BITNUM")
+            found.registered = {name: Registered(int(bit), bool(int(by_us))) for name, bit, by_us in rows}
+    return found

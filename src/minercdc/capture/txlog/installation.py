@@ -1,0 +1,271 @@
+"""Makes, checks and removes the objects in the schema of the captured tables.
+
+Every step looks whether its object is there and current, so a run that broke off is repeated. That TXN was added to a table is noted in
+SY$SOURCES before it is added, and taken from there when it is removed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import oracledb
+
+from minercdc.capture.txlog import scripts
+from minercdc.capture.txlog.dictionary import Existing, read_existing
+from minercdc.capture.txlog.names import (
+    ALERT,
+    COLUMN,
+    CORE,
+    LOG,
+    MOST_SOURCES,
+    SEQUENCE,
+    SETTINGS,
+    SOURCES,
+    index_of,
+    literal,
+    longest_name,
+    quoted,
+    trigger_of,
+    unusable_names,
+    view_of,
+)
+from minercdc.errors import ConfigError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.schema.table import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Object:
+    """An object that ought to be there.
+
+    :param what: type and name, for people.
+    :param problem: '' when it is there, valid and current.
+    :param statements: what makes it so.
+    """
+
+    what: str
+    problem: str
+    statements: tuple[str, ...] = ()
+
+
+def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> None:
+    """Raises ConfigError for tables that cannot be sources: of another schema than the user's, without a key, too many, or by their
+    names."""
+    lines = (
+        [f"no table is captured in the schema {owner}: schema.include.list and table.include.list leave none"]
+        if not tables
+        else []
+    )
+    others = sorted({table.id.schema for table in tables} - {owner})
+    if others:
+        lines.append(
+            f"tables of {', '.join(others)} are captured, and database.user is {owner}: act as the owner of all tables"
+        )
+    lines += [
+        f"{table.id}: it has no key; add a primary key, or leave it out by table.exclude.list"
+        for table in tables
+        if not table.key
+    ]
+    if len(tables) > MOST_SOURCES:
+        lines.append(f"{len(tables)} tables are captured, and the mask of {LOG} has {MOST_SOURCES} bits: leave some out")
+    lines += unusable_names([table.id.table for table in tables], longest_name(version))
+    for table in tables:
+        txn = next((column for column in table.columns if column.name == COLUMN), None)
+        if txn is not None and (txn.type_name != "NUMBER" or txn.length is not None):
+            lines.append(f"{table.id}: its column {COLUMN} is no NUMBER without precision; rename it")
+    if lines:
+        raise ConfigError(lines)
+
+
+def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Object]:
+    """All objects that ought to be there, in the order in which they are made."""
+    yield _made(existing, "SEQUENCE", SEQUENCE, scripts.CREATE_SEQUENCE)
+    yield from _own_tables(existing)
+    for name, kind, text in scripts.PACKAGES:
+        yield _program(existing, kind, name, text)
+    bits = _bits(existing, tables)
+    for table in tables:
+        yield from _source(existing, table, bits[table.id.table])
+    for name, action, seconds, enabled in scripts.JOBS:
+        yield _job(existing, name, action, seconds, enabled=enabled)
+
+
+def _made(existing: Existing, kind: str, name: str, *statements: str) -> Object:
+    missing = (kind, name) not in existing.objects
+    return Object(f"{kind.lower()} {name}", "missing" if missing else "", statements if missing else ())
+
+
+def _own_tables(existing: Existing) -> Iterator[Object]:
+    yield _made(existing, "TABLE", SOURCES, scripts.CREATE_SOURCES)
+    if ("TABLE", SOURCES) in existing.objects and "TXN_ADDED" not in existing.columns.get(SOURCES, ()):
+        yield Object(f"column {SOURCES}.TXN_ADDED", "missing", (scripts.ADD_TXN_ADDED,))
+    yield _made(existing, "INDEX", f"{SOURCES}_I1", scripts.INDEX_SOURCES)
+    yield _made(existing, "TABLE", LOG, scripts.CREATE_LOG)
+    if ("TABLE", LOG) in existing.objects and not existing.row_dependencies:
+        yield Object(f"table {LOG}", "it has no ROWDEPENDENCIES, which cannot be added: run `minercdc txlog remove` first")
+    yield _made(existing, "INDEX", f"{LOG}_I1", scripts.INDEX_LOG)
+    yield _made(existing, "TABLE", SETTINGS, scripts.CREATE_SETTINGS)
+    if not existing.has_settings:
+        yield Object(f"row of {SETTINGS}", "missing", (scripts.FILL_SETTINGS, "COMMIT"))
+
+
+def _program(existing: Existing, kind: str, name: str, text: str) -> Object:
+    status = existing.objects.get((kind, name))
+    problem = (
+        "missing" if status is None else "" if _same(existing.sources.get((kind, name), ""), text) else "another version"
+    )
+    if not problem and status != "VALID":
+        problem = "invalid"
+    return Object(f"{kind.lower()} {name}", problem, (scripts.replacing(text),) if problem else ())
+
+
+def _same(found: str, text: str) -> bool:
+    return [line.rstrip() for line in found.strip().splitlines()] == [line.rstrip() for line in text.splitlines()]
+
+
+def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int]:
+    """The bit of each table. Raises ConfigError when none is left."""
+    found = {name: source.bit for name, source in existing.registered.items()}
+    free = iter([bit for bit in range(MOST_SOURCES) if bit not in found.values()])
+    for table in tables:
+        if table.id.table not in found:
+            bit = next(free, None)
+            if bit is None:
+                raise ConfigError(
+                    [f"{table.id}: {SOURCES} has {MOST_SOURCES} sources, which is the most: leave tables out, or remove"]
+                )
+            found[table.id.table] = bit
+    return found
+
+
+def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object]:
+    name = table.id.table
+    has_txn = COLUMN in existing.columns.get(name, ())
+    if name not in existing.registered:
+        row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) VALUES ({literal(name)}, {bit}, {int(not has_txn)})"
+        yield Object(f"source {name}", "not registered", (row, "COMMIT"))
+    else:
+        yield Object(f"source {name}", "")
+    # Invisible, so that statements without a list of columns go on as they did (INSERT INTO T VALUES ..).
+    add = f"ALTER TABLE {quoted(name)} ADD ({COLUMN} NUMBER{' INVISIBLE' if existing.invisible else ''})"
+    yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (add,))
+    indexed = name in existing.indexed
+    index = f"CREATE INDEX {index_of(bit)} ON {quoted(name)} ({COLUMN})"
+    yield Object(f"index on {name}.{COLUMN}", "" if indexed else "missing", () if indexed else (index,))
+    yield _view(existing, table)
+    trigger = _program(existing, "TRIGGER", trigger_of(name), scripts.trigger_text(name))
+    enable = f"ALTER TRIGGER {quoted(trigger_of(name))} ENABLE"
+    if not trigger.problem and trigger_of(name) in existing.disabled:
+        trigger = Object(trigger.what, "disabled", (enable,))
+    yield trigger
+
+
+def waits(tables: Sequence[TableSchema]) -> list[str]:
+    """What ends the installation: transactions that changed rows before the triggers were there end before it does."""
+    return [one for table in tables for one in (f"LOCK TABLE {quoted(table.id.table)} IN SHARE MODE", "COMMIT")]
+
+
+def _view(existing: Existing, table: TableSchema) -> Object:
+    name = view_of(table.id.table)
+    columns = [column.name for column in table.columns]
+    status = existing.objects.get(("VIEW", name))
+    problem = ""
+    if status is None:
+        problem = "missing"
+    elif not _same(existing.views.get(name, ""), scripts.view_query(table.id.table, columns)):
+        problem = "another version: the table's columns changed"
+    elif status != "VALID":
+        problem = "invalid"
+    return Object(f"view {name}", problem, (scripts.create_view(table.id.table, columns),) if problem else ())
+
+
+def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: bool) -> Object:
+    create = scripts.create_job(name, action, seconds, enabled=enabled)
+    job = existing.jobs.get(name)
+    if job is None:
+        return Object(f"job {name}", "missing", (create,))
+    if job.action != action or job.interval != f"FREQ=SECONDLY;INTERVAL={seconds}":
+        drop = f"BEGIN DBMS_SCHEDULER.DROP_JOB({literal(name)}, force => TRUE); END;"
+        return Object(f"job {name}", "another version", (drop, create))
+    if enabled and not job.enabled:
+        return Object(f"job {name}", "disabled", (f"BEGIN DBMS_SCHEDULER.ENABLE({literal(name)}); END;",))
+    return Object(f"job {name}", "")
+
+
+# ---- acting ----
+
+
+def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
+    """Make what is missing or not current; the number of objects made.
+
+    :param said: called with each object before it is made.
+    :raises ConfigError: an object cannot be made; :raises SourceError, PrerequisiteError: Oracle refuses.
+    """
+    made: set[str] = set()
+    while wrong := [one for one in objects(read_existing(connection), tables) if one.problem]:
+        for one in wrong:
+            if not one.statements:
+                raise ConfigError([f"{one.what}: {one.problem}"])
+            if one.what in made:
+                raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
+            said(f"{one.what}: {one.problem}")
+            run(connection, one.statements, f"making {one.what}")
+            made.add(one.what)
+    run(connection, waits(tables), "waiting for transactions that were open before the triggers were there")
+    return len(made)
+
+
+def _errors(connection: oracledb.Connection) -> list[str]:
+    """Errors of compilation of the user's programs, a line each."""
+    with oracle_errors("reading USER_ERRORS"), connection.cursor() as cursor:
+        rows = cursor.execute("SELECT NAME, TYPE, LINE, POSITION, TEXT FROM USER_ERRORS ORDER BY NAME, TYPE, SEQUENCE")
+        return [f"{kind} {name}, line {line}, column {column}: {text}" for name, kind, line, column, text in rows]
+
+
+def removals(existing: Existing) -> Iterator[Object]:
+    """What is there, in the order in which it is removed."""
+    for name in existing.jobs:
+        drop = f"BEGIN DBMS_SCHEDULER.DROP_JOB({literal(name)}, force => TRUE); END;"
+        yield Object(f"job {name}", "there", (drop,))
+    for name, source in existing.registered.items():
+        yield from _source_removals(existing, name, source.bit, added=source.txn_added)
+    for name, kind in (
+        (ALERT, "PACKAGE"),
+        (CORE, "PACKAGE"),
+        (SETTINGS, "TABLE"),
+        (LOG, "TABLE"),
+        (SOURCES, "TABLE"),
+        (SEQUENCE, "SEQUENCE"),
+    ):
+        if (kind, name) in existing.objects:
+            yield Object(f"{kind.lower()} {name}", "there", (f"DROP {kind} {name}{' PURGE' if kind == 'TABLE' else ''}",))
+
+
+def _source_removals(existing: Existing, name: str, bit: int, *, added: bool) -> Iterator[Object]:
+    there = ("TABLE", name) in existing.objects
+    if ("TRIGGER", trigger_of(name)) in existing.objects:
+        yield Object(f"trigger {trigger_of(name)}", "there", (f"DROP TRIGGER {quoted(trigger_of(name))}",))
+    if ("VIEW", view_of(name)) in existing.objects:
+        yield Object(f"view {view_of(name)}", "there", (f"DROP VIEW {quoted(view_of(name))}",))
+    if there and ("INDEX", index_of(bit)) in existing.objects:
+        yield Object(f"index {index_of(bit)}", "there", (f"DROP INDEX {index_of(bit)}",))
+    if there and added and COLUMN in existing.columns.get(name, ()):
+        yield Object(f"column {name}.{COLUMN}", "there", (f"ALTER TABLE {quoted(name)} DROP COLUMN {COLUMN}",))
+    yield Object(f"source {name}", "registered", (f"DELETE FROM {SOURCES} WHERE NAME = {literal(name)}", "COMMIT"))
+
+
+def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
+    """Remove all objects of the user's schema; how many there were. Raises SourceError, PrerequisiteError."""
+    found = list(removals(read_existing(connection)))
+    for one in found:
+        said(one.what)
+        run(connection, one.statements, f"removing {one.what}")
+    return len(found)
+
+
+def run(connection: oracledb.Connection, statements: Sequence[str], doing: str) -> None:
+    """Run statements. Raises as `codes.classify`."""
+    with oracle_errors(doing), connection.cursor() as cursor:
+        for statement in statements:
+            cursor.execute(statement)

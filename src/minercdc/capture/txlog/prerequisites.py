@@ -1,0 +1,63 @@
+"""What `txlog` needs: its objects in the schema of the tables, and the right to read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import oracledb
+
+from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, quoted, view_of
+from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.prerequisites import Finding
+from minercdc.schema.table import TableSchema
+
+_INSTALL = "minercdc txlog install CONFIG, as the owner of the tables; minercdc txlog check CONFIG lists what is missing"
+
+
+class TxlogPrerequisites:
+    """See `oracle.prerequisites.CapturePrerequisites`."""
+
+    def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
+        """None: only rights on objects are needed."""
+        yield from ()
+
+    def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+        """Tables of several schemas, too many tables, and those that cannot be read through their view."""
+        owners = sorted({table.id.schema for table in tables})
+        if len(owners) > 1:
+            yield Finding(
+                f"tables of several schemas are captured: {', '.join(owners)}",
+                "Each schema has a log of transactions of its own: use a connector for each.",
+                blocking=True,
+            )
+            return
+        if len(tables) > MOST_SOURCES:
+            yield Finding(
+                f"{len(tables)} tables are captured, and {LOG} can note {MOST_SOURCES}", "Leave tables out.", blocking=True
+            )
+        for table in tables:
+            owner, view = quoted(table.id.schema), quoted(view_of(table.id.table))
+            sql = (
+                f"SELECT {owner}.{CORE}.getScn(TX.SCN, TX.ORA_ROWSCN) FROM {owner}.{view} SRC, {owner}.{quoted(LOG)} TX"
+                " WHERE SRC.TXN = TX.TXN AND 1 = 0"
+            )
+            try:
+                with oracle_errors("reading"), connection.cursor() as cursor:
+                    cursor.execute(sql)
+                    cursor.fetchall()
+            except TransientSourceError:
+                raise
+            except (PrerequisiteError, SourceError) as error:
+                grants = (
+                    f"; then GRANT SELECT ON {view}, {LOG} and EXECUTE ON {CORE} to database.user, if that is another user"
+                )
+                yield Finding(
+                    f"{table.id}: no source of the log of transactions ({error.message})", _INSTALL + grants, blocking=True
+                )
+
+    def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+        """Tables without a key, whose rows a reader cannot distinguish."""
+        for table in tables:
+            if not table.key:
+                yield Finding(f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True)

@@ -1,0 +1,44 @@
+"""The statements of an installation or removal as a script that people read and SQL*Plus runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from minercdc.capture.txlog.installation import Object
+from minercdc.schema.table import TableId, TableSchema
+
+_PLAIN = re.compile(r"[\w$#]+\.[\w$#]+")
+_BLOCK = re.compile(r"(BEGIN|DECLARE|CREATE OR REPLACE (PACKAGE|TRIGGER))\b")
+_COLUMNS = re.compile(r'(AS SELECT )"TXN"( FROM "[^"]+")')
+
+
+def script(objects: Sequence[Object], ending: Sequence[str], *, without_columns: bool = False) -> str:
+    """Statements under a comment for each object; '' when nothing is to be done.
+
+    :param ending: what follows them, when there are any.
+    :param without_columns: the tables' columns are not known: their views show all columns.
+    """
+    lines: list[str] = []
+    for one in objects:
+        if one.problem:
+            lines += ["", f"-- {one.what}", *map(_ended, one.statements)]
+    if lines and ending:
+        lines += ["", "-- transactions that changed rows before the triggers were there end now", *map(_ended, ending)]
+    text = "\n".join(lines[1:])
+    return _COLUMNS.sub(r"\1*\2", text) if without_columns else text
+
+
+def _ended(statement: str) -> str:
+    return f"{statement}\n/" if _BLOCK.match(statement) else f"{statement};"
+
+
+def tables_by_name(patterns: Sequence[str], owner: str) -> list[TableSchema]:
+    """Tables without known columns, when all patterns are plain names of tables of the owner; else none."""
+    found = []
+    for pattern in patterns:
+        plain = pattern.replace("\\$", "$").replace("\\.", ".").upper()
+        if not _PLAIN.fullmatch(plain) or not plain.startswith(f"{owner}."):
+            return []
+        found.append(TableSchema(TableId("", owner, plain.partition(".")[2]), (), ()))
+    return found

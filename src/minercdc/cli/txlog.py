@@ -1,0 +1,137 @@
+"""`minercdc txlog`: the objects that the adapter `txlog` needs, in the schema of the captured tables."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from minercdc.cli.output import ConfigFile, errors, log_to
+from minercdc.cli.stopping import UNFINISHED, Stop
+from minercdc.errors import ConfigError, TransientSourceError
+
+if TYPE_CHECKING:
+    import oracledb
+
+    from minercdc.config.load import ConnectorConfig
+    from minercdc.schema.table import TableSchema
+
+txlog = typer.Typer(
+    no_args_is_help=True, help="Make, check and remove the objects that the adapter txlog needs, as the tables' owner."
+)
+Print = Annotated[bool, typer.Option("--print", help="Only print the SQL, and change nothing.")]
+
+
+@txlog.callback()
+def _group() -> None:
+    """Make, check and remove the objects that the adapter txlog needs, as the tables' owner."""
+
+
+@txlog.command()
+def install(config: ConfigFile, only_print: Print = False) -> None:
+    """Make what is missing or not current; safe to repeat. With --print, SQL that makes everything; without a database when table.include.list has plain names."""
+    loaded = _loaded(config)
+    from minercdc.capture.txlog.installation import install as make
+
+    if only_print:
+        typer.echo(_script(loaded))
+        return
+    with closing(_connected(loaded)) as connection:
+        made = make(connection, _tables(connection, loaded), lambda what: _out().print(what))
+    _out().print("installed" if made else "nothing to do: everything is there")
+
+
+@txlog.command()
+def check(config: ConfigFile) -> None:
+    """Print each object, and whether it is there, valid and current; exit status 3 when one is not."""
+    loaded = _loaded(config)
+    from minercdc.capture.txlog.dictionary import read_existing
+    from minercdc.capture.txlog.installation import objects
+
+    with closing(_connected(loaded)) as connection:
+        tables = _tables(connection, loaded)
+        found = list(objects(read_existing(connection), tables))
+    for one in found:
+        _out().print(f"{'wrong' if one.problem else 'ok   '}  {one.what}{': ' if one.problem else ''}{one.problem}")
+    wrong = sum(bool(one.problem) for one in found)
+    if wrong:
+        _out().print(f"{wrong} of {len(found)} objects are not as they ought to be: minercdc txlog install {config}")
+        raise SystemExit(3)
+    _out().print(f"all {len(found)} objects are there, valid and current")
+
+
+@txlog.command()
+def remove(config: ConfigFile, only_print: Print = False) -> None:
+    """Remove every object; of the column TXN only what `install` added. Safe to repeat."""
+    loaded = _loaded(config)
+    from minercdc.capture.txlog.dictionary import read_existing
+    from minercdc.capture.txlog.installation import removals
+    from minercdc.capture.txlog.installation import remove as take_away
+    from minercdc.capture.txlog.printing import script
+
+    with closing(_connected(loaded)) as connection:
+        if only_print:
+            typer.echo(script(list(removals(read_existing(connection))), []))
+            return
+        count = take_away(connection, lambda what: _out().print(what))
+    _out().print("removed" if count else "nothing to do: nothing is there")
+
+
+def _loaded(config: object) -> ConnectorConfig:
+    Stop(patience=0, status=UNFINISHED)
+    from pathlib import Path
+
+    from minercdc.config.load import load_config
+
+    log_to(errors, False)
+    return load_config(Path(str(config)))
+
+
+def _out() -> Console:
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def _connected(config: ConnectorConfig) -> oracledb.Connection:
+    from minercdc.oracle.connect import connect
+
+    return connect(config.database, "pdb")
+
+
+def _owner(config: ConnectorConfig) -> str:
+    user = config.database.database_user
+    return user[1:-1] if user.startswith('"') else user.upper()
+
+
+def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[TableSchema]:
+    """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources."""
+    from minercdc.capture.txlog.installation import refuse_unusable
+    from minercdc.oracle.connect import database_name
+    from minercdc.oracle.dictionary import read_table_ids, read_tables
+    from minercdc.selection import table_filter
+
+    found = read_tables(connection, read_table_ids(connection, table_filter(config), database_name(config.database)))
+    refuse_unusable(found, _owner(config), connection.version)
+    return found
+
+
+def _script(config: ConnectorConfig) -> str:
+    """SQL that makes everything from nothing; what the database has already is left out where it answers."""
+    from minercdc.capture.txlog.dictionary import Existing, read_existing
+    from minercdc.capture.txlog.installation import objects, waits
+    from minercdc.capture.txlog.printing import script, tables_by_name
+
+    try:
+        with closing(_connected(config)) as connection:
+            tables = _tables(connection, config)
+            return script(list(objects(read_existing(connection), tables)), waits(tables))
+    except TransientSourceError as error:
+        named = tables_by_name(config.filters.table_include_list, _owner(config))
+        if not named:
+            raise ConfigError(
+                [
+                    f"--print without a database ({error.message}) needs table.include.list, with plain names of the tables of {_owner(config)}"
+                ]
+            ) from error
+        return script(list(objects(Existing(), named)), waits(named), without_columns=True)

@@ -1,0 +1,438 @@
+"""`txlog` against the sandbox: what is installed, checked and removed, and what a poll delivers."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader
+from tests.sandbox_capture.txlog_lab import TxlogLab, folded
+
+from minercdc.capture.txlog import installation
+from minercdc.capture.txlog.dictionary import read_existing
+from minercdc.capture.txlog.installation import install, objects, refuse_unusable, removals, remove
+from minercdc.capture.txlog.names import unusable_names
+from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.errors import ConfigError, SourceError
+from minercdc.events import ChangeEvent, Event, Op, Progress
+from minercdc.oracle.connect import connect
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+_names = (f"tx{i}" for i in itertools.count())
+_PATIENCE_SECONDS = 30.0
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[TxlogLab]:
+    settings: dict[str, Any] = {"poll.interval.ms": 5, "lob.enabled": True}
+    made = TxlogLab(sandbox, next(_names), tmp_path, **settings)
+    made.run(
+        "create table a (id number(9) primary key, v varchar2(40), gone char(1))",
+        'create table "b" ("Key" number(9) primary key, c clob)',
+    )
+    made.prepare()
+    yield made
+    made.app.close()
+
+
+def own(lab: TxlogLab) -> set[tuple[str, str]]:
+    """All objects of the schema, and the columns of its tables."""
+    with lab.app.cursor() as cursor:
+        found = {
+            (str(kind), str(name)) for kind, name in cursor.execute("select object_type, object_name from user_objects")
+        }
+        columns = cursor.execute("select table_name, column_name from user_tab_cols where table_name in ('A', 'b')")
+        return found | {(str(table), str(name)) for table, name in columns}
+
+
+def problems(lab: TxlogLab) -> dict[str, str]:
+    return {one.what: one.problem for one in objects(read_existing(lab.app), lab.captured()) if one.problem}
+
+
+class Run:
+    """A connector from the present SCN on."""
+
+    def __init__(self, lab: TxlogLab) -> None:
+        self.lab = lab
+        self.tables = Tables()
+        self.events: list[Event] = []
+        self.position = TxlogPosition(lab.start())
+
+    def until(self, done: Callable[[], bool], **more: object) -> Run:
+        deadline = time.monotonic() + _PATIENCE_SECONDS
+        with closing(self.lab.capture(self.tables, **more).stream(self.position, threading.Event())) as stream:  # type: ignore[type-var]
+            pending: list[Event] = []
+            for event in stream:
+                pending.append(event)
+                if isinstance(event, Progress) and isinstance(event.position, TxlogPosition):
+                    self.events += pending
+                    pending, self.position = [], event.position
+                    if done():
+                        return self
+                assert time.monotonic() < deadline, self.changes
+        raise AssertionError("the stream ended")
+
+    @property
+    def changes(self) -> list[tuple[str, str, tuple[str, ...]]]:
+        """Operation, table and key of each change."""
+        return [
+            (
+                event.op.value,
+                event.schema.id.table,
+                tuple(str((event.after or event.before or ())[at]) for at in event.schema.key),
+            )
+            for event in self.events
+            if isinstance(event, ChangeEvent)
+        ]
+
+
+def test_installing_is_idempotent_and_removing_leaves_nothing(lab: TxlogLab) -> None:
+    lab.run('alter table "b" add (txn number)')
+    before = own(lab)
+    assert lab.install() > 15
+    assert lab.install() == 0
+    assert problems(lab) == {}
+    names = {name for _, name in own(lab)}
+    assert {"SY$SCN_SEQ", "SY$SOURCES", "SY$TXLOG", "SYNC_CORE", "SYNC_ALERT", "SYNC_CORE_SETTINGS", "SY$A", "SY$b"} <= names
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    assert remove(lab.app, lambda _: None) > 15
+    assert own(lab) == before, "TXN of b was there before, so it stays"
+    assert remove(lab.app, lambda _: None) == 0
+
+
+@pytest.mark.parametrize("way", ["install", "remove"])
+def test_it_can_be_repeated_after_it_broke_off_anywhere(lab: TxlogLab, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    before, real, broken = own(lab), installation.run, 0
+    left = -1
+
+    def breaking(connection: oracledb.Connection, texts: Sequence[str], doing: str) -> None:
+        nonlocal left
+        for text in texts:
+            if left == 0:
+                left = -1
+                raise SourceError(f"killed before {text}")
+            left -= 1
+            real(connection, [text], doing)
+
+    monkeypatch.setattr(installation, "run", breaking)
+    for fails_at in itertools.count():
+        if way == "remove":
+            lab.install()
+        left = fails_at
+        try:
+            if way == "install":
+                lab.install()
+            else:
+                remove(lab.app, lambda _: None)
+        except SourceError:
+            broken += 1
+            lab.app.rollback()
+        done, left = left >= 0, -1
+        if way == "install":
+            lab.install()
+            assert problems(lab) == {}
+        remove(lab.app, lambda _: None)
+        assert own(lab) == before, f"broken off before statement {fails_at}"
+        if done:
+            break
+    assert broken > 15
+
+
+@pytest.mark.parametrize(
+    ("damage", "what", "problem"),
+    [
+        ("drop trigger a_databus_trg", "trigger A_DATABUS_TRG", "missing"),
+        ("alter trigger a_databus_trg disable", "trigger A_DATABUS_TRG", "disabled"),
+        (
+            "create or replace trigger a_databus_trg before insert on a for each row begin null; end;",
+            "trigger A_DATABUS_TRG",
+            "another version",
+        ),
+        ("drop view sy$a", "view SY$A", "missing"),
+        ("alter table a add (more number)", "view SY$A", "another version: the table's columns changed"),
+        ("drop package body sync_core", "package body SYNC_CORE", "missing"),
+        ("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;", "job J_COALESCE_LOG", "disabled"),
+        ("begin dbms_scheduler.drop_job('J_CALL_SIGNAL'); end;", "job J_CALL_SIGNAL", "missing"),
+        ("delete from sync_core_settings", "row of SYNC_CORE_SETTINGS", "missing"),
+        ("drop index sy$txlog_i1", "index SY$TXLOG_I1", "missing"),
+        ("create or replace package sync_alert as n number; end;", "package SYNC_ALERT", "another version"),
+    ],
+)
+def test_what_is_damaged_is_found_and_repaired(lab: TxlogLab, damage: str, what: str, problem: str) -> None:
+    lab.install()
+    lab.run(damage)
+    lab.app.commit()
+    assert problems(lab)[what] == problem
+    lab.install()
+    assert problems(lab) == {}
+
+
+def test_tables_that_cannot_be_sources_are_refused_each_with_its_reason(lab: TxlogLab) -> None:
+    def table(name: str, key: tuple[int, ...] = (0,), schema: str = "S", txn: str = "") -> TableSchema:
+        columns = [Column("ID", "NUMBER", 9, 0, False, None)]
+        columns += [Column("TXN", txn, None, None, True, None)] if txn else []
+        return TableSchema(TableId("D", schema, name), tuple(columns), key)
+
+    tables = [table("T", ()), table("L" * 120), table("TXLOG"), table("U", schema="OTHER"), table("W", txn="DATE")]
+    with pytest.raises(ConfigError) as refused:
+        refuse_unusable(tables, "S", "19.3.0.0.0")
+    text = str(refused.value)
+    for reason in (
+        "S.T: it has no key",
+        "132 bytes, and names have 128",
+        "SY$TXLOG, which txlog itself",
+        "OTHER are captured",
+        "TXN is no NUMBER",
+    ):
+        assert reason in text, text
+    with pytest.raises(ConfigError, match="127 tables are captured, and the mask of SY.TXLOG has 126 bits"):
+        refuse_unusable([table(f"T{n}") for n in range(127)], "S", "19.3.0.0.0")
+    refuse_unusable([table(f"T{n}") for n in range(126)], "S", "19.3.0.0.0")
+    assert list(unusable_names(["ORDER_LINES_OF_AP"], 30)) == []
+    assert len(list(unusable_names(["ORDER_LINES_OF_JUNE"], 30))) == 1
+
+
+def test_the_126th_table_has_a_bit_and_the_next_one_has_none(lab: TxlogLab) -> None:
+    for number in range(124):
+        lab.run(f"create table t{number} (id number primary key)")
+    lab.install()
+    last = max(source.bit for source in read_existing(lab.app).registered.values())
+    assert last == 125
+    assert read_existing(lab.app).registered["b"].bit == 125
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    with lab.app.cursor() as cursor:
+        cursor.execute("select bitand(mask, power(2, 125)) / power(2, 125), bitand(mask, 1) from sy$txlog")
+        assert cursor.fetchall() == [(1, 1)]
+    lab.run("create table one_more (id number primary key)")
+    with pytest.raises(ConfigError, match="127 tables"):
+        refuse_unusable(lab.captured(), lab.schema, lab.app.version)
+
+
+def test_changes_come_by_the_last_transaction_of_each_row(lab: TxlogLab) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run(
+        "insert into a values (1, 'first', 'N')",
+        """insert into "b" ("Key", c) values (7, 'text')""",
+        "insert into a values (2, 'two', 'N')",
+    )
+    lab.app.commit()
+    lab.run("update a set v = 'second' where id = 1", "savepoint s", "update a set v = 'not' where id = 2", "rollback to s")
+    lab.app.commit()
+    lab.run("insert into a values (3, 'rolled back', 'N')")
+    lab.app.rollback()
+    run.until(lambda: len(run.changes) == 3)
+    assert run.changes == [("u", "A", ("2",)), ("u", "b", ("7",)), ("u", "A", ("1",))]
+    assert folded(run.events, "A")[("1",)][1] == "second"
+    [first, _, last] = [event for event in run.events if isinstance(event, ChangeEvent)]
+    assert first.tx is not None
+    assert last.tx is not None
+    assert first.tx.commit_scn < last.tx.commit_scn
+    assert (first.tx.id, last.tx.id) == (f"{1000:016x}", f"{1001:016x}")
+
+
+def test_rows_come_when_the_job_does_not_run_and_come_once_when_it_does(lab: TxlogLab) -> None:
+    lab.install()
+    lab.run("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;")
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 1)
+    lab.run("call sync_core.coalesce_log()")
+    lab.run("insert into a values (2, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    assert run.changes == [("u", "A", ("1",)), ("u", "A", ("2",))]
+
+
+def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab, sandbox: SandboxProcess) -> None:
+    """Databus cuts a chunk at a number of rows, and its next query begins after the SCN that was cut through."""
+    lab.install()
+    lab.settings = {"minercdc.txlog.chunk.rows": 1}
+    run = Run(lab)
+    sessions = [lab.session() for _ in range(3)]
+    with sandbox.connect() as admin:
+        lab.run("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;")
+        admin.cursor().execute("call dbms_sandbox.meet_commits(3)")
+        for number, session in enumerate(sessions):
+            session.cursor().execute("insert into a (id) values (:1)", [number])
+        threads = [threading.Thread(target=session.commit) for session in sessions]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    lab.run("insert into a (id) values (9)")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 4)
+    scns = [event.tx.commit_scn for event in run.events if isinstance(event, ChangeEvent) and event.tx]
+    assert len(set(scns)) == 2
+    assert sorted(key for _, _, key in run.changes) == [("0",), ("1",), ("2",), ("9",)]
+    for session in sessions:
+        session.close()
+
+
+def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
+    lab.install()
+    lab.settings = {"minercdc.txlog.soft.delete": "GONE:Y"}
+    run = Run(lab)
+    lab.run(
+        "insert into a values (1, 'x', 'N')", "insert into a values (2, 'x', 'Y')", """insert into "b" ("Key") values (1)"""
+    )
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3)
+    assert [change[:2] for change in run.changes] == [("u", "A"), ("d", "A"), ("u", "b")]
+    [deleted] = [event for event in run.events if isinstance(event, ChangeEvent) and event.op is Op.DELETE]
+    assert deleted.before is not None
+    assert deleted.before[1] == "x"
+    assert deleted.after is None
+
+
+def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
+    lab.install()
+    lab.run("update sync_core_settings set raise_dbms_alerts = 'Y'")
+    lab.app.commit()
+    lab.settings = {"minercdc.txlog.alerts": True, "minercdc.txlog.interval.ms": 25_000}
+    run = Run(lab)
+    began = time.monotonic()
+
+    def change() -> None:
+        time.sleep(3)
+        with lab.session() as session:
+            session.cursor().execute("insert into a (id) values (1)")
+            session.commit()
+
+    writer = threading.Thread(target=change)
+    writer.start()
+    run.until(lambda: len(run.changes) == 1)
+    writer.join()
+    assert time.monotonic() - began < 20
+
+
+def test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again(lab: TxlogLab) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 1)
+    lab.run("alter table a add (more number default 5)", "insert into a (id) values (2)")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    lab.install()
+    lab.run("insert into a (id) values (3)")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3)
+    rows = [event for event in run.events if isinstance(event, ChangeEvent)]
+    assert [[column.name for column in event.schema.columns] for event in rows] == [
+        *([["ID", "V", "GONE", "TXN"]] * 2),
+        ["ID", "V", "GONE", "TXN", "MORE"],
+    ]
+    assert rows[-1].after is not None
+    assert rows[-1].after[-1] == "5"
+
+
+def test_a_transaction_that_was_delivered_in_part_comes_again_whole(lab: TxlogLab) -> None:
+    """Its rows may have changed since, so counting them would lose some."""
+    lab.install()
+    run = Run(lab)
+    lab.run(*(f"insert into a (id) values ({number})" for number in range(3)))
+    lab.app.commit()
+    lab.run("update a set v = 'later' where id = 0")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3, split=lambda: True)
+    rows = [event for event in run.events if isinstance(event, ChangeEvent) and event.tx]
+    assert [event.tx.id[0] for event in rows if event.tx] == ["8", "8", "0"]
+    assert [event.seq for event in rows] == [1, 2, 1]
+
+
+def test_what_is_missing_is_found_before_the_connector_starts(lab: TxlogLab) -> None:
+    from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
+
+    needed = TxlogPrerequisites()
+    with connect(lab.config, "pdb") as connection:
+        found = list(needed.database(connection, lab.captured()))
+        assert [finding.blocking for finding in found] == [True, True]
+        assert "minercdc txlog install" in found[0].fix
+        lab.install()
+        assert list(needed.database(connection, lab.captured())) == []
+        assert list(removals(read_existing(lab.app)))
+
+
+def test_install_is_in_step_with_itself(lab: TxlogLab) -> None:
+    said: list[str] = []
+    install(lab.app, lab.captured(), said.append)
+    assert len(said) == len(set(said))
+    assert said[0] == "sequence SY$SCN_SEQ: missing"
+
+
+def test_the_snapshot_and_the_stream_meet_without_loss_or_repetition(lab: TxlogLab) -> None:
+    lab.run(*(f"insert into a (id, v) values ({number}, 'before the trigger')" for number in range(5)))
+    lab.app.commit()
+    lab.install()
+    stopped = threading.Event()
+
+    def write() -> None:
+        with closing(lab.session()) as session, session.cursor() as cursor:
+            for number in itertools.count(100):
+                cursor.execute("insert into a (id, v) values (:1, 'row')", [number])
+                cursor.execute("update a set v = :1 where id = :2", [f"changed {number}", number % 5])
+                if stopped.is_set():
+                    cursor.execute("insert into a (id, v) values (99, 'last')")
+                session.commit()
+                if stopped.is_set():
+                    return
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    run = Run(lab)
+    time.sleep(0.5)
+    for event in lab.snapshot(run.tables).take(None, threading.Event()):
+        run.events.append(event)
+        if isinstance(event, Progress) and isinstance(event.position, TxlogPosition):
+            run.position = event.position
+    time.sleep(0.5)
+    stopped.set()
+    writer.join()
+    run.until(lambda: ("u", "A", ("99",)) in run.changes)
+    assert folded(run.events, "A") == lab.contents("A")
+    images = [event.after for event in run.events if isinstance(event, ChangeEvent) and event.schema.id.table == "A"]
+    assert len(images) == len(set(images)), "an image came by the snapshot and by the stream"
+    assert {event.op.value for event in run.events if isinstance(event, ChangeEvent)} == {"r", "u"}
+
+
+def test_redo_has_what_triggers_change_as_any_other_change(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = TxlogLab(sandbox, next(_names), tmp_path)
+    lab.run(
+        "create table a (id number(9) primary key, v varchar2(40))", "alter table a add supplemental log data (all) columns"
+    )
+    lab.prepare()
+    lab.install()
+    with sandbox.connect(service=sandbox.root_service) as admin:
+        admin.cursor().execute("alter database add supplemental log data")
+    mined = Lab.__new__(Lab)
+    mined.__dict__.update(lab.__dict__)
+    mined.filter = TableFilter(schema_include=[lab.schema])
+    reader = Reader(mined).take_snapshot(with_rows=False)
+    lab.run(
+        "insert into a (id, v) values (1, 'x')", "savepoint s", "insert into a (id, v) values (2, 'undone')", "rollback to s"
+    )
+    lab.app.commit()
+    reader.until(lambda one: any(isinstance(event, Progress) and event.committed for event in one.events))
+    rows = [event for event in reader.events if isinstance(event, ChangeEvent)]
+    assert [(event.op.value, event.schema.id.table) for event in rows] == [("c", "SY$TXLOG"), ("c", "A")]
+    assert rows[0].after is not None
+    assert rows[1].after is not None
+    assert rows[0].after[0] == rows[1].after[-1] == "1000", "the row has the number that the log has"
+    assert len({event.tx.id for event in rows if event.tx}) == 1
+    lab.app.close()
