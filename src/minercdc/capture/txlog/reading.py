@@ -18,7 +18,7 @@ import oracledb
 from minercdc.capture.txlog.names import COLUMN, CORE, LOG, SOURCES, quoted, view_of
 from minercdc.events import Row
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.rows import LARGE_COLUMNS, exact_values, row_converter, selected_columns
+from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableSchema
 
@@ -75,7 +75,7 @@ class LogReader:
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema, until)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
         binds: dict[str, int] = {"since": since} | ({} if until is None else {"until": until})
-        convert = row_converter(schema, lobs=self._lobs)
+        convert = RowConverter(schema, lobs=self._lobs)
         found: list[ChangedRow] = []
         for batch in self._batches(connection, sql, f"reading the changed rows of {schema.id}", binds, schema):
             for (scn, txn, noted, *_), (_, row) in zip(batch, convert([one[len(_FACTS) :] for one in batch]), strict=True):
