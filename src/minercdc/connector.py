@@ -14,7 +14,9 @@ import logging
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
+from dataclasses import replace
 from importlib.metadata import version
+from threading import Event
 from uuid import uuid4
 
 from minercdc.config.in_force import in_force
@@ -35,6 +37,7 @@ from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
 from minercdc.pipeline import Target
+from minercdc.reload import Reload
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
 from minercdc.signals.http import Site, serve
@@ -82,6 +85,7 @@ class Connector:
         self._notices = StreamNotices(config.notifications, self.counters, posting.post)
         self._posting = posting
         self._target = target
+        self._reload = Event()
         self._group = StandbyGroup(config) if target is None else None
         self._own()
 
@@ -90,6 +94,9 @@ class Connector:
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance
+        self._make_parts()
+
+    def _make_parts(self) -> None:
         self._parts = build(
             *(self._config, self.counters, self._watch, tuple(self._journals.values())),
             target=self._target,
@@ -115,12 +122,31 @@ class Connector:
             else:
                 self._capture(stop)
 
+    def reload_filters(self, config: ConnectorConfig) -> None:
+        """Go on with the tables and columns that another configuration selects; its other properties have no effect.
+
+        The stream ends as at a stop, and begins again from its offset as at a start.
+        """
+        self._config = replace(self._config, filters=config.filters)
+        self._reload.set()
+
+    def _stream(self, stop: StopFlag) -> None:
+        """Run; and again each time the filters have changed."""
+        while True:
+            if self._reload.is_set():
+                self._reload.clear()
+                self._make_parts()
+            run(self._parts, Reload(stop, self._reload))
+            if stop.is_set() or not self._reload.is_set():
+                return
+            _log.warning("the stream begins again with the new filters")
+
     def _capture(self, stop: StopFlag) -> None:
         self.counters.since_us = time.time_ns() // 1000
         with ExitStack() as stack:
             if self._group is not None and self._group.exists:
                 stack.enter_context(self._group.shown(self._ownership))
-            run(self._parts, stop)
+            self._stream(stop)
 
     def _stand_by(self, stop: StopFlag) -> None:
         """Wait, capture, wait again."""
@@ -139,7 +165,7 @@ class Connector:
                 self.counters.since_us, self.counters.phase = since, "starting"
                 self.counters.spent.enter(Cause.STARTING)
                 try:
-                    run(self._parts, stop)
+                    self._stream(stop)
                     return
                 except FencedError as error:
                     self.counters.phase = "standby"

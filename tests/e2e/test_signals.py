@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from typing import Any
 from urllib.request import urlopen
 
@@ -433,3 +434,25 @@ def test_a_table_that_was_added_is_read_if_that_is_wanted(lab: Lab, wanted: str)
         lab.topics.await_records(lab.topic("U"), len(records) + 1)
         connector.stop_in_order()
     assert len(lab.topics.records(lab.topic("U"))) == len(records) + 1, "it is known now"
+
+
+def test_filters_are_read_again_at_sighup(lab: Lab) -> None:
+    lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(10))", LOGGED.format("U"))
+    options = {"minercdc_snapshot_added_tables": "incremental"}
+    config = lab.config(table_include_list=f"{lab.schema}.T", **options)
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        lab.execute("INSERT INTO U VALUES (1, 'before')", "INSERT INTO T VALUES (10, 'x')")
+        lab.topics.await_records(lab.topic(), 4)
+        wrong = config.read_text().replace("table.include.list", "table.includes.list")
+        config.write_text(wrong)
+        connector.process.send_signal(signal.SIGHUP)
+        connector.await_log("the filters stay as they are")
+        lab.config(table_include_list=f"{lab.schema}.T,{lab.schema}.U", **options)
+        connector.process.send_signal(signal.SIGHUP)
+        connector.await_log("begins again with the new filters")
+        lab.execute("INSERT INTO T VALUES (11, 'x')", "INSERT INTO U VALUES (2, 'after')")
+        await_keys(lab, "U", {1, 2})
+        records = lab.topics.await_records(lab.topic(), 5)
+        connector.stop_in_order()
+    assert [record.key["ID"] for record in records] == [0, 1, 2, 10, 11]

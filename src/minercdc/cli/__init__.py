@@ -154,6 +154,15 @@ def run(
         console = Console(stderr=True, force_terminal=False)
     connector = Connector(loaded)
     log_lines(connector_steps(loaded, str(config)))
+    if not console.is_terminal:  # where SIGHUP means that the terminal is gone
+
+        def reload() -> None:
+            try:
+                connector.reload_filters(load_config(config))
+            except MinerCdcError as error:
+                logging.getLogger(__name__).error("the filters stay as they are: %s", error)
+
+        stop.take_hangups(reload)
     with display(connector.counters, console, log_interval):
         connector.run(stop, standby=standby)
     if stop.is_set():

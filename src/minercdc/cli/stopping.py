@@ -24,6 +24,7 @@ class Stop(threading.Event):
         there is nothing to end in order, None for no limit.
     :param status: exit status of a process that ends because its patience is over.
     :ivar leaving: called before such an end.
+    :ivar hung_up: called at each SIGHUP, in a thread of its own, once `take_hangups` was called.
     """
 
     def __init__(self, patience: float | None = None, status: int = 0) -> None:
@@ -31,6 +32,7 @@ class Stop(threading.Event):
         self.patience = patience
         self._status = status
         self.leaving: Callable[[], None] = lambda: None
+        self.hung_up: Callable[[], None] = lambda: None
         # Python runs handlers between two steps of the main thread, which may be deep in a client library for a minute. The
         # byte that announces a signal is written at once, and a thread of its own reads it.
         self._bytes, written = socket.socketpair()
@@ -40,8 +42,15 @@ class Stop(threading.Event):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
 
+    def take_hangups(self, hung_up: Callable[[], None]) -> None:
+        """From now on SIGHUP calls this, and does not end the process. Call it in the main thread."""
+        self.hung_up = hung_up
+        signal.signal(signal.SIGHUP, lambda _number, _frame: None)
+
     def _listen(self) -> None:
         while number := self._bytes.recv(1)[0]:
+            if number == signal.SIGHUP:
+                threading.Thread(target=self.hung_up, name="reload", daemon=True).start()
             if number not in (signal.SIGINT, signal.SIGTERM):
                 continue
             if self.is_set():

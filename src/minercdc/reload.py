@@ -1,0 +1,35 @@
+"""A stream that is begun again with another configuration, within the process."""
+
+from __future__ import annotations
+
+import time
+from threading import Event
+
+from minercdc.contracts import StopFlag
+
+_SLICE_SECONDS = 0.2
+
+
+class Reload:
+    """A request to begin again, which stops the stream as a request to stop does. Any thread may make it.
+
+    :param stop: of the process.
+    """
+
+    def __init__(self, stop: StopFlag, wanted: Event) -> None:
+        self._stop = stop
+        self._wanted = wanted
+
+    def is_set(self) -> bool:
+        """See `contracts.StopFlag`."""
+        return self._wanted.is_set() or self._stop.is_set()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """See `contracts.StopFlag`."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while not self.is_set():
+            left = _SLICE_SECONDS if until is None else min(until - time.monotonic(), _SLICE_SECONDS)
+            if left <= 0:
+                break
+            self._stop.wait(left)
+        return self.is_set()
