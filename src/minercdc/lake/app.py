@@ -78,7 +78,7 @@ class Lake:
         self._failure: Exception | None = None
         lake = config.lake
         self.query: StreamingQuery = (
-            read_topics(spark, config, fail_on_loss=False)
+            read_topics(spark, config, fail_on_loss=False, headers=True)
             .writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._paths.checkpoint)
             .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
