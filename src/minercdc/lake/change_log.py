@@ -56,6 +56,7 @@ class Arrival:
     :param unplaced: rows without ROWID.
     :param read: some row was read by a snapshot.
     :param vanished: some row was found to be gone, so that only its key is known.
+    :param oldest_us: the earliest commit time, in microseconds since 1970; 0 for none.
     """
 
     topic: str
@@ -71,6 +72,7 @@ class Arrival:
     unplaced: int = 0
     read: bool = False
     vanished: bool = False
+    oldest_us: int = 0
 
 
 class ChangeLog:
@@ -153,6 +155,7 @@ class ChangeLog:
                 unplaced=row["unplaced"],
                 read=bool(row["has_read"]),
                 vanished=bool(row["has_vanished"]),
+                oldest_us=row["oldest_us"] or 0,
             )
             for row in counted
         ]
@@ -187,5 +190,6 @@ def _aggregates(spark: SparkSession) -> Sequence[object]:
             "count_if(row_id IS NULL AND op <> 't') AS unplaced",
             "bool_or(op = 'r') AS has_read",
             f"bool_or({VANISHED}) AS has_vanished",
+            "min(unix_micros(commit_time)) AS oldest_us",
         )
     ]
