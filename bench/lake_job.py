@@ -6,6 +6,7 @@ excluded. With WARM_CONFIG the job runs over that connector's topics first, whic
 append   read the topics, decode the rows, append them to a Delta table: the least that any job has to do
 plain    the job that one writes first: from_json, the last row by window, MERGE; a table after the other
 lake     minercdc's lake: `readable` once the change log holds all, `merged` once the tables do
+maintained   the same, and then `maintained`
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from minercdc.lake import start
 from minercdc.lake.changes import typed_changes
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.kafka_options import spark_kafka_options
+from minercdc.lake.maintenance import Maintenance
 from minercdc.lake.marks import Marks
 from minercdc.local.spark import local_spark
 
@@ -119,10 +121,19 @@ def _lake(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
         running.stop()
 
 
+def _maintained(spark: SparkSession, config: ConnectorConfig, watch: _Watch) -> None:
+    _lake(spark, config, watch)
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    if failed := [one.failure for one in Maintenance(spark, config, client).run() if one.failure]:
+        raise RuntimeError(f"not maintained: {failed}")
+    watch.step("maintained")
+
+
 _JOBS: dict[str, Callable[[SparkSession, ConnectorConfig, _Watch], None]] = {
     "append": _append,
     "plain": _plain,
     "lake": _lake,
+    "maintained": _maintained,
 }
 
 

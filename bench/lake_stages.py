@@ -3,6 +3,7 @@
 lake          100,000 changes of one table of 10 columns, each job in a warm JVM of its own
 lake_small    8 tables with 100 changes each, right after Spark's start
 lake_wide     200 tables with 500 changes each; only when named
+lake_updates  100 updates of a million rows, and what they leave on disk after maintenance without retention; only when named
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from bench.tables import MIDDLE, SCANNED, BenchTable, load, work
 
 _CHANGES = 100_000
 _WARM = 2_000
+_MANY = 1_000_000
 _PATIENCE_S = 1800
 
 
@@ -74,6 +76,37 @@ def _many(
             yield Measure(f"{job}: {step}, {tables} tables x {changes}", "Spark", tables * changes, wall, cpu, target)
 
 
+def lake_updates(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """A few updates, spread over a large table that is maintained before and after."""
+    app = sandbox.connect()
+    kept = directory / "updates-lake"
+    more = ("minercdc.lake.retention.ms: 0", "minercdc.lake.max.offsets.per.trigger: 1000000")
+    with _connector(directory, "updates", "BENCH.MIDDLE", sandbox, broker, more) as connector:
+        seen = Seen(broker, "updates.BENCH.MIDDLE")
+        load(app, MIDDLE, 0, _MANY)
+        seen.until(_MANY, connector)
+        first = _run("maintained", directory, "updates")
+        before = _size(kept)
+        with app.cursor() as cursor:
+            keys = range(0, _MANY, _MANY // 100)
+            cursor.executemany(MIDDLE.update, [(*MIDDLE.new_values(n), n) for n in keys])
+        app.commit()
+        seen.until(_MANY + 100, connector)
+        seen.close()
+        second = _run("maintained", directory, "updates")
+    for step, rows, found in (("rows", _MANY, first), ("updates", 100, second)):
+        for name, (wall, cpu) in found.items():
+            yield Measure(f"lake: {rows} {step} {name}", "Spark", rows, wall, cpu)
+    grown = _size(kept) - before
+    yield Measure(
+        f"lake: 100 updates leave {grown / 1024:,.0f} KiB of {before / 2**20:,.0f} MiB", "disk", 0, 0, 0, "1024 KiB"
+    )
+
+
+def _size(directory: Path) -> int:
+    return sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
+
+
 def _create(sandbox: Sandbox, tables: list[BenchTable]) -> None:
     with sandbox.connect() as connection, connection.cursor() as cursor:
         for table in tables:
@@ -81,9 +114,11 @@ def _create(sandbox: Sandbox, tables: list[BenchTable]) -> None:
                 cursor.execute(statement.rstrip(";"))
 
 
-def _connector(directory: Path, name: str, tables: str, sandbox: Sandbox, broker: str) -> Connector:
+def _connector(
+    directory: Path, name: str, tables: str, sandbox: Sandbox, broker: str, settings: tuple[str, ...] = ()
+) -> Connector:
     """A connector that streams, with a lake for the jobs that come later."""
-    more = (f"minercdc.lake.path: {directory / name}-lake", "minercdc.lake.trigger.interval.ms: 0")
+    more = (*settings, f"minercdc.lake.path: {directory / name}-lake", "minercdc.lake.trigger.interval.ms: 0")
     connector = Connector(directory, name, tables, sandbox, broker, (*more, "tombstones.on.delete: false"))
     connector.await_text("streaming from", 60)
     return connector
@@ -109,4 +144,4 @@ def _run(job: str, directory: Path, name: str, *warm: str) -> dict[str, tuple[fl
     return found
 
 
-LAKE_STAGES = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide}
+LAKE_STAGES = {"lake": lake, "lake_small": lake_small, "lake_wide": lake_wide, "lake_updates": lake_updates}

@@ -98,3 +98,65 @@ def test_optimize_and_vacuum_by_hand_take_no_version_that_is_read(
     assert tables(spark, config)["LAB.BUSY"].count() == 3
     sync()
     assert tables(spark, config)["LAB.BUSY"].count() == 4
+
+
+def clustering(spark: SparkSession, config: ConnectorConfig, table: TableSchema) -> list[str]:
+    name = f"delta.`{config.lake.minercdc_lake_path}/LAB/{table.id.table}`"
+    found: list[str] = spark.sql(f"DESCRIBE DETAIL {name}").select("clusteringColumns").collect()[0][0]
+    return found
+
+
+def test_tables_are_clustered_by_the_key_that_they_have(
+    spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
+) -> None:
+    client = KafkaClient(config.kafka, config.topics, {})
+
+    def maintain(cluster: str = "key") -> None:
+        changed = replace(config, lake=config.lake.model_copy(update={"minercdc_lake_cluster": cluster}))
+        assert not [one.failure for one in Maintenance(spark, changed, client).run() if one.failure]
+
+    first = replace(BUSY, id=BUSY.id._replace(table="CLUSTERED"), columns=(*BUSY.columns, Column("W odd", "NUMBER", 9, 0)))
+    connector.structure(first)
+    for number in range(4):
+        connector.change(Op.CREATE, None, (str(number), "v", "7"), first)
+    connector.commit()
+    sync()
+    maintain("none")
+    assert clustering(spark, config, first) == []
+    maintain()
+    assert clustering(spark, config, first) == ["ID"]
+
+    # Columns of the key are renamed and widened; the key gets another one.
+    wide = (Column("NEW ID", "NUMBER", 18, 0, nullable=False), *first.columns[1:])
+    renamed = replace(first, columns=wide, version=2)
+    connector.alter(first, 'ALTER TABLE lab.clustered RENAME COLUMN id TO "NEW ID"', renamed)
+    rekeyed = replace(renamed, key=(2,), version=3)
+    connector.alter(renamed, 'ALTER TABLE lab.clustered DROP PRIMARY KEY ADD PRIMARY KEY ("W odd")', rekeyed)
+    connector.change(Op.CREATE, None, ("9", "v", "8"), rekeyed)
+    connector.commit()
+    sync()
+    maintain()
+    assert clustering(spark, config, first) == ["`W odd`"]
+
+    # Without the column that it is clustered by.
+    back = replace(rekeyed, key=(0,), version=4)
+    connector.alter(rekeyed, 'ALTER TABLE lab.clustered DROP PRIMARY KEY ADD PRIMARY KEY ("NEW ID")', back)
+    dropped = replace(back, columns=back.columns[:2], version=5)
+    connector.alter(back, 'ALTER TABLE lab.clustered DROP COLUMN "W odd"', dropped)
+    connector.change(Op.UPDATE, ("9", "v"), ("9", "changed"), dropped)
+    connector.commit()
+    sync()
+    before = connector.scn
+    maintain()
+    assert clustering(spark, config, first) == ["`NEW ID`"]
+    assert tables(spark, config, before)["LAB.CLUSTERED"].where("V = 'changed'").count() == 1
+    assert [row["NEW ID"] for row in lake(spark, config, dropped)][-1] == 9
+
+    # A table that is made again.
+    connector.truncate(dropped)
+    connector.change(Op.CREATE, None, ("1", "after"), dropped)
+    connector.commit()
+    sync()
+    maintain()
+    assert clustering(spark, config, first) == ["`NEW ID`"]
+    assert lake(spark, config, dropped) == [{"NEW ID": 1, "V": "after"}]

@@ -25,6 +25,8 @@ from rich.progress import Progress
 from typer.core import TyperGroup
 
 from minercdc.cli.comparison import comparing, end_with
+from minercdc.cli.lake_panel import lake_panel
+from minercdc.cli.next_steps import reachable
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to, progress
 from minercdc.cli.stopping import UNFINISHED, Stop
 
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from minercdc.config.load import ConnectorConfig
+    from minercdc.figures.lake import LakeFigures
     from minercdc.lake.snapshot import Loaded
 
 _STOP_SECONDS = 8.0  # Spark ends its jobs and its JVM
@@ -78,6 +81,25 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
         spark.stop()
 
 
+@contextmanager
+def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
+    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened on."""
+    if config.lake.minercdc_lake_http_port is None:
+        yield
+        return
+    from minercdc.exposition.lake import serve_lake
+
+    host = config.lake.minercdc_lake_http_host
+    server, thread = serve_lake(figures, config.identity.name, host, config.lake.minercdc_lake_http_port)
+    log_lines([f"metrics: curl http://{reachable(host, server.server_port)}/metrics"])
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
 @lake.command(name=_STREAM, hidden=True)
 def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     """Keep Delta tables equal to the source until stopped."""
@@ -93,7 +115,8 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
         log_lines(lake_steps(LakePaths(loaded).root, str(config) if loaded.lake_spark else ""))
-        running.await_end(stop)
+        with _metrics(loaded, running.figures), lake_panel(running.figures, errors):
+            running.await_end(stop)
     logging.getLogger(__name__).info("stopped")
 
 

@@ -53,6 +53,17 @@ class LakeConfig(Section):
         ge=0,
         description="How often the running lake joins small files and removes what is older than its retention, as `minercdc lake optimize` does; 0 for never.",
     )
+    minercdc_lake_cluster: Literal["key", "none"] = Field(
+        "key",
+        description="Whether maintenance clusters tables by their key, as Delta's CLUSTER BY does; `none` leaves the clustering of each table as it is.",
+    )
+    minercdc_lake_http_port: int | None = Field(
+        None,
+        ge=0,
+        le=65535,
+        description="Port of `minercdc lake CONFIG` for /metrics (Prometheus); 0: a free one. Default none.",
+    )
+    minercdc_lake_http_host: str = Field("127.0.0.1", description="Address of that port.")
     minercdc_lake_number: str = Field(
         "text",
         description="How a NUMBER without precision, or a FLOAT, is kept: `text`, all digits; `decimal(38,S)` with S from 0 to 37, where a value that does not fit is an error; `double`, the nearest one.",

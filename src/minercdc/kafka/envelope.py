@@ -316,8 +316,7 @@ class EnvelopeEncoder:
     def _key_change(self, compiled: TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
         assert event.after is not None
-        # What the row lacks, a reader takes from the row under the old key: the delete has to name it.
-        deletes = self._moved.frees(event) or UNAVAILABLE in event.after
+        deletes = self._moved.frees(event)
         if deletes:
             old, deleted = self._print(compiled, event, _DELETE, event.before, None)
         else:

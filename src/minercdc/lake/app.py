@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, DeliveryError, LakeError
+from minercdc.figures.lake import LakeFigures
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.avro import AvroTopics
 from minercdc.lake.maintenance import READERS_TIME, Maintenance
@@ -23,6 +24,7 @@ from minercdc.lake.paths import LakePaths
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.stream import read_topics
 from minercdc.lake.types import refuse_unsupported_modes
+from minercdc.lake.watching import StreamWatch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +61,7 @@ class Lake:
     """The stream into the change log, and the merges from it.
 
     :ivar query: Spark's query, for its progress.
+    :ivar figures: what it has done, and how far it is.
     """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
@@ -68,7 +71,8 @@ class Lake:
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._marks = Marks(config, self._client)
         self._topics = AvroTopics(spark, config)
-        self._merger = Merger(spark, config, self._client, self._paths)
+        self.figures = LakeFigures()
+        self._merger = Merger(spark, config, self._client, self._paths, self.figures)
         self._candidate: Mark | None = None
         self._looked = 0.0  # when a mark that is not reached was compared with the topics that there are
         self._writer = ""  # id of the stream, which its checkpoint keeps
@@ -78,13 +82,15 @@ class Lake:
         self._failure: Exception | None = None
         lake = config.lake
         self.query: StreamingQuery = (
-            read_topics(spark, config, fail_on_loss=False)
+            read_topics(spark, config, fail_on_loss=False, headers=True)
             .writeStream.foreachBatch(self._append)
             .option("checkpointLocation", self._paths.checkpoint)
             .trigger(processingTime=f"{lake.minercdc_lake_trigger_interval_ms} milliseconds")
             .queryName(f"minercdc-{config.identity.name}")
             .start()
         )
+        self._watch = StreamWatch(self.figures, str(self.query.id))
+        spark.streams.addListener(self._watch)
         self._threads = [threading.Thread(target=self._merge, name="lake-merges", daemon=True)]
         if lake.minercdc_lake_maintenance_interval_ms:
             self._threads.append(threading.Thread(target=self._maintain, name="lake-maintenance", daemon=True))
@@ -210,6 +216,7 @@ class Lake:
     def stop(self) -> None:
         """Stop the stream, and the merges after the tables that are being merged; safe to call twice."""
         self.query.stop()
+        self._spark.streams.removeListener(self._watch)
         self._stop.set()
         for thread in self._threads:
             thread.join()

@@ -20,8 +20,9 @@ def attempts() -> Retrying:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Delta refused a commit because another writer, such as OPTIMIZE, was first: the same again will pass."""
-    return "DELTA_CONCURRENT" in str(error) or "ConcurrentModificationException" in type(error).__name__
+    """Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first: the same again will pass."""
+    conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
+    return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 
 def cause_of(error: BaseException) -> str:

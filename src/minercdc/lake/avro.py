@@ -17,6 +17,7 @@ from minercdc.formats.reading import HEADER_BYTES, side_registry, without_logica
 from minercdc.formats.registry import SchemaRegistry
 from minercdc.formats.subjects import subject_names
 from minercdc.kafka.name_adjustment import schema_name
+from minercdc.lake.change_log import as_payload
 from minercdc.lake.sql import literal
 from minercdc.local.artifacts import SPARK_AVRO
 
@@ -78,18 +79,13 @@ class AvroTopics:
         from pyspark.sql.functions import col, expr, lit, struct, to_json, when
 
         content, number = expr(f"substring({side}, {HEADER_BYTES + 1})"), expr(_id(side))
-        text = when(col(side).isNull(), lit(None)).when(~expr(_is_avro(side)), expr(_as_payload(f"CAST({side} AS STRING)")))
+        text = when(col(side).isNull(), lit(None)).when(~expr(_is_avro(side)), expr(as_payload(f"CAST({side} AS STRING)")))
         for known, schema in schemas:
             # What does not fit its schema has no payload then, and counts as a record that is not ours.
             payload = from_avro(content, schema, {"mode": "PERMISSIVE"}).alias("payload")
             text = text.when(number == known, to_json(struct(payload)))
         unknown = expr(f"raise_error(concat({literal(_UNKNOWN)}, {_id(side)}))")
         return text.otherwise(unknown.cast("string")).cast("binary")
-
-
-def _as_payload(text: str) -> str:
-    """SQL: a JSON document, or a payload that was written without its schema, as a document."""
-    return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
 
 
 def _is_avro(side: Side) -> str:

@@ -7,6 +7,7 @@ Tables are merged from it, replayed from it and read as of an SCN with it. It li
     op, scn, commit_scn, seq, commit_time, row_id    of its envelope; snapshot rows have the SCN they were read at as `commit_scn`
     initial      a row of an initial snapshot
     partial      some value is the placeholder: redo did not hold it
+    old_key      key that the row had before this change of it; a log that an older version began has none for its first batches
 
 `op` is null where the value is no envelope of ours.
 """
@@ -38,6 +39,7 @@ _BYTES: Mapping[str, Callable[[bytes], str]] = {
     "base64-url-safe": lambda raw: base64.urlsafe_b64encode(raw).decode(),
     "hex": bytes.hex,
 }
+OLD_KEY = "__debezium.oldkey"  # header of a create that is part of a change of the key
 VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
 _INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collection', 'last')"
 
@@ -54,6 +56,7 @@ class Arrival:
     :param unplaced: rows without ROWID.
     :param read: some row was read by a snapshot.
     :param vanished: some row was found to be gone, so that only its key is known.
+    :param oldest_us: the earliest commit time, in microseconds since 1970; 0 for none.
     """
 
     topic: str
@@ -69,6 +72,7 @@ class Arrival:
     unplaced: int = 0
     read: bool = False
     vanished: bool = False
+    oldest_us: int = 0
 
 
 class ChangeLog:
@@ -86,11 +90,11 @@ class ChangeLog:
         """Append the records of a micro-batch as batch `batch`; nothing happens when micro-batch `number` was appended before.
         The first append makes the table.
 
-        :param records: Spark's Kafka columns.
+        :param records: Spark's Kafka columns, with headers.
         :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
         """
         properties = {} if exists(self._spark, self.path) else _PROPERTIES
-        writer_options = {"txnAppId": writer, "txnVersion": str(number), **properties}
+        writer_options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
         rows = self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism)
         rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
@@ -98,7 +102,8 @@ class ChangeLog:
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         """The change log's columns."""
         rows = records.where("value IS NOT NULL").selectExpr(
-            "topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value"
+            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value"),
+            f"CAST(try_element_at(filter(headers, h -> h.key = '{OLD_KEY}'), 1).value AS STRING) AS old_key",
         )
         envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
         path = "e"
@@ -118,6 +123,7 @@ class ChangeLog:
             f"coalesce({path}.op = 'r' AND {source}.snapshot IN {_INITIAL}, false) AS initial",
             f"{self._has_placeholder()} AS partial",
             *("key", "value"),
+            f"{as_payload('old_key')} AS old_key" if self._values.key_converter_schemas_enable else "old_key",
         )
 
     def _has_placeholder(self) -> str:
@@ -126,7 +132,8 @@ class ChangeLog:
 
     def rows(self) -> DataFrame:
         """All records that are kept."""
-        return self._spark.read.format("delta").load(self.path)
+        rows = self._spark.read.format("delta").load(self.path)
+        return rows if "old_key" in rows.columns else rows.selectExpr("*", "CAST(NULL AS STRING) AS old_key")
 
     def ends(self) -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset after the last record that is kept."""
@@ -148,6 +155,7 @@ class ChangeLog:
                 unplaced=row["unplaced"],
                 read=bool(row["has_read"]),
                 vanished=bool(row["has_vanished"]),
+                oldest_us=row["oldest_us"] or 0,
             )
             for row in counted
         ]
@@ -157,6 +165,11 @@ def placeholder_forms(values: ValueConfig) -> tuple[str, str]:
     """What a record has in place of a text, and of bytes, that redo does not hold."""
     text = values.unavailable_value_placeholder
     return text, _BYTES[values.binary_handling_mode](text.encode())
+
+
+def as_payload(text: str) -> str:
+    """SQL: a JSON document, or a payload that was written without its schema, as a document."""
+    return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
 
 
 def _aggregates(spark: SparkSession) -> Sequence[object]:
@@ -177,5 +190,6 @@ def _aggregates(spark: SparkSession) -> Sequence[object]:
             "count_if(row_id IS NULL AND op <> 't') AS unplaced",
             "bool_or(op = 'r') AS has_read",
             f"bool_or({VANISHED}) AS has_vanished",
+            "min(unix_micros(commit_time)) AS oldest_us",
         )
     ]

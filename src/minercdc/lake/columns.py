@@ -93,6 +93,21 @@ def lake_names(names: Sequence[str]) -> list[str]:
     return found
 
 
+_UNCLUSTERED = ("BINARY", "BOOLEAN", "INTERVAL")  # types without least and greatest value in Delta's statistics
+_MEASURED = 32  # columns that have statistics
+_MOST_CLUSTERED = 4
+
+
+def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[str]:
+    """Names of the columns by which Delta can cluster a table with this key: up to four of them.
+
+    :param columns: of the lake table, in its order.
+    :param key: ids of the key's columns.
+    """
+    measured = {column.id: column for column in columns[:_MEASURED] if not column.type.startswith(_UNCLUSTERED)}
+    return [measured[part].name for part in key if part in measured][:_MOST_CLUSTERED]
+
+
 def evolution(
     there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
 ) -> list[Step]:

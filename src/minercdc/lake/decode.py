@@ -5,6 +5,7 @@ A decoded row has op, scn, commit_scn, seq, commit_time, row_id, partition and o
     k0, k1, ..   the key columns, from the record key
     c0, c1, ..   the columns of the lake table, in its order
     m0, m1, ..   whether the column's value is missing in redo, of records that may have placeholders
+    old          with these: struct of k0, k1, ..: the key that the row had before a change of it; null for none
 """
 
 from __future__ import annotations
@@ -138,17 +139,26 @@ class RowDecoder:
         types = {column.id: column for column in target}
         for i, part in enumerate(key):
             selected.append(f"{self._key_part(of_id.get(part), shape, types[part])} AS k{i}")
-        return self._parsed(rows, shape, before=before).selectExpr(*selected)
+        if partial and key:
+            parts = (self._key_part(of_id.get(part), shape, types[part], "o", None) for part in key)
+            old = ", ".join(f"'k{i}', {part}" for i, part in enumerate(parts))
+            selected.append(f"if(o IS NULL, NULL, named_struct({old})) AS old")
+        return self._parsed(rows, shape, before=before, old=partial and bool(key)).selectExpr(*selected)
 
     @staticmethod
-    def _key_part(found: tuple[Field, LakeColumn] | None, shape: TableShape, column: TableColumn) -> str:
+    def _key_part(
+        found: tuple[Field, LakeColumn] | None,
+        shape: TableShape,
+        column: TableColumn,
+        struct: str = "k",
+        image: str | None = "i",
+    ) -> str:
         """From the record key; from the row image where the key had other columns at that time."""
-        if found is None:
-            return f"CAST(NULL AS {column.type})"
-        return typed_value(found, "k" if found[0].name in shape.key else "i", column)
+        source = struct if found is not None and found[0].name in shape.key else image
+        return f"CAST(NULL AS {column.type})" if found is None or source is None else typed_value(found, source, column)
 
-    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool) -> DataFrame:
-        """With the parsed record key as `k` and the row image as `i`."""
+    def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, old: bool) -> DataFrame:
+        """With the parsed record key as `k`, the row image as `i`, and the key of before a change of it as `o`."""
         of_name = {field.name: column for field, column, _ in shape.columns}
         values = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in of_name.values())
         parts = [of_name[name] for name in shape.key if name in of_name]
@@ -162,10 +172,16 @@ class RowDecoder:
         if self._config.values.key_converter_schemas_enable:
             key_type, key_path = f"STRUCT<payload: {key_type}>", "kk.payload"
         parsed_key = [f"from_json(key, {literal(key_type)}, map('mode', 'FAILFAST')) AS kk"] if keys else []
+        old_key = "CAST(NULL AS STRUCT<none: INT>)"
+        if keys:
+            old_key = f"from_json(old_key, {literal(key_type)}, map('mode', 'FAILFAST')){key_path.removeprefix('kk')}"
+        parsed_key += [f"{old_key} AS o"] if old else []
         parsed = rows.selectExpr(
             *RECORD, f"from_json(value, {literal(envelope)}, map('mode', 'FAILFAST')) AS e", *parsed_key
         )
-        return parsed.selectExpr(*RECORD, f"{image.format(path)} AS i", *([f"{key_path} AS k"] if keys else []))
+        return parsed.selectExpr(
+            *RECORD, f"{image.format(path)} AS i", *([f"{key_path} AS k"] if keys else []), *(["o"] if old else [])
+        )
 
     def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
         """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the value."""

@@ -21,7 +21,7 @@ from minercdc.lake.columns import (
     TableColumn,
     WidenColumn,
 )
-from minercdc.lake.sql import as_text, literal, quoted
+from minercdc.lake.sql import as_text, literal, quoted, unquoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -34,7 +34,7 @@ _PROPERTIES = {
 }
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
-_REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END")  # operations that leave the rows as they are
+_REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
@@ -117,6 +117,10 @@ class DeltaTable:
                 comment = f" COMMENT {literal(column.id)}"
                 self._spark.sql(f"ALTER TABLE {table} ADD COLUMNS ({quoted(column.name)} {column.type}{comment})")
             case DropColumn(name):
+                if (
+                    name in self.clustering()
+                ):  # Delta refuses to drop it; maintenance clusters the table by what its key is then
+                    self.cluster([])
                 self._spark.sql(f"ALTER TABLE {table} DROP COLUMN {quoted(name)}")
             case RenameColumn(name, new_name):
                 self._spark.sql(f"ALTER TABLE {table} RENAME COLUMN {quoted(name)} TO {quoted(new_name)}")
@@ -217,6 +221,16 @@ class DeltaTable:
         """Files of the newest version, and their bytes."""
         row = self._spark.sql(f"DESCRIBE DETAIL {self.name}").select("numFiles", "sizeInBytes").collect()[0]
         return int(row[0]), int(row[1])
+
+    def clustering(self) -> list[str]:
+        """Names of the columns by which the table is clustered."""
+        row = self._spark.sql(f"DESCRIBE DETAIL {self.name}").select("clusteringColumns").collect()[0]
+        return [unquoted(name) for name in row[0] or ()]
+
+    def cluster(self, names: Sequence[str]) -> None:
+        """Have OPTIMIZE cluster the table by these columns; none for no clustering."""
+        by = f"({', '.join(map(quoted, names))})" if names else "NONE"
+        self._spark.sql(f"ALTER TABLE {self.name} CLUSTER BY {by}")
 
     @contextmanager
     def _saying(self, applied: Applied) -> Iterator[None]:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 # What orders the changes of one key. The offset decides between changes of one statement only.
 _ORDER = "commit_scn, seq, offset"
+_STEPS = f"{_ORDER}, op <> 'd'"  # of the changes of one row: a change of its key is a delete, then a create
+_EVENT = "PARTITION BY commit_scn, seq, row_id"  # of a change of the key: a delete and a create of the same number and ROWID
 _ALIVE_ORDER = "struct(commit_scn, op <> 'd', seq, offset)"  # of the last changes of different rows with one key
 _PLACE = ("batch", "partition", "offset")  # of a record in the change log: one that was read again is there twice
 FEW_ROWS = 10_000  # fewer are read sooner by one task than by several, and by the interpreter than code is compiled for them
@@ -43,15 +45,17 @@ def latest_rows(decoded: DataFrame, by: Sequence[str], *, large: bool) -> DataFr
     return _last(decoded, by, [name for name in decoded.columns if name not in by], large=large)
 
 
-def _home(by: Sequence[str]) -> str:
+def _home(by: Sequence[str], arrives: str = "false") -> str:
     """SQL of what identifies a row over its changes: its ROWID.
 
     LogMiner does not know the ROWID of an INSERT with large values. The row's next change has it, under the same key: also the
     delete that is part of a change of the key.
+
+    :param arrives: SQL: the row came from another key, so that it is not the one that was inserted under this key.
     """
     keys = ", ".join(map(quoted, by))
     in_order = f"PARTITION BY {keys} ORDER BY {_ORDER} ROWS BETWEEN"
-    following = f"first(row_id, true) OVER ({in_order} CURRENT ROW AND UNBOUNDED FOLLOWING)"
+    following = f"first(if({arrives}, NULL, row_id), true) OVER ({in_order} CURRENT ROW AND UNBOUNDED FOLLOWING)"
     preceding = f"last(row_id, true) OVER ({in_order} UNBOUNDED PRECEDING AND CURRENT ROW)"
     return f"coalesce(row_id, {following}, {preceding}, to_json(struct({keys})))"
 
@@ -97,20 +101,18 @@ def complete_rows(
     :param before: deletes have the values of their row.
     """
     keys = ", ".join(by)
-    # A change of the key is a delete and an insert with the same number in the transaction, of the same ROWID.
-    event = "PARTITION BY commit_scn, seq, row_id"
-    rows = decoded.selectExpr(
+    rows = _with_deletes_left_out(decoded, target, key) if key else decoded
+    rows = rows.selectExpr(
         "*",
-        f"{_home(by)} AS home",
-        f"op = 'c' AND bool_or(op = 'd') OVER ({event}) AS moves",
-        f"max(if(op = 'd', struct({keys}), NULL)) OVER ({event}) AS old",
-        f"op = 'd' AND NOT bool_or(op = 'c') OVER ({event}) AS ends",
-    )
+        f"op = 'c' AND bool_or(op = 'd') OVER ({_EVENT}) AS moves",
+        f"max(if(op = 'd', struct({keys}), NULL)) OVER ({_EVENT}) AS old",
+        f"op = 'd' AND NOT bool_or(op = 'c') OVER ({_EVENT}) AS ends",
+    ).selectExpr("*", f"{_home(by, 'moves')} AS home")
     # A delete with values is part of what it ends.
     until = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING" if before else "UNBOUNDED PRECEDING"
-    ended = f"sum(if(ends, 1, 0)) OVER (PARTITION BY home ORDER BY {_ORDER} ROWS {until})"
+    ended = f"sum(if(ends, 1, 0)) OVER (PARTITION BY home ORDER BY {_STEPS} ROWS {until})"
     rows = rows.selectExpr("*", f"coalesce({ended}, 0) AS ended")
-    since_end = f"PARTITION BY home, ended ORDER BY {_ORDER} ROWS UNBOUNDED PRECEDING"
+    since_end = f"PARTITION BY home, ended ORDER BY {_STEPS} ROWS UNBOUNDED PRECEDING"
     lacks = "m{}" if before else "m{} OR op = 'd'"
     values = (
         f"last(if({lacks.format(i)}, NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))
@@ -130,6 +132,24 @@ def complete_rows(
     if present is None:
         return rows.selectExpr(*kept, *(f"s{i}.c{i} AS c{i}" for i in range(len(target))))
     return _from_lake(rows, present, target, key, kept)
+
+
+def _with_deletes_left_out(decoded: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+    """A change of the key whose delete the connector left out, since another row has that key now, with the delete; without `old`.
+
+    :param decoded: with `old`.
+    """
+    alone = f"op = 'c' AND old IS NOT NULL AND NOT bool_or(op = 'd') OVER ({_EVENT})"
+    rows = decoded.selectExpr("*", f"{alone} AS alone")
+    rows = rows.selectExpr("*", "explode(if(alone, array(true, false), array(false))) AS leaves")
+    part_of = {part: f"k{i}" for i, part in enumerate(key)}
+    columns = ["if(leaves, 'd', op) AS op", *(name for name in RECORD if name != "op")]
+    columns += [f"if(leaves, old.k{i}, k{i}) AS k{i}" for i in range(len(key))]
+    for i, column in enumerate(target):
+        part = part_of.get(column.id)
+        columns.append(f"if(leaves, {f'old.{part}' if part else 'NULL'}, c{i}) AS c{i}")
+        columns.append(f"m{i} AS m{i}" if part else f"leaves OR m{i} AS m{i}")
+    return rows.selectExpr(*columns)
 
 
 def _from_lake(

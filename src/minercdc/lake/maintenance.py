@@ -1,7 +1,7 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
 1. The record says which SCNs can still be read.
-2. Each table that changed: OPTIMIZE joins small files and takes deleted rows out, VACUUM removes files that no kept version has.
+2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files that no kept version has.
 3. The change log loses the records that no table needs, the record its entries about them.
 
 A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step fail: it
@@ -19,12 +19,15 @@ from typing import TYPE_CHECKING
 from minercdc.config.load import ConnectorConfig
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.attempts import cause_of, is_conflict
-from minercdc.lake.delta import NO_TABLE, DeltaTable, exists, newest_version
+from minercdc.lake.columns import clustering_of
+from minercdc.lake.decode import RowDecoder
+from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists, newest_version
 from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.merge import key_ids
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.retention import Cut, cut
 from minercdc.lake.sql import literal
-from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.state import Entry, StateTable, state_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -40,6 +43,9 @@ _SETTINGS = {
     # A file of this size is left as it is until 5 % of its rows are deleted: else each run would write a large table again.
     "spark.databricks.delta.optimize.minFileSize": str(32 * 1024 * 1024),
     "spark.databricks.delta.optimize.maxFileSize": str(256 * 1024 * 1024),
+    # The same of a clustered table, whose files are clustered together. By default each run would write all up to 100 GB again.
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.threshold": str(32 * 1024 * 1024),
+    "spark.databricks.delta.optimize.clustering.mergeStrategy.minCubeSize.targetCubeSize": str(256 * 1024 * 1024),
 }
 
 
@@ -79,6 +85,7 @@ class Maintenance:
         self._state = StateTable(self._spark, self._paths.state)
         self._retention = timedelta(milliseconds=config.lake.minercdc_lake_retention_ms)
         self._least = least
+        self._decoder = RowDecoder(config) if config.lake.minercdc_lake_cluster == "key" else None
         self._clock = clock
         self._versions: dict[str, int] = {}  # when it was maintained last
 
@@ -103,17 +110,18 @@ class Maintenance:
         if removed is not None and removed.scn > max((e.scn for e in entries if e.kind == "trimmed"), default=-1):
             self._state.append([Entry("trimmed", scn=removed.scn, batch=removed.merged.batch)])
         found: list[Maintained] = []
+        state = state_of(entries)
         for table in self._history.tables():
             if stopped():
                 return found
-            if name in (None, table.name) and (report := self._table(table)) is not None:
+            if name in (None, table.name) and (report := self._table(table, state.applied(table.name))) is not None:
                 found.append(report)
                 done(report)
         if removed is not None and name is None:
             self._own(removed)
         return found
 
-    def _table(self, table: TableHistory) -> Maintained | None:
+    def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
         """One table; None when it has not changed. A failure is its own only."""
         delta = DeltaTable(self._spark, self._paths.table(table.table))
         version = newest_version(self._spark, delta.path)
@@ -121,6 +129,7 @@ class Maintenance:
             return None
         try:
             before = delta.size()
+            self._cluster(delta, table, applied)
             self._rewrite(delta.name)
             after = delta.size()
         except Exception as error:
@@ -128,6 +137,15 @@ class Maintenance:
             return Maintained(table.name, (0, 0), (0, 0), _left(error))
         self._versions[table.name] = newest_version(self._spark, delta.path)
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
+
+    def _cluster(self, delta: DeltaTable, table: TableHistory, applied: Applied) -> None:
+        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is."""
+        if self._decoder is None or not table.versions:
+            return
+        key = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+        wanted = clustering_of(delta.columns() or [], key)
+        if wanted and wanted != delta.clustering():
+            delta.cluster(wanted)
 
     def _rewrite(self, name: str) -> None:
         self._spark.sql(f"OPTIMIZE {name}")

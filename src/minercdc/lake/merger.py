@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
+from minercdc.figures.lake import LakeFigures
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.change_log import Arrival, ChangeLog
@@ -58,12 +59,17 @@ class Merger:
     """Appends to the change log, and merges tables from it up to complete SCNs.
 
     `append` is called by the stream's thread, everything else by the merging thread.
+
+    :param figures: kept up to date.
     """
 
-    def __init__(self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths) -> None:
+    def __init__(
+        self, spark: SparkSession, config: ConnectorConfig, client: KafkaClient, paths: LakePaths, figures: LakeFigures
+    ) -> None:
         self._config = config
         self._client = client
         self._paths = paths
+        self._figures = figures
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)  # it reads and writes the lake's own few records
         self._log = ChangeLog(self._spark, paths.changes, config.values)
@@ -287,11 +293,14 @@ class Merger:
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
+        begun = time.monotonic()
         try:
             return attempts()(lambda: list(self._brought(table, goal)))
         except Exception as error:
             log.debug("%s: merging failed", table.name, exc_info=True)
             return [Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=cause_of(error))]
+        finally:
+            self._figures.table(table.name).merges.add(time.monotonic() - begun)
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._session()
@@ -353,6 +362,7 @@ class Merger:
         for entry in done:
             if entry.kind == "failed":
                 self._failed_at[entry.name] = time.monotonic()
+                self._figures.table(entry.name).failures += 1
                 log.error(
                     "%s is quarantined: %s\n  The other tables go on. This one is tried again in ten minutes, or at the next start.",
                     *(entry.name, entry.detail),
@@ -366,6 +376,7 @@ class Merger:
         for entry in done:
             self._state.follow(entry)
         self._forget_merged()
+        self._note_figures()
         self._report(goal)
 
     def _report(self, goal: Applied) -> None:
@@ -383,7 +394,20 @@ class Merger:
             for topic, arrivals in self._arrivals.items():
                 if (table := self._history.of_topic(topic)) is not None:
                     applied = self._state.applied(table.name)
-                    self._arrivals[topic] = [a for a in arrivals if a.batch > applied.batch or a.highest > applied.scn]
+                    left = [a for a in arrivals if a.batch > applied.batch or a.highest > applied.scn]
+                    self._figures.table(table.name).merged += sum(a.rows for a in arrivals) - sum(a.rows for a in left)
+                    self._arrivals[topic] = left
+
+    def _note_figures(self) -> None:
+        """Bring the figures up to date."""
+        self._figures.complete_scn = self._state.complete
+        with self._lock:
+            waiting = {topic: (sum(a.rows for a in mine), _oldest(mine)) for topic, mine in self._arrivals.items()}
+        for table in self._history.tables():
+            figures = self._figures.table(table.name)
+            figures.scn = self._state.applied(table.name).scn
+            figures.waiting, figures.oldest_us = waiting.get(table.topic, (0, 0))
+            figures.failure = self._state.failed.get(table.name, "")
 
     def _warn_of_unknown(self) -> None:
         with self._lock:
@@ -394,6 +418,10 @@ class Merger:
                 topic,
             )
         self._unknown |= topics
+
+
+def _oldest(arrivals: Iterable[Arrival]) -> int:
+    return min((one.oldest_us for one in arrivals if one.oldest_us), default=0)
 
 
 def _first_rename(table: TableHistory) -> int:

@@ -8,6 +8,11 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def unquoted(identifier: str) -> str:
+    """The name of an identifier, which may be quoted."""
+    return identifier[1:-1].replace("``", "`") if identifier.startswith("`") else identifier
+
+
 def literal(text: str) -> str:
     """Text as a string literal."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

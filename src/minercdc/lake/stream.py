@@ -42,13 +42,19 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
 
 
 def read_topics(
-    spark: SparkSession, config: ConnectorConfig, topic: str | None = None, *, fail_on_loss: bool = True
+    spark: SparkSession,
+    config: ConnectorConfig,
+    topic: str | None = None,
+    *,
+    fail_on_loss: bool = True,
+    headers: bool = False,
 ) -> DataFrame:
     """All table topics of a connector as one stream, or one: Spark's Kafka columns (topic, key, value, partition, offset, ...).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
 
     :param fail_on_loss: the query ends when a topic that it reads is deleted, or retention removed records that it did not read.
+    :param headers: with the records' headers, as Spark's column `headers`.
     """
     return (
         spark.readStream.format("kafka")
@@ -57,6 +63,7 @@ def read_topics(
         .option("startingOffsets", "earliest")
         .option("kafka.isolation.level", "read_committed")
         .option("failOnDataLoss", str(fail_on_loss).lower())
+        .option("includeHeaders", str(headers).lower())
         .option("kafka.metadata.max.age.ms", "2000")  # how soon a new table's topic is seen
         .option("maxOffsetsPerTrigger", config.lake.minercdc_lake_max_offsets_per_trigger)
         .options(**spark_kafka_options(config.kafka_client))

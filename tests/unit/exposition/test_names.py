@@ -10,6 +10,8 @@ import pytest
 import yaml
 
 from minercdc.exposition import CounterCollector, exposition_of
+from minercdc.exposition.lake import LakeCollector
+from minercdc.figures.lake import LakeFigures
 from minercdc.figures.spent import Cause
 from minercdc.metrics import Counters
 
@@ -25,7 +27,7 @@ _PARTS = {"counter": ("_total",), "gauge": ("",), "histogram": ("_bucket", "_cou
 
 def names() -> set[str]:
     """Of all samples that there may be."""
-    families = CounterCollector(Counters(), "c").collect()
+    families = [*CounterCollector(Counters(), "c").collect(), *LakeCollector(LakeFigures(), "c").collect()]
     return {family.name + part for family in families for part in _PARTS[family.type]}
 
 

@@ -16,6 +16,7 @@ from minercdc.lake.columns import (
     TableColumn,
     TypeChange,
     WidenColumn,
+    clustering_of,
     evolution,
     lake_names,
 )
@@ -87,3 +88,10 @@ def test_a_column_whose_id_is_not_known_is_the_one_of_its_name() -> None:
 
 def test_names_that_spark_takes_for_one_are_numbered() -> None:
     assert lake_names(["ID", "id", "Id", "__cdc", "ID_2"]) == ["ID", "id_2", "Id_3", "__cdc_2", "ID_2_2"]
+
+
+def test_a_table_is_clustered_by_those_columns_of_its_key_that_have_statistics() -> None:
+    columns = [TableColumn(f"C{i}", "BINARY" if i == 1 else "INT", f"C{i}@1") for i in range(40)]
+    assert clustering_of(columns, ["C2@1", "C1@1", "C0@1"]) == ["C2", "C0"]
+    assert clustering_of(columns, ["C35@1"]) == []
+    assert clustering_of(columns, [f"C{i}@1" for i in range(2, 9)]) == ["C2", "C3", "C4", "C5"]
