@@ -10,9 +10,9 @@ import pytest
 from tests.spark.connector import Connector
 from tests.spark.reading import lake
 
-from minercdc.config.load import ConnectorConfig
+from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.events import UNAVAILABLE, Op
-from minercdc.lake import tables
+from minercdc.lake import start, tables
 from minercdc.lake.paths import LakePaths
 from minercdc.schema.table import Column, TableId, TableSchema
 
@@ -75,6 +75,24 @@ def test_so_they_do_where_the_rows_came_in_the_same_batch_without_their_rowids(
     assert sorted(tuple(row)[:3] for row in tables(spark, config)["LAB.DOC"].collect()) == COUNTED
 
 
+def test_keys_with_their_schemas_are_read(spark: SparkSession, properties: dict[str, str]) -> None:
+    schemas = {"key.converter.schemas.enable": "true", "value.converter.schemas.enable": "true"}
+    config = parse_properties({**properties, **schemas})
+    connector = Connector(config)
+    try:
+        connector.structure(DOC)
+        for key in (1, 2, 3):
+            connector.change(Op.CREATE, None, (str(key), f"large {key}", f"row {key}"), DOC, f"R{key}")
+        connector.commit()
+        run(spark, config)
+        count_up(connector, DOC, 1, 2, 3)
+        connector.commit()
+        run(spark, config)
+    finally:
+        connector.sink.close()
+    assert found(spark, config, DOC) == COUNTED
+
+
 def test_a_change_log_without_old_keys_goes_on(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Callable[[], None]
 ) -> None:
@@ -133,8 +151,6 @@ def test_every_mode_keeps_what_had_the_old_keys(
 
 
 def run(spark: SparkSession, config: ConnectorConfig) -> None:
-    from minercdc.lake import start
-
     running = start(spark, config)
     try:
         running.process_all_available()
