@@ -16,7 +16,7 @@ from minercdc import native
 from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
 from minercdc.errors import MinerCdcError
-from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress
+from minercdc.events import ChangeEvent, ChangeRun, Event, Op, Progress, ReadRun
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
@@ -111,6 +111,19 @@ class Pair:
         assert list(whole.records) == [record for one in found[: whole.rows] for record in one]
         return whole_run
 
+    def check_reads(self, run: ReadRun) -> list[ChangeEvent]:
+        """The rows of a snapshot that were read together; they are printed alike by both."""
+        events, at = run.events(0, len(run)), 0
+        while IS_NATIVE and at < len(run):
+            encoded = self.native.encode_run(run, at, NO_BOUND, NO_BOUND)
+            assert encoded.operations == (0, 0, 0, encoded.rows)
+            self.printed += encoded.rows
+            for record in encoded.records:
+                assert _plain([record]) == _plain(outcome(self.python, events[at])), events[at]
+                at += 1
+            at += 1  # which Python prints
+        return events
+
 
 def _plain(one: Outcome) -> list[Any]:
     return [(r.topic, r.key, r.value, r.headers, r.partition) if isinstance(r, Record) else r for r in one]
@@ -122,5 +135,7 @@ def taken_apart(events: Iterable[Event], pair: Pair | None = None) -> Iterator[E
     for event in events:
         if isinstance(event, ChangeRun):
             yield from pair.check(event)
+        elif isinstance(event, ReadRun):
+            yield from pair.check_reads(event)
         else:
             yield event

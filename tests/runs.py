@@ -98,11 +98,9 @@ def encode_run_of(encoder: RecordEncoder) -> RunEncoder:
         records: list[Record] = []
         done: list[ChangeEvent] = []
         size = 0
-        changes = (
-            run.events(begin, len(run)) if isinstance(run, ReadRun) else map(run.rows.event, range(begin, len(run.rows)))
-        )
-        for event in changes:
+        for i in range(begin, len(run) if isinstance(run, ReadRun) else len(run.rows)):
             try:
+                event = run.events(i, i + 1)[0] if isinstance(run, ReadRun) else run.rows.event(i)
                 of_event = encoder.encode(event)
             except DecodeError:
                 break

@@ -19,6 +19,7 @@ from importlib.metadata import version
 from threading import Event
 from uuid import uuid4
 
+from minercdc.checks import check_prerequisites, refuse_unprepared
 from minercdc.config.in_force import in_force
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
@@ -37,6 +38,7 @@ from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
 from minercdc.oracle.connect import connect, database_name
 from minercdc.pipeline import Target
+from minercdc.plan import check_tables
 from minercdc.reload import Reload
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
@@ -126,8 +128,15 @@ class Connector:
         """Go on with the tables and columns that another configuration selects; its other properties have no effect.
 
         The stream ends as at a stop, and begins again from its offset as at a start.
+
+        :raises PrerequisiteError: the database is not ready for these tables.
+        :raises ConfigError: the record key of one of them has a column that it does not have.
+        :raises SourceError: the database cannot be asked.
         """
-        self._config = replace(self._config, filters=config.filters)
+        wanted = replace(self._config, filters=config.filters)
+        refuse_unprepared(check_prerequisites(wanted))
+        check_tables(wanted)
+        self._config = wanted
         self._reload.set()
 
     def _stream(self, stop: StopFlag) -> None:

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from minercdc.errors import DecodeError, MissingKeyError
-from minercdc.events import ChangeEvent, UndecodableRow
+from minercdc.events import ChangeEvent, Op, ReadRun, UndecodableRow
 
 
 def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
     """A change that was decoded, but has a value that its record cannot hold."""
     row = raw(event, f"{error.code}: {error.message}")
+    row.code, row.hint = error.code, error.hint
+    return row
+
+
+def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
+    """A row of a snapshot with a value that is none of its column's type."""
+    reason, row_id = f"{error.code}: {error.message}", run.fetched.rows[place][0]
+    row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
     return row
 

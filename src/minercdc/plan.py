@@ -110,6 +110,14 @@ def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterato
         yield TablePlan(schema, topic, None if present is None else topic in present, rows.get(schema.id), columns, key)
 
 
+def check_tables(config: ConnectorConfig) -> None:
+    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of two
+    tables, SourceError when the database cannot be asked."""
+    with closing(connect(config.database, "pdb")) as connection:
+        for _ in _tables(config, connection):
+            pass
+
+
 def _existing(config: ConnectorConfig, topics: Sequence[str]) -> set[str] | None:
     if not config.sink.is_kafka:
         return None

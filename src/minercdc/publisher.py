@@ -29,7 +29,7 @@ from minercdc.events import (
     VanishedRow,
 )
 from minercdc.figures.spent import Cause
-from minercdc.left_out import fix, raw, undecodable
+from minercdc.left_out import fix, raw, unconverted, undecodable
 from minercdc.metrics import Counters, SuspendedShow, TableScan
 from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
 from minercdc.pipeline import Pipeline, PipelineFactory
@@ -146,12 +146,7 @@ class _Publisher:
         except DecodeError as error:
             if self._counts is not None:
                 self._counts.take_back()
-            row = undecodable(event, error)
-            if self._pipeline.suspends(event.schema.id):
-                self._suspend(event.schema.id, row)
-            elif not self._pipeline.skip_undecodable(error):
-                raise
-            self._left_out(row)
+            self._refuse(event.schema.id, undecodable(event, error), error)
             return
         if self._counts is not None and event.tx is not None:
             self._counted(self._counts, event.tx, event.time_us)
@@ -169,6 +164,14 @@ class _Publisher:
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
+
+    def _refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
+        """A row that has no record. Raises `error` when the configuration says that it ends the stream."""
+        if self._pipeline.suspends(table):
+            self._suspend(table, row)
+        elif not self._pipeline.skip_undecodable(error):
+            raise error
+        self._left_out(row)
 
     def _counted(self, counts: TransactionCounts, tx: TransactionInfo, time_us: int) -> None:
         """Keep the numbers of a change's events; the first ones begin their transaction."""
@@ -206,19 +209,33 @@ class _Publisher:
     def _reads(self, run: ReadRun) -> None:
         """What `_change` does, for all rows of a run; as many as can be are encoded together."""
         encode, bounds, at = self._pipeline.encode_run, self._pipeline.bounds, 0
-        one_by_one = encode is None or self._suspensions.concerns([run.fetched.schema.id])
         while at < len(run):
-            if encode is not None and not one_by_one:
+            # A row may make its table suspended; what comes after it in the run is then left out.
+            if encode is not None and not self._suspensions.concerns([run.fetched.schema.id]):
                 encoded = encode(run, at, bounds.records, bounds.bytes)
                 if encoded.rows:
                     at += encoded.rows
                     self._encoded(encoded)
                     continue
             # Where one row is not printed natively, its neighbours are often not, either.
-            end = len(run) if one_by_one else min(at + _ROWS_BY_EVENTS, len(run))
-            for event in run.events(at, end):
-                self._change(event)
+            end = len(run) if encode is None else min(at + _ROWS_BY_EVENTS, len(run))
+            self._read_events(run, at, end)
             at = end
+
+    def _read_events(self, run: ReadRun, begin: int, end: int) -> None:
+        """Rows of a run one by one. One whose values cannot be converted is left out, as one that cannot be encoded."""
+        try:
+            events = run.events(begin, end)
+        except DecodeError as error:
+            if end - begin == 1:
+                self._whole = False
+                self._refuse(run.fetched.schema.id, unconverted(run, begin, error), error)
+                return
+            for at in range(begin, end):
+                self._read_events(run, at, at + 1)
+            return
+        for event in events:
+            self._change(event)
 
     def _passed(self, run: ChangeRun, ended: int, at: int) -> None:
         """The changes of a run up to number `at` are written: take note of the transactions that ended among them, from number

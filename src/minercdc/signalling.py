@@ -227,8 +227,10 @@ def check_signal(signal: Mapping[str, JsonValue]) -> None:
         raise ConfigError([f"signal: {refused.reason}"]) from None
 
 
-def usable_channel(config: ConnectorConfig) -> str:
+def usable_channel(config: ConnectorConfig, without: str = "") -> str:
     """The first enabled channel that can be used from another process.
+
+    :param without: a channel that does not do.
 
     `kafka` and `file` always can; `source` with `signal.data.collection`, `http` with a port other than 0.
 
@@ -242,7 +244,7 @@ def usable_channel(config: ConnectorConfig) -> str:
         "http": bool(signals.minercdc_http_port),
     }
     for channel in signals.signal_enabled_channels:
-        if usable.get(channel):
+        if usable.get(channel) and channel != without:
             return channel
     raise ConfigError(
         [

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tests.checker.connector import Connector
 from tests.checker.judge import _key, _named, _reshape
+from tests.native_pair import taken_apart
 from tests.sandbox_capture.lab import Lab
 
 from minercdc.config.load import ConnectorConfig, parse_properties
@@ -88,7 +89,7 @@ class SignalledConnector(Connector):
         config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))
         self._stage = signal_stage(config, capture, tables, self._lab.filter)
         events = capture.stream(self._position, self._stop)
-        return iter(self._stage.through(events, self._position, self._state, self._stop))
+        return taken_apart(self._stage.through(events, self._position, self._state, self._stop))
 
     def _take(self, event: Event, *, commit: bool) -> None:
         super()._take(event, commit=commit)

@@ -159,7 +159,7 @@ def run(
         def reload() -> None:
             try:
                 connector.reload_filters(load_config(config))
-            except MinerCdcError as error:
+            except (MinerCdcError, OSError) as error:
                 logging.getLogger(__name__).error("the filters stay as they are: %s", error)
 
         stop.take_hangups(reload)

@@ -64,7 +64,11 @@ def _send(context: typer.Context, how: _How, kind: str, data: dict[str, JsonValu
     identity = how.identity or str(uuid4())
     wanted: dict[str, JsonValue] = {"id": identity, "type": kind, "data": data}
     check_signal(wanted)
-    channel = how.channel or usable_channel(config)
+    # A row of the signal table comes with the stream, which waits for this very signal.
+    useless = "source" if kind == "resume-streaming" else ""
+    if useless and how.channel == useless:
+        raise ConfigError(["--channel source: its signals come with the stream, which is paused; take kafka, file or http"])
+    channel = how.channel or usable_channel(config, useless)
     source = notifications_of(config) if how.wait else None
     send_signal(config, channel, wanted)
     sys.stdout.write(identity + "\n")

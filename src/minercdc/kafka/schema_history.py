@@ -37,10 +37,13 @@ class KeptRecords:
         self._lock = Lock()
         self._records: list[tuple[int, bytes | None]] = []
         self._next = 0
+        self._taken = False
 
     def read_on(self, client: KafkaClient, topic: str) -> int:
-        """Read what has come since the last call; how many there are. Raises DeliveryError or SinkError when the topic cannot be read."""
+        """Read what has come since the last call, unless all was taken; how many there are. Raises DeliveryError or SinkError when the topic cannot be read."""
         with self._lock:
+            if self._taken:
+                return 0
             if client.end_offset(topic) < self._next:  # the topic was made again
                 self._records, self._next = [], 0
             for message in client.read_since(topic, self._next, committed=True):
@@ -54,7 +57,7 @@ class KeptRecords:
             return None
         self.read_on(client, topic)
         with self._lock:
-            records, self._records, self._next = self._records, [], 0
+            records, self._records, self._taken = self._records, [], True
         return records
 
 

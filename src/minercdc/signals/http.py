@@ -93,7 +93,8 @@ def serve(
         **(site.parts if site else {}),
     }
     access = _Access(token, _hosts(host))
-    given = {"pages": pages, "journal": journal, "access": access, "metrics": staticmethod(metrics), "site": site}
+    given: dict[str, object] = {"pages": pages, "journal": journal, "access": access, "site": site}
+    given |= {"metrics": staticmethod(metrics), "is_standby": staticmethod(lambda: watch.standby is not None)}
     handler = type("Requests", (_Requests,), given)
     try:
         server = _Server((host, port), handler)
@@ -213,6 +214,7 @@ class _Requests(BaseHTTPRequestHandler):
     access: _Access
     metrics: Callable[[], bytes]
     site: Site | None
+    is_standby: Callable[[], bool]
     timeout = _PATIENCE_SECONDS
     server_version = "minercdc"
 
@@ -241,6 +243,11 @@ class _Requests(BaseHTTPRequestHandler):
             return
         if self.path != "/signals":
             self._answer(HTTPStatus.NOT_FOUND, {"error": "signals go to /signals"})
+        elif self.is_standby():
+            self._answer(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                {"error": "this is a standby: send it to the instance that captures (/health names it)"},
+            )
         elif self.journal is None:
             self._answer(HTTPStatus.FORBIDDEN, {"error": "signal.enabled.channels does not have http"})
         elif self.headers.get_content_type() != "application/json":

@@ -29,6 +29,8 @@ from minercdc.signals.marks import window_of
 from minercdc.signals.resuming import Resumptions
 from minercdc.signals.signal import STOP, Signal, SignalRefused, signal_of_row
 
+_PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the connector's name
+
 
 @dataclass(frozen=True, slots=True)
 class SignalTable:
@@ -147,8 +149,9 @@ class SignalStage:
         :param last: of the stream; it is emitted again and again, so that the process goes on to answer and to check its claim.
         """
         self._observe(state)
-        again = replace(last, committed=None, snapshot=None)
-        while state.streaming_paused and not stop.wait(self._interval):
+        again = replace(last, committed=None, snapshot=None, more=False)
+        yield replace(again, signals=state)  # what came before the pause does not wait for its end
+        while state.streaming_paused and not stop.wait(min(self._interval, _PAUSED_SECONDS)):
             state = yield from self._take_progress(again, state, stop)
         return state
 

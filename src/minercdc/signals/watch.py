@@ -107,7 +107,7 @@ class Watch:
         again may help then. A database or Kafka that does not answer is no such step, since each attempt ends."""
         phase = self._counters.phase
         doing, seconds = self._counters.spent.present()
-        hangs = phase == "streaming" and doing in _STEPS and seconds > _HUNG_SECONDS
+        hangs = phase == "streaming" and not self._counters.paused and doing in _STEPS and seconds > _HUNG_SECONDS
         return {"status": "DOWN" if hangs else "UP", "phase": phase, "doing": doing.value, "seconds": round(seconds, 1)}
 
 

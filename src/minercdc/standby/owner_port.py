@@ -28,6 +28,7 @@ class OwnerPort:
         self._monotonic = monotonic
         self._instance = ""
         self._met = False
+        self._refused = 0  # times one after the other: a network that is being set up may refuse once
         self._next = 0.0
         self._state = Port.UNKNOWN
 
@@ -37,7 +38,7 @@ class OwnerPort:
             return Port.UNKNOWN
         now = self._monotonic()
         if claim.instance != self._instance:
-            self._instance, self._met, self._state, self._next = claim.instance, False, Port.UNKNOWN, now
+            self._instance, self._met, self._refused, self._state, self._next = claim.instance, False, 0, Port.UNKNOWN, now
         if self._state is Port.CLOSED or now < self._next:
             return self._state
         self._state = self._ask(claim)
@@ -51,11 +52,14 @@ class OwnerPort:
             document = json.loads(connection.getresponse().read())
             answering = str(document.get("instance", ""))
         except ConnectionRefusedError:
-            return Port.CLOSED if self._met else Port.UNKNOWN
+            self._refused += 1
+            closed = Port.CLOSED if self._refused > 1 else Port.OPEN
+            return closed if self._met else Port.UNKNOWN
         except (OSError, HTTPException, ValueError, AttributeError):
             return Port.OPEN if self._met else Port.UNKNOWN
         finally:
             connection.close()
+        self._refused = 0
         if answering == claim.instance:
             self._met = True
             return Port.OPEN

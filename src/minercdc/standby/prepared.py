@@ -73,7 +73,9 @@ class Prepared:
         self._next_database = self._monotonic() + wait
 
     def findings(self, config: ConnectorConfig) -> list[Finding]:
-        """What `check_prerequisites` finds, or found a moment ago. Raises as that does."""
-        if self._monotonic() - self._checked < _FRESH_SECONDS:
+        """What `check_prerequisites` finds, or found a moment ago: that is taken once, since a later start may have another
+        configuration. Raises as that does."""
+        fresh, self._checked = self._monotonic() - self._checked < _FRESH_SECONDS, -_FRESH_SECONDS
+        if fresh:
             return self._findings
         return check_prerequisites(config)

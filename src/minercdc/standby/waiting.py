@@ -15,7 +15,7 @@ from contextlib import closing
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, DeliveryError
+from minercdc.errors import ConfigError, DeliveryError, SinkError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.membership import Membership, group_of
 from minercdc.kafka.ownership import Claim, Ownership
@@ -113,6 +113,11 @@ class Waiting:
                 stored_offset(self._client, self._topics, self._name)
                 with closing(Claims(self._client, self._topics.offsets, self._name, self._monotonic)) as claims:
                     while not stop.wait(_TICK_SECONDS):
+                        if self._membership.refused:
+                            raise SinkError(
+                                f"--standby: this process cannot join consumer group {group_of(self._name)}: {self._membership.refused}",
+                                hint="Allow its Kafka user READ and DESCRIBE on that group.",
+                            )
                         claims.follow()
                         reached = True
                         self.owner = claims.latest

@@ -33,6 +33,8 @@ def test_the_death_of_an_owner_that_was_met() -> None:
         assert look.look(claim) is Port.OPEN
     assert look.look(claim) is Port.OPEN, "not looked at again so soon"
     now[0] += 1
+    assert look.look(claim) is Port.OPEN, "refused once"
+    now[0] += 1
     assert look.look(claim) is Port.CLOSED
     now[0] += 10
     with serving("owner", port):

@@ -7,7 +7,7 @@ a broken session has to read again, and what LogMiner holds open.
 from __future__ import annotations
 
 _LEAST_SECONDS = 0.02
-_EARLY_AT_MOST, _EARLY_A_SECOND = 10.0, 0.5
+_EARLY_AT_MOST, _EARLY_A_SECOND, _EARLY_COST_A_SECOND = 10.0, 0.5, 5.0
 # A pass that is over sooner takes twice as many logs the next time; one that takes longer, half as many.
 _QUICK_SECONDS, _SLOW_SECONDS = 10.0, 60.0
 _MOST_BYTES = 16 << 30
@@ -43,9 +43,9 @@ class EarlyPasses:
         self._counted_at = now
         return self._left >= 1
 
-    def spend(self) -> None:
-        """One was in vain."""
-        self._left -= 1
+    def spend(self, took_seconds: float) -> None:
+        """One was in vain. What takes long counts for several: a tenth of the time at most goes into such passes."""
+        self._left -= max(1.0, _EARLY_COST_A_SECOND * took_seconds)
 
 
 def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:

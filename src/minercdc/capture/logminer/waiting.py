@@ -12,7 +12,7 @@ from minercdc.contracts import StopFlag
 from minercdc.oracle.scn import last_redo_scn
 
 # Between two looks whether redo was written: one row of V$THREAD, which costs the database a fraction of a pass.
-_LOOK_SECONDS = 0.05
+_LOOK_SECONDS = 0.1
 
 
 class PassPause:
@@ -35,7 +35,7 @@ class PassPause:
     def wait(self, connection: oracledb.Connection, stop: StopFlag, *, found: bool, lagging: bool, took: float) -> None:
         """Wait after a pass. Parameters as of `pacing.pause`; raises SourceError when the database cannot be read."""
         if self._is_early and not found:
-            self._early.spend()
+            self._early.spend(took)
         self._is_early = False
         seconds = pause(found, lagging, took, self._poll)
         if found or lagging or not self._early.is_allowed(self._monotonic()):

@@ -34,11 +34,11 @@ class Time:
         return sum(at <= self.now for at in self.redo)
 
 
-def waited(pause: PassPause, time: Time, *, found: bool = False, lagging: bool = False) -> float:
+def waited(pause: PassPause, time: Time, *, found: bool = False, lagging: bool = False, took: float = 0.03) -> float:
     pause.begin(None)  # type: ignore[arg-type]
-    time.now += 0.03
+    time.now += took
     began = time.now
-    pause.wait(None, time, found=found, lagging=lagging, took=0.03)  # type: ignore[arg-type]
+    pause.wait(None, time, found=found, lagging=lagging, took=took)  # type: ignore[arg-type]
     return time.now - began
 
 
@@ -51,17 +51,17 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
 
 def test_redo_ends_the_wait(clock: Time) -> None:
     clock.redo = (0.2,)
-    assert waited(PassPause(5, clock), clock) == pytest.approx(0.2, abs=0.06)
+    assert waited(PassPause(5, clock), clock) == pytest.approx(0.2, abs=0.11)
 
 
 def test_what_was_written_during_the_pass_counts(clock: Time) -> None:
     clock.redo = (0.02,)
-    assert waited(PassPause(5, clock), clock) <= 0.05
+    assert waited(PassPause(5, clock), clock) <= 0.1
 
 
 def test_without_redo_it_lasts_for_the_poll_interval(clock: Time) -> None:
     assert waited(PassPause(5, clock), clock) == pytest.approx(5)
-    assert clock.looks > 50
+    assert clock.looks > 40
 
 
 @pytest.mark.parametrize("state", [{"found": True}, {"lagging": True}])
@@ -79,13 +79,23 @@ def test_redo_of_others_does_not_make_passes_endless(clock: Time) -> None:
     assert 600 / 0.5 <= passes < 600 / 0.5 * 1.3 + 15
 
 
+def test_long_passes_that_find_nothing_do_not_follow_each_other(clock: Time) -> None:
+    """Other databases of the instance write all the time, and a pass over the log takes five seconds."""
+    clock.redo = tuple(n / 10 for n in range(100_000))
+    pause, passes = PassPause(30, clock), 0
+    while clock.now < 3600:
+        waited(pause, clock, took=5)
+        passes += 1
+    assert passes * 5 < 3600 / 3
+
+
 def test_an_idle_database_is_answered_at_once_all_the_time(clock: Time) -> None:
     """It writes some redo every three seconds."""
     clock.redo = tuple(3.0 * n for n in range(1, 400))
     pause = PassPause(60, clock)
     for n in range(1, 300):
         waited(pause, clock)
-        assert 0 <= clock.now - 3 * n < 0.1
+        assert 0 <= clock.now - 3 * n < 0.2
 
 
 def test_passes_that_find_rows_cost_nothing(clock: Time) -> None:

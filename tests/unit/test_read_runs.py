@@ -1,0 +1,88 @@
+"""Rows of a snapshot that are read together: what comes of each is what comes of single ones, whatever their encoder can take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from tests.fetched import PlainTexts
+from tests.runs import encode_run_of
+from tests.unit.test_engine import LAZY, Clock, MemorySink, NoHistory, RowEncoder, ScriptedCapture, Store
+
+from minercdc.errors import DecodeError, ValueDecodeError
+from minercdc.events import ChangeEvent, Event, FetchedRow, FetchedRows, Op, Progress, ReadRun, Row, Scn, SnapshotMark
+from minercdc.metrics import Counters
+from minercdc.pipeline import Pipeline, PipelineFactory
+from minercdc.publisher import publish
+from minercdc.schema.table import Column, TableId, TableSchema
+
+TABLE = TableSchema(TableId("D", "S", "T"), (Column("N", "NUMBER"),), ())
+
+
+class Converter(PlainTexts):
+    """Does not convert `x`."""
+
+    def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
+        if any(row[1] == "x" for row in batch):
+            raise ValueDecodeError("x is no number")
+        return super().__call__(batch)
+
+
+def run_of(values: Sequence[str]) -> ReadRun:
+    rows: list[FetchedRow] = [(f"R{n}", value) for n, value in enumerate(values)]
+    return ReadRun(FetchedRows(TABLE, rows, Converter(TABLE)), Scn(5), 0, SnapshotMark.TRUE)
+
+
+def published(values: Sequence[str], *, native: bool, suspends: bool, skips: bool = True) -> tuple[list[bytes], Any]:
+    store = Store()
+    pipeline = Pipeline(
+        adapter="test",
+        sink=MemorySink(store),
+        encoder=RowEncoder(),
+        encode_run=encode_run_of(RowEncoder()) if native else None,
+        history=NoHistory(),
+        snapshot=lambda offset: None,
+        capture=lambda offset: ScriptedCapture([]),
+        bounds=LAZY,
+        skip_undecodable=lambda error: skips,
+        suspends=lambda table: suspends,
+    )
+    factory = PipelineFactory(lambda: pipeline, 0, 0.001, Clock())
+    events: list[Event] = [run_of(values), Progress(None, Scn(0), 0)]
+    publish(iter(events), pipeline, ScriptedCapture([]), None, factory)
+    counters: Counters = factory.counters
+    return [one for one in store.values if not one.startswith(b"suspended")], (counters.events[Op.READ], counters.skipped)
+
+
+@pytest.mark.parametrize("native", [False, True])
+def test_rows_that_have_no_record_are_left_out(native: bool) -> None:
+    values = [str(n) for n in range(100)]
+    values[40] = "x"
+    shown = [b"-13" if n in (13, 40) else str(n).encode() for n in range(100)]
+    assert published(values, native=native, suspends=False) == (shown, (98, 2))
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("bad", ["13", "x"])
+@pytest.mark.parametrize("place", [0, 20, 99])
+def test_what_comes_after_the_suspension_of_the_table_is_left_out(native: bool, bad: str, place: int) -> None:
+    values = [str(n + 1000) for n in range(100)]
+    values[place] = bad
+    shown = [str(n + 1000).encode() if n < place else b"-13" for n in range(100)]
+    assert published(values, native=native, suspends=True) == (shown, (place, 100 - place))
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("bad", ["13", "x"])
+def test_the_stream_ends_where_the_configuration_says_so(native: bool, bad: str) -> None:
+    with pytest.raises(DecodeError):
+        published(["1", bad, "2"], native=native, suspends=False, skips=False)
+
+
+def test_a_run_is_its_events() -> None:
+    events = run_of(["1", "2", "3"]).events(1, 3)
+    assert [(type(e), e.op, e.after, e.row_id, e.snapshot) for e in events] == [
+        (ChangeEvent, Op.READ, ("2",), "R1", SnapshotMark.TRUE),
+        (ChangeEvent, Op.READ, ("3",), "R2", SnapshotMark.TRUE),
+    ]
