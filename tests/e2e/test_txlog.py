@@ -194,6 +194,31 @@ def test_killed_again_and_again_the_topic_is_the_table(shop: SandboxProcess, tmp
     assert [scn for scn, _ in places] == sorted(scn for scn, _ in places)
 
 
+@pytest.mark.parametrize("strategy", ["scn", "insert_insert"])
+def test_a_signal_in_the_table_brings_rows(shop: SandboxProcess, tmp_path: Path, strategy: str) -> None:
+    example = Example(shop, tmp_path)
+    more = {
+        "table.include.list": "SHOP.ORDERS",
+        "signal.data.collection": f"{shop.service}.SHOP.SIGNALS",
+        "incremental.snapshot.watermarking.strategy": strategy,
+        "snapshot.mode": "no_data",
+    }
+    with example.config.open("a") as file:
+        file.write("".join(f"{name}: {value}\n" for name, value in more.items()))
+    data = json.dumps({"data-collections": [f"{shop.service}.SHOP.ORDERS"]})
+    with closing(shop.connect("shop", "shop")) as connection, connection.cursor() as cursor:
+        cursor.execute("create table signals (id varchar2(42) primary key, type varchar2(32) not null, data varchar2(2048))")
+        assert "view SY$SIGNALS" in example.command("minercdc txlog install connectors/txlog.yaml")
+        arguments = example.arguments("minercdc run connectors/txlog.yaml")
+        with MinerCdc(arguments, tmp_path / "run.log", environment=example.environment) as connector:
+            connector.await_log("streaming", 60)
+            assert example.orders() == {}
+            cursor.execute("insert into signals values ('one', 'execute-snapshot', :1)", [data])
+            connection.commit()
+            example.await_equal(connector)
+            connector.stop_in_order()
+
+
 def _work(cursor: oracledb.Cursor, chance: random.Random) -> None:
     for _ in range(chance.randrange(1, 4)):
         order = chance.randrange(100, 140)

@@ -110,8 +110,10 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
     from minercdc.oracle.connect import database_name
     from minercdc.oracle.dictionary import read_table_ids, read_tables
     from minercdc.selection import table_filter
+    from minercdc.signalling import mined_tables, signal_table
 
-    found = read_tables(connection, read_table_ids(connection, table_filter(config), database_name(config.database)))
+    mined = mined_tables(table_filter(config), signal_table(config))
+    found = read_tables(connection, read_table_ids(connection, mined, database_name(config.database)))
     refuse_unusable(found, _owner(config), connection.version)
     return found
 
@@ -121,13 +123,18 @@ def _script(config: ConnectorConfig) -> str:
     from minercdc.capture.txlog.dictionary import Existing, read_existing
     from minercdc.capture.txlog.installation import objects, waits
     from minercdc.capture.txlog.printing import script, tables_by_name
+    from minercdc.signalling import signal_table
 
     try:
         with closing(_connected(config)) as connection:
             tables = _tables(connection, config)
             return script(list(objects(read_existing(connection), tables)), waits(tables))
     except TransientSourceError as error:
-        named = tables_by_name(config.filters.table_include_list, _owner(config))
+        listed = config.filters.table_include_list
+        signals = signal_table(config)
+        if listed and signals is not None and str(signals) not in listed:
+            listed = (*listed, str(signals))
+        named = tables_by_name(listed, _owner(config))
         if not named:
             raise ConfigError(
                 [
