@@ -39,8 +39,10 @@ from minercdc.schema.tables import Tables
 _log = logging.getLogger(__name__)
 
 _VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
-_AGAIN = 1 << 63
-"""Set in the id of a transaction that an earlier run delivered in part: it is delivered again, as its rows may have changed since."""
+_AGAIN = 1 << 48
+"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another id each time,
+TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
+_MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class TxlogCapture:
     :param tables: shapes known so far; kept in step with the views.
     :param mined: filter of the tables to read.
     :param database: first part of each TableId.
-    :param split: whether a transaction was delivered in part by an earlier run.
+    :param split: id of the transaction that an earlier run delivered in part, '' for none.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class TxlogCapture:
         shared: CaptureConfig,
         *,
         database: str,
-        split: Callable[[], bool] = lambda: False,
+        split: Callable[[], str] = lambda: "",
     ) -> None:
         self._connect, self._tables, self._config = connect, tables, config
         self._lobs = shared.lob_enabled
@@ -154,12 +156,11 @@ class TxlogCapture:
         for schema, rows in poll.rows:
             if rows and self._tables.find(schema.id) is None:
                 yield announce(self._tables, schema, position.since + 1, poll.time_us)
-        again = self._split()
+        partial = self._split()
         for scn, txn, changed in _transactions(poll, position.place):
             if stop.is_set():
                 return position, False
-            tx = _transaction(scn, txn | _AGAIN if again else txn, changed[0][1].noted_us - poll.zone_us)
-            again = False
+            tx = _transaction(scn, _number(txn, partial), changed[0][1].noted_us - poll.zone_us)
             yield from self._events(changed, tx)
             position = replace(position, scn=scn, txn=txn)
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
@@ -283,6 +284,14 @@ def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, in
     rows.sort(key=lambda one: (one[1].scn, one[1].txn))
     for (scn, txn), changed in groupby(rows, key=lambda one: (one[1].scn, one[1].txn)):
         yield scn, txn, list(changed)
+
+
+def _number(txn: int, partial: str) -> int:
+    """What a transaction's id says: TXN, with another count for the one that was delivered in part, so that all of it comes again."""
+    before = int(partial, 16) if partial else -1
+    if before % _AGAIN != txn % _AGAIN or before < 0:
+        return txn
+    return txn + _AGAIN * (before // _AGAIN % _MOST_TIMES + 1)
 
 
 def _transaction(scn: int, txn: int, noted_us: int) -> TransactionInfo:
