@@ -22,7 +22,7 @@ from minercdc.capture.txlog.installation import install, objects, refuse_unusabl
 from minercdc.capture.txlog.names import unusable_names
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.engine import skip_sent
-from minercdc.errors import ConfigError, SourceError
+from minercdc.errors import ConfigError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, TransactionInfo
 from minercdc.offset import PartialTransaction
 from minercdc.oracle.connect import connect
@@ -283,6 +283,37 @@ def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab,
     assert sorted(key for _, _, key in run.changes) == [("0",), ("1",), ("2",), ("9",)]
     for session in sessions:
         session.close()
+
+
+@pytest.mark.parametrize("damage", ["drop view sy$a", "alter table a rename to a2"])
+def test_a_view_that_vanishes_stops_the_stream_before_it_passes_a_change(lab: TxlogLab, damage: str) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    lab.run("update a set v = 'y'")
+    lab.app.commit()
+    lab.run(damage)
+    position = run.position
+    with pytest.raises(UnknownSourceError, match=r"A: the table is there, and its view SY.A cannot be seen"):
+        run.until(lambda: len(run.changes) == 3)
+    assert run.position == position
+    if "rename" in damage:
+        lab.run("alter table a2 rename to a")
+    lab.install()
+    run.until(lambda: len(run.changes) == 3)
+
+
+def test_a_table_that_is_dropped_stops_nothing(lab: TxlogLab) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')", """insert into "b" ("Key") values (1)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    lab.run("drop table a purge", """insert into "b" ("Key") values (2)""")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3)
 
 
 def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:

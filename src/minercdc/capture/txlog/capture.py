@@ -26,7 +26,7 @@ from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
 from minercdc.config.sections import CaptureConfig
 from minercdc.config.txlog import SoftDelete, TxlogConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, SourceError
+from minercdc.errors import ConfigError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.codes import oracle_errors
@@ -223,12 +223,24 @@ class TxlogCapture:
             if columns is not None:
                 found[table] = _limited(schema, columns)
         unseen = frozenset(self._dictionary.shapes.keys() - found.keys())
+        self._refuse_hidden(unseen)
         for table in sorted(unseen - self._unseen):
             _log.warning(
                 "%s has no view %s: its changes are not captured; run minercdc txlog install", table, view_of(table.table)
             )
         self._unseen = unseen
         return found
+
+    def _refuse_hidden(self, unseen: frozenset[TableId]) -> None:
+        """Raises UnknownSourceError when a table that was captured until now has no view any more: its changes would be passed over."""
+        ids = {number for table in unseen if (number := self._dictionary.shapes[table].object_id)}
+        hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
+        if hidden:
+            raise UnknownSourceError(
+                f"{', '.join(map(str, hidden))}: the table is there, and its view {view_of(hidden[0].table)} cannot be seen, so its changes"
+                " cannot be read",
+                hint="GRANT SELECT on the view to database.user, or run minercdc txlog install CONFIG.",
+            )
 
     # ---- events ----
 
