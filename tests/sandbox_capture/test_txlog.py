@@ -101,6 +101,7 @@ class Run:
 def test_installing_is_idempotent_and_removing_leaves_nothing(lab: TxlogLab) -> None:
     lab.run('alter table "b" add (txn number)')
     before = own(lab)
+    lab.run('create trigger "b_DATABUS_TRG" before insert on "b" for each row begin null; end;')
     assert lab.install() > 15
     assert lab.install() == 0
     assert problems(lab) == {}
@@ -111,6 +112,31 @@ def test_installing_is_idempotent_and_removing_leaves_nothing(lab: TxlogLab) -> 
     assert remove(lab.app, lambda _: None) > 15
     assert own(lab) == before, "TXN of b was there before, so it stays"
     assert remove(lab.app, lambda _: None) == 0
+
+
+def test_a_column_txn_of_the_application_is_refused_before_anything_is_made(lab: TxlogLab) -> None:
+    lab.run('alter table "b" add (txn number)', """insert into "b" ("Key", txn) values (1, 77)""")
+    lab.app.commit()
+    before = own(lab)
+    assert "rename it" in problems(lab)["column b.TXN"]
+    with pytest.raises(ConfigError, match="column b.TXN: it is the table's own"):
+        lab.install()
+    assert own(lab) == before
+    lab.run('alter table "b" rename column txn to number_of_bank')
+    lab.install()
+    assert problems(lab) == {}
+
+
+def test_an_alert_that_fails_stops_no_writer(lab: TxlogLab) -> None:
+    lab.install()
+    lab.run("update sync_core_settings set raise_dbms_alerts = 'Y'")
+    lab.app.commit()
+    with lab.sandbox.connect() as admin:
+        admin.cursor().execute(f"revoke execute on dbms_alert from {lab.schema}")
+    with pytest.raises(oracledb.DatabaseError):
+        lab.run("call sync_core.unconditional_signal_beep()")
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
 
 
 @pytest.mark.parametrize("way", ["install", "remove"])

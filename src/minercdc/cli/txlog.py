@@ -121,14 +121,16 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 def _script(config: ConnectorConfig) -> str:
     """SQL that makes everything from nothing; what the database has already is left out where it answers."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
-    from minercdc.capture.txlog.installation import objects, waits
+    from minercdc.capture.txlog.installation import objects, refuse_unmakeable, waits
     from minercdc.capture.txlog.printing import script, tables_by_name
     from minercdc.signalling import signal_table
 
     try:
         with closing(_connected(config)) as connection:
             tables = _tables(connection, config)
-            return script(list(objects(read_existing(connection), tables)), waits(tables))
+            wanted = list(objects(read_existing(connection), tables))
+            refuse_unmakeable(wanted)
+            return script(wanted, waits(tables))
     except TransientSourceError as error:
         listed = config.filters.table_include_list
         signals = signal_table(config)

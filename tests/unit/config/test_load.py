@@ -372,7 +372,9 @@ def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
         "incremental.snapshot.watermarking.strategy": "insert_delete",
         "signal.data.collection": "ORCLPDB1.S.SIGNALS",
     }
-    assert any("insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change}))
+    assert any(
+        "insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change})
+    )
     parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})
 
 

@@ -142,6 +142,13 @@ def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int
 def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object]:
     name = table.id.table
     has_txn = COLUMN in existing.columns.get(name, ())
+    if has_txn and name not in existing.registered and ("TRIGGER", trigger_of(name)) not in existing.objects:
+        yield Object(
+            f"column {name}.{COLUMN}",
+            f"it is the table's own, as {SOURCES} and {trigger_of(name)} do not know the table, and its values would be overwritten:"
+            " rename it, drop it if a former installation left it, or leave the table out",
+        )
+        return
     if name not in existing.registered:
         row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) VALUES ({literal(name)}, {bit}, {int(not has_txn)})"
         yield Object(f"source {name}", "not registered", (row, "COMMIT"))
@@ -204,9 +211,8 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
     """
     made: set[str] = set()
     while wrong := [one for one in objects(read_existing(connection), tables) if one.problem]:
+        refuse_unmakeable(wrong)
         for one in wrong:
-            if not one.statements:
-                raise ConfigError([f"{one.what}: {one.problem}"])
             if one.what in made:
                 raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
             said(f"{one.what}: {one.problem}")
@@ -214,6 +220,12 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
             made.add(one.what)
     run(connection, waits(tables), "waiting for transactions that were open before the triggers were there")
     return len(made)
+
+
+def refuse_unmakeable(wrong: Sequence[Object]) -> None:
+    """Raises ConfigError for all objects that no statement makes as they ought to be."""
+    if lines := [f"{one.what}: {one.problem}" for one in wrong if one.problem and not one.statements]:
+        raise ConfigError(lines)
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:
