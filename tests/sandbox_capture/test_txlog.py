@@ -139,6 +139,22 @@ def test_an_alert_that_fails_stops_no_writer(lab: TxlogLab) -> None:
     lab.app.commit()
 
 
+def test_a_column_that_install_added_to_a_table_created_again_goes_by_remove(lab: TxlogLab) -> None:
+    before = own(lab)
+    lab.run(
+        'create trigger "b_DATABUS_TRG" before insert on "b" for each row begin null; end;',
+        'alter table "b" add (txn number)',
+    )
+    lab.install()
+    lab.run('drop table "b" purge', 'create table "b" ("Key" number(9) primary key, c clob)')
+    lab.install()
+    assert problems(lab) == {}
+    remove(lab.app, lambda _: None)
+    assert {one for one in own(lab) if not one[1].startswith("SYS_")} == {
+        one for one in before if not one[1].startswith("SYS_")
+    }
+
+
 @pytest.mark.parametrize("way", ["install", "remove"])
 def test_it_can_be_repeated_after_it_broke_off_anywhere(lab: TxlogLab, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     before, real, broken = own(lab), installation.run, 0

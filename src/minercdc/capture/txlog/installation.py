@@ -150,13 +150,17 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
         )
         return
     if name not in existing.registered:
-        row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) VALUES ({literal(name)}, {bit}, {int(not has_txn)})"
+        row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) SELECT {literal(name)}, {bit}, {int(not has_txn)} FROM DUAL"
+        row += "" if has_txn else f" WHERE {_no_column(name)}"
         yield Object(f"source {name}", "not registered", (row, "COMMIT"))
     else:
         yield Object(f"source {name}", "")
     # Invisible, so that statements without a list of columns go on as they did (INSERT INTO T VALUES ..).
     add = f"ALTER TABLE {quoted(name)} ADD ({COLUMN} NUMBER{' INVISIBLE' if existing.invisible else ''})"
-    yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (add,))
+    registered = existing.registered.get(name)
+    noted = f"UPDATE {SOURCES} SET TXN_ADDED = 1 WHERE NAME = {literal(name)} AND {_no_column(name)}"  # it was created again
+    first = (noted, "COMMIT") if registered is not None and not registered.txn_added else ()
+    yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (*first, add))
     indexed = name in existing.indexed
     index = f"CREATE INDEX {index_of(bit)} ON {quoted(name)} ({COLUMN})"
     yield Object(f"index on {name}.{COLUMN}", "" if indexed else "missing", () if indexed else (index,))
@@ -166,6 +170,12 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
     if not trigger.problem and trigger_of(name) in existing.disabled:
         trigger = Object(trigger.what, "disabled", (enable,))
     yield trigger
+
+
+def _no_column(table: str) -> str:
+    """Asked within the statement, since a script may be run on another database, or later: TXN of the table itself stays its own."""
+    found = f"SELECT 1 FROM USER_TAB_COLS WHERE TABLE_NAME = {literal(table)} AND COLUMN_NAME = {literal(COLUMN)}"
+    return f"NOT EXISTS ({found})"
 
 
 def waits(tables: Sequence[TableSchema]) -> list[str]:
