@@ -21,6 +21,7 @@ from minercdc.capture.txlog.dictionary import read_existing
 from minercdc.capture.txlog.installation import install, objects, refuse_unusable, removals, remove
 from minercdc.capture.txlog.names import unusable_names
 from minercdc.capture.txlog.position import TxlogPosition
+from minercdc.capture.txlog.reading import LogReader
 from minercdc.engine import skip_sent
 from minercdc.errors import ConfigError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, TransactionInfo
@@ -294,11 +295,40 @@ def test_rows_come_when_the_job_does_not_run_and_come_once_when_it_does(lab: Txl
     lab.run("insert into a values (1, 'x', 'N')")
     lab.app.commit()
     run.until(lambda: len(run.changes) == 1)
+    with lab.app.cursor() as cursor:
+        [(scn,)] = cursor.execute("select scn from sy$txlog").fetchall()
+    [event] = [event for event in run.events if isinstance(event, ChangeEvent) and event.tx]
+    assert event.tx is not None
+    assert scn == event.tx.commit_scn, "what is delivered is written in the log, so it stays: ORA_ROWSCN may differ later"
     lab.run("call sync_core.coalesce_log()")
     lab.run("insert into a values (2, 'x', 'N')")
     lab.app.commit()
     run.until(lambda: len(run.changes) == 2)
     assert run.changes == [("u", "A", ("1",)), ("u", "A", ("2",))]
+
+
+def test_what_is_committed_after_the_log_was_coalesced_waits_for_the_next_poll(
+    lab: TxlogLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lab.install()
+    lab.run("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;")
+    run, real = Run(lab), LogReader.coalesce
+    late = ["insert into a values (3, 'x', 'N')", "update a set v = 'late' where id = 2"]
+    lab.run("insert into a values (1, 'x', 'N')", "insert into a values (2, 'x', 'N')")
+    lab.app.commit()
+
+    def coalesce(reader: LogReader, connection: oracledb.Connection) -> None:
+        real(reader, connection)
+        if late:
+            lab.run(late.pop())
+            lab.app.commit()
+
+    monkeypatch.setattr(LogReader, "coalesce", coalesce)
+    run.until(lambda: len(run.changes) == 3)
+    assert run.changes == [("u", "A", ("1",)), ("u", "A", ("2",)), ("u", "A", ("3",))]
+    assert folded(run.events, "A") == lab.contents("A")
+    since = [event.position for event in run.events if isinstance(event, Progress) and not event.committed]
+    assert len(since) >= 2
 
 
 def test_transactions_that_share_the_scn_of_a_chunks_end_all_come(lab: TxlogLab, sandbox: SandboxProcess) -> None:

@@ -1,8 +1,10 @@
 """The stream: poll after poll, each in one read-only transaction over all tables.
 
-    present SCN -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by (SCN, TXN)
+    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by
+    (SCN, TXN)
 
-Everything committed up to the present SCN is in the transaction's snapshot, so after the events the place is that SCN, or the chunk's end.
+Everything committed up to the present SCN is coalesced and in the transaction's snapshot, so after the events the place is that SCN, or the
+chunk's end. What was committed since waits, with the rows that it changed.
 A row comes under the last transaction that changed it, with its values as of the poll.
 """
 
@@ -165,9 +167,7 @@ class TxlogCapture:
             position = replace(position, scn=scn, txn=txn)
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
         since = max(poll.until if poll.until is not None else poll.present, position.since)
-        if poll.until is None:
-            since = max(since, position.scn)
-        position = TxlogPosition(since)
+        position = replace(position, since=since) if position.scn > since else TxlogPosition(since)
         yield Progress(position, Scn(since), poll.time_us)
         return position, poll.until is not None
 
@@ -179,14 +179,16 @@ class TxlogCapture:
         self._watch(owner)
         clock, zone = host_clock(connection)
         present = int(self._present.read(connection))
+        reader.coalesce(connection)
         try:
             with oracle_errors("beginning a read-only transaction"), connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
-            until = reader.chunk_end(connection, position.since, self._config.minercdc_txlog_chunk_rows)
+            until = reader.chunk_end(connection, position.since, present, self._config.minercdc_txlog_chunk_rows)
+            end = present if until is None else until
             bits = reader.bits(connection)
             ordered = sorted(shapes.values(), key=lambda schema: (bits.get(schema.id.table, 1 << 10), schema.id))
             rows = [
-                (schema, reader.read(connection, version_of(self._tables, schema), position.since, until))
+                (schema, reader.read(connection, version_of(self._tables, schema), position.since, end))
                 for schema in ordered
             ]
         finally:
