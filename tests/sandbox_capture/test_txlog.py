@@ -23,7 +23,7 @@ from minercdc.capture.txlog.names import unusable_names
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.reading import LogReader
 from minercdc.engine import skip_sent
-from minercdc.errors import ConfigError, SourceError, UnknownSourceError
+from minercdc.errors import ConfigError, SourceError, TransientSourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, TransactionInfo
 from minercdc.offset import PartialTransaction
 from minercdc.oracle.connect import connect
@@ -386,6 +386,21 @@ def test_a_table_that_is_dropped_stops_nothing(lab: TxlogLab) -> None:
     lab.run("drop table a purge", """insert into "b" ("Key") values (2)""")
     lab.app.commit()
     run.until(lambda: len(run.changes) == 3)
+
+
+def test_a_view_that_is_invalid_is_named_and_tried_again(lab: TxlogLab) -> None:
+    lab.install()
+    run = Run(lab)
+    lab.run("insert into a values (1, 'x', 'N')")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 1)
+    lab.run("alter table a drop column v", "update a set gone = 'Y'")
+    lab.app.commit()
+    with pytest.raises(TransientSourceError, match="minercdc txlog install") as failed:
+        run.until(lambda: len(run.changes) == 2)
+    assert failed.value.ora_code == 4063
+    lab.install()
+    run.until(lambda: len(run.changes) == 2)
 
 
 def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
