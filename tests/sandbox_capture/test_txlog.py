@@ -156,6 +156,33 @@ def test_a_column_that_install_added_to_a_table_created_again_goes_by_remove(lab
     }
 
 
+def test_an_open_transaction_is_waited_for_once_and_holds_up_no_writer_for_long(lab: TxlogLab) -> None:
+    lab.run("alter table a add (txn number invisible)", "create index of_txn on a (txn)")
+    lab.run("create trigger a_databus_trg before insert on a for each row begin null; end;")
+    before, writer, said = lab.session(), lab.session(), list[str]()
+    before.cursor().execute("insert into a (id) values (1)")
+    installing = threading.Thread(target=lambda: install(lab.app, lab.captured(), said.append))
+    installing.start()
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not any("trying again" in line for line in said):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    writer.cursor().execute("insert into a (id) values (2)")
+    writer.commit()
+    assert installing.is_alive()
+    before.commit()
+    installing.join()
+    before.cursor().execute("insert into a (id) values (3)")
+    assert problems(lab) == {}
+    assert lab.install() == 0, "nothing is locked where nothing is to do"
+    lab.run("update sy$sources set waited = 0")
+    lab.app.commit()
+    assert set(problems(lab)) == {f"transactions on {name} from before its trigger" for name in ("A", "b")}
+    before.rollback()
+    for session in (before, writer):
+        session.close()
+
+
 @pytest.mark.parametrize("way", ["install", "remove"])
 def test_it_can_be_repeated_after_it_broke_off_anywhere(lab: TxlogLab, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
     before, real, broken = own(lab), installation.run, 0

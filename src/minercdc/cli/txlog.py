@@ -73,7 +73,7 @@ def remove(config: ConfigFile, only_print: Print = False) -> None:
 
     with closing(_connected(loaded)) as connection:
         if only_print:
-            typer.echo(script(list(removals(read_existing(connection))), []))
+            typer.echo(script(list(removals(read_existing(connection)))))
             return
         count = take_away(connection, lambda what: _out().print(what))
     _out().print("removed" if count else "nothing to do: nothing is there")
@@ -121,7 +121,7 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 def _script(config: ConnectorConfig) -> str:
     """SQL that makes everything from nothing; what the database has already is left out where it answers."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
-    from minercdc.capture.txlog.installation import objects, refuse_unmakeable, waits
+    from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name
     from minercdc.signalling import signal_table
 
@@ -130,7 +130,7 @@ def _script(config: ConnectorConfig) -> str:
             tables = _tables(connection, config)
             wanted = list(objects(read_existing(connection), tables))
             refuse_unmakeable(wanted)
-            return script(wanted, waits(tables))
+            return script(wanted)
     except TransientSourceError as error:
         listed = config.filters.table_include_list
         signals = signal_table(config)
@@ -143,4 +143,4 @@ def _script(config: ConnectorConfig) -> str:
                     f"--print without a database ({error.message}) needs table.include.list, with plain names of the tables of {_owner(config)}"
                 ]
             ) from error
-        return script(list(objects(Existing(), named)), waits(named), without_columns=True)
+        return script(list(objects(Existing(), named)), without_columns=True)
