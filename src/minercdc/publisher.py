@@ -103,7 +103,8 @@ class _Publisher:
         self._table = ""
         self._unreported: list[Notification] = []  # not durable yet
         self._suspensions = pipeline.suspensions
-        self._suspensions.load(self._stored.suspended, self._state.resuming, split=self._partial is not None)
+        split = self._partial.tx_id if self._partial is not None else ""
+        self._suspensions.load(self._stored.suspended, self._state.resuming, split=split)
         self._counts = pipeline.counts
         if self._counts is not None:
             self._counts.load(self._partial)
@@ -277,7 +278,7 @@ class _Publisher:
         if tx is not None and self._batch.splits():
             events = self._counts.of(tx) if self._counts is not None else {}
             self._partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
-            self._suspensions.split = True
+            self._suspensions.split = tx.id
             self._save()
 
     def _undecodable(self, row: UndecodableRow) -> None:
@@ -407,7 +408,7 @@ class _Publisher:
             counters.transactions += 1
             self._delivered_scn = progress.committed.commit_scn
             self._partial = None
-            self._suspensions.split = False
+            self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
         """All that was written is durable."""

@@ -27,20 +27,20 @@ from minercdc.schema.table import TableId
 class Suspensions:
     """The tables that are suspended, or read again, at the point of the stream that is written.
 
-    :ivar split: a source transaction is delivered in part.
+    :ivar split: id of the source transaction that is delivered in part, '' when none is.
     """
 
     def __init__(self) -> None:
         self._suspended: dict[str, SuspendedTable] = {}
         self._resuming: dict[str, Resumption] = {}
-        self.split = False
+        self.split = ""
 
     @property
     def any(self) -> bool:
         """Whether there may be rows to leave out."""
         return bool(self._suspended or self._resuming)
 
-    def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: bool) -> None:
+    def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: str) -> None:
         """Take over the stored state, in place of what was there."""
         self._suspended = {entry.table: entry for entry in suspended}
         self.follow(resuming)

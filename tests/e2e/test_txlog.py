@@ -140,11 +140,12 @@ def test_the_printed_script_makes_what_install_makes(shop: SandboxProcess, tmp_p
 
 
 def _run_script(shop: SandboxProcess, script: str) -> None:
-    """As SQL*Plus reads it: statements end with `;`, blocks with a line `/`."""
+    """As SQL*Plus reads it: statements end with `;`, blocks with a line `/`; WHENEVER is a command of its own."""
+    assert "WHENEVER SQLERROR EXIT FAILURE ROLLBACK\n" in script
     with closing(shop.connect("shop", "shop")) as connection, connection.cursor() as cursor:
         lines: list[str] = []
         for line in script.splitlines():
-            if not lines and (not line.strip() or line.startswith("--")):
+            if not lines and (not line.strip() or line.startswith(("--", "WHENEVER "))):
                 continue
             block = lines and re.match(r"BEGIN|CREATE OR REPLACE (PACKAGE|TRIGGER)", lines[0])
             if block and line == "/":
@@ -157,15 +158,37 @@ def _run_script(shop: SandboxProcess, script: str) -> None:
                 lines = []
 
 
-def test_print_needs_no_database_for_tables_that_are_named(tmp_path: Path) -> None:
-    config = tmp_path / "named.yaml"
-    text = (ROOT / "connectors" / "txlog.yaml").read_text(encoding="utf-8")
-    config.write_text(f"{text}table.include.list: SHOP.ORDERS,SHOP.CUSTOMERS\n")
-    environment = {"MINERCDC_PASSWORD": "x", "MINERCDC_DATABASE_PORT": str(free_port())}
-    ended = run_to_end(["txlog", "install", "--print", str(config)], tmp_path / "print.log", environment=environment)
-    script = ended.output
+def test_the_script_that_is_printed_without_a_database_works(shop: SandboxProcess, tmp_path: Path) -> None:
+    example = Example(shop, tmp_path)
+    with example.config.open("a") as file:
+        file.write("table.include.list: SHOP.ORDERS,SHOP.CUSTOMERS\n")
+    away = {**example.environment, "MINERCDC_DATABASE_PORT": str(free_port())}
+    line = example.arguments("minercdc txlog install --print connectors/txlog.yaml")
+    ended = run_to_end(line, tmp_path / "print.log", environment=away)
     assert ended.status == 0, ended
-    assert 'CREATE OR REPLACE FORCE VIEW "SY$ORDERS" AS SELECT * FROM "ORDERS"' in script
+    _run_script(shop, ended.output)
+    with closing(shop.connect("shop", "shop")) as connection, connection.cursor() as cursor:
+        cursor.execute("insert into orders values (13, 1, 'NEW')")
+        assert cursor.execute("select txn, order_id, status from sy$orders where txn is not null").fetchall() == [
+            (1000, 13, "NEW")
+        ]
+        connection.commit()
+    made = example.command("minercdc txlog install connectors/txlog.yaml")
+    assert made.splitlines() == [
+        *(f"view SY${name}: another version: the table's columns changed" for name in ("CUSTOMERS", "ORDERS")),
+        "installed",
+    ]
+    assert "there, valid and current" in example.command("minercdc txlog check connectors/txlog.yaml")
+
+
+def test_the_script_ends_at_a_column_that_is_the_tables_own(shop: SandboxProcess, tmp_path: Path) -> None:
+    example = Example(shop, tmp_path)
+    script = example.command("minercdc txlog install --print connectors/txlog.yaml")
+    with closing(shop.connect("shop", "shop")) as connection, connection.cursor() as cursor:
+        cursor.execute("alter table orders add (txn number)")
+        with pytest.raises(oracledb.DatabaseError, match="ORA-01430"):
+            _run_script(shop, script)
+        assert cursor.execute("select name from sy$sources where name = 'ORDERS'").fetchall() == []
 
 
 def test_killed_again_and_again_the_topic_is_the_table(shop: SandboxProcess, tmp_path: Path) -> None:
@@ -192,6 +215,31 @@ def test_killed_again_and_again_the_topic_is_the_table(shop: SandboxProcess, tmp
             places.append((int(value["source"]["commit_scn"]), value["source"]["txId"] + (one.key() or b"").decode()))
     assert len(places) == len(set(places)), "a row came twice under one transaction"
     assert [scn for scn, _ in places] == sorted(scn for scn, _ in places)
+
+
+@pytest.mark.parametrize("strategy", ["scn", "insert_insert"])
+def test_a_signal_in_the_table_brings_rows(shop: SandboxProcess, tmp_path: Path, strategy: str) -> None:
+    example = Example(shop, tmp_path)
+    more = {
+        "table.include.list": "SHOP.ORDERS",
+        "signal.data.collection": f"{shop.service}.SHOP.SIGNALS",
+        "incremental.snapshot.watermarking.strategy": strategy,
+        "snapshot.mode": "no_data",
+    }
+    with example.config.open("a") as file:
+        file.write("".join(f"{name}: {value}\n" for name, value in more.items()))
+    data = json.dumps({"data-collections": [f"{shop.service}.SHOP.ORDERS"]})
+    with closing(shop.connect("shop", "shop")) as connection, connection.cursor() as cursor:
+        cursor.execute("create table signals (id varchar2(42) primary key, type varchar2(32) not null, data varchar2(2048))")
+        assert "view SY$SIGNALS" in example.command("minercdc txlog install connectors/txlog.yaml")
+        arguments = example.arguments("minercdc run connectors/txlog.yaml")
+        with MinerCdc(arguments, tmp_path / "run.log", environment=example.environment) as connector:
+            connector.await_log("streaming", 60)
+            assert example.orders() == {}
+            cursor.execute("insert into signals values ('one', 'execute-snapshot', :1)", [data])
+            connection.commit()
+            example.await_equal(connector)
+            connector.stop_in_order()
 
 
 def _work(cursor: oracledb.Cursor, chance: random.Random) -> None:

@@ -59,18 +59,21 @@ def _name(arguments: Arguments) -> str:
 
 
 def _register(session: ViewSession, arguments: Arguments) -> None:
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         _alerts(session).registered.setdefault(session.sid, {}).setdefault(_name(arguments), [])
 
 
 def _remove(session: ViewSession, arguments: Arguments) -> None:
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         _alerts(session).registered.get(session.sid, {}).pop(_name(arguments), None)
 
 
 def _remove_all(session: ViewSession, arguments: Arguments) -> None:
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         _alerts(session).registered.pop(session.sid, None)
@@ -99,6 +102,7 @@ def _wait(session: ViewSession, arguments: Arguments, only: str | None) -> tuple
     seconds = arguments.number("TIMEOUT")
     deadline = time.monotonic() + (_FOREVER if seconds is None else seconds)
     storage = session.storage
+    session.programs.check_command("COMMIT")
     with storage.lock:
         session.commit()
         names = _alerts(session).registered.get(session.sid, {})

@@ -71,6 +71,7 @@ def _create(session: ViewSession, arguments: Arguments) -> None:
     repeat = arguments.text("REPEAT_INTERVAL") if arguments.has("REPEAT_INTERVAL") else None
     seconds = seconds_of(repeat) if repeat is not None else None
     drops = not arguments.has("AUTO_DROP") or arguments.integer("AUTO_DROP") == 1
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         if catalog.object_named(session.container, owner, name) is not None:
@@ -90,6 +91,7 @@ def _changed(session: ViewSession) -> None:
 
 
 def _enable(session: ViewSession, arguments: Arguments) -> None:
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         for job in _jobs(session, arguments, "NAME"):
@@ -98,6 +100,7 @@ def _enable(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _disable(session: ViewSession, arguments: Arguments) -> None:
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         for job in _jobs(session, arguments, "NAME"):
@@ -107,6 +110,7 @@ def _disable(session: ViewSession, arguments: Arguments) -> None:
 
 def _drop(session: ViewSession, arguments: Arguments) -> None:
     """A job that runs is dropped with FORCE only (ORA-27478); that run goes on to its end."""
+    session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
         for job in _jobs(session, arguments, "JOB_NAME"):

@@ -86,6 +86,44 @@ def test_a_savepoint_takes_a_signal_back(db: SandboxDatabase) -> None:
     assert wait_for(two, "beep", 0) == (None, 1)
 
 
+def test_a_savepoint_takes_a_signal_back_that_was_raised_alone(db: SandboxDatabase) -> None:
+    one, two = connect(db), connect(db)
+    one.run("create table t (n number)")
+    for name in ("before", "since"):
+        two.run(f"begin dbms_alert.register('{name}'); end;")
+    one.run("insert into t values (1)")
+    one.run("begin dbms_alert.signal('before', 'x'); end;")
+    one.run("savepoint s")
+    one.run("begin dbms_alert.signal('since', 'x'); end;")
+    one.run("rollback to s")
+    one.run("commit")
+    assert wait_for(two, "since", 0) == (None, 1)
+    assert wait_for(two, "before", 0) == ("x", 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "dbms_alert.register('x')",
+        "dbms_alert.remove('x')",
+        "dbms_alert.removeall",
+        "dbms_alert.waitone('x', m, s, 0)",
+        "dbms_scheduler.create_job('J2', 'PLSQL_BLOCK', 'null;')",
+        "dbms_scheduler.enable('J')",
+        "dbms_scheduler.disable('J')",
+        "dbms_scheduler.drop_job('J')",
+    ],
+)
+def test_what_commits_is_refused_in_a_trigger(db: SandboxDatabase, call: str) -> None:
+    one = connect(db)
+    one.run("create table t (n number)")
+    one.run("begin dbms_scheduler.create_job('J', 'PLSQL_BLOCK', 'begin null; end;'); end;")
+    one.run(f"create trigger g before insert on t for each row declare m varchar2(30); s number; begin {call}; end;")
+    one.fails(4092, "insert into t select level from dual connect by level < 3")
+    one.run("rollback")
+    assert one.rows("select * from t") == []
+
+
 def test_jobs_run_as_their_owner_and_as_often_as_they_are_to(db: SandboxDatabase) -> None:
     one = connect(db)
     one.run("create table t (who varchar2(30))")

@@ -47,7 +47,8 @@ class CaptureContext:
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
     :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
-    :param split: whether an earlier run delivered a source transaction in part; known once events are taken from `stream`.
+    :param split: id of the source transaction that an earlier run delivered in part, '' for none; known once events are taken from
+        `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     """
@@ -64,7 +65,7 @@ class CaptureContext:
     reselect: Reselect | None
     unread: Callable[[TransactionInfo], frozenset[str]]
     unlogged: Callable[[TableId], str]
-    split: Callable[[], bool] = lambda: False
+    split: Callable[[], str] = lambda: ""
     runs: bool = False
 
 

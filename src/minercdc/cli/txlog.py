@@ -73,7 +73,7 @@ def remove(config: ConfigFile, only_print: Print = False) -> None:
 
     with closing(_connected(loaded)) as connection:
         if only_print:
-            typer.echo(script(list(removals(read_existing(connection))), []))
+            typer.echo(script(list(removals(read_existing(connection)))))
             return
         count = take_away(connection, lambda what: _out().print(what))
     _out().print("removed" if count else "nothing to do: nothing is there")
@@ -110,8 +110,10 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
     from minercdc.oracle.connect import database_name
     from minercdc.oracle.dictionary import read_table_ids, read_tables
     from minercdc.selection import table_filter
+    from minercdc.signalling import mined_tables, signal_table
 
-    found = read_tables(connection, read_table_ids(connection, table_filter(config), database_name(config.database)))
+    mined = mined_tables(table_filter(config), signal_table(config))
+    found = read_tables(connection, read_table_ids(connection, mined, database_name(config.database)))
     refuse_unusable(found, _owner(config), connection.version)
     return found
 
@@ -119,19 +121,26 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 def _script(config: ConnectorConfig) -> str:
     """SQL that makes everything from nothing; what the database has already is left out where it answers."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
-    from minercdc.capture.txlog.installation import objects, waits
+    from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name
+    from minercdc.signalling import signal_table
 
     try:
         with closing(_connected(config)) as connection:
             tables = _tables(connection, config)
-            return script(list(objects(read_existing(connection), tables)), waits(tables))
+            wanted = list(objects(read_existing(connection), tables))
+            refuse_unmakeable(wanted)
+            return script(wanted)
     except TransientSourceError as error:
-        named = tables_by_name(config.filters.table_include_list, _owner(config))
+        listed = config.filters.table_include_list
+        signals = signal_table(config)
+        if listed and signals is not None and str(signals) not in listed:
+            listed = (*listed, str(signals))
+        named = tables_by_name(listed, _owner(config))
         if not named:
             raise ConfigError(
                 [
                     f"--print without a database ({error.message}) needs table.include.list, with plain names of the tables of {_owner(config)}"
                 ]
             ) from error
-        return script(list(objects(Existing(), named)), waits(named), without_columns=True)
+        return script(list(objects(Existing(), named)), without_columns=True)

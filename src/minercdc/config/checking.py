@@ -93,6 +93,14 @@ def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
         )
 
 
+def _marks_of_txlog(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["database"].database_connection_adapter == "txlog" and sections["incremental"].marks == "delete":
+        yield (
+            "incremental.snapshot.watermarking.strategy: insert_delete does not go with database.connection.adapter=txlog, which"
+            " sees no DELETE; set insert_insert or scn"
+        )
+
+
 def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
     if sections["sink"].debezium_sink_type == "json" and sections["converters"].uses_registry():
         yield "debezium.sink.type: json writes texts, and goes with JSON converters only"
@@ -112,6 +120,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     _redo_sql,
     _signal_table_of_marks,
     _user_of_marks,
+    _marks_of_txlog,
     _texts,
     _dead_letters,
 )

@@ -125,6 +125,8 @@ ORA: Final[Mapping[int, Known]] = {
     4021: Known(_T, "time-out waiting for a lock"),
     4030: Known(_M, "out of process memory"),
     4036: Known(_M, "PGA limit"),
+    4063: Known(_T, "a view or program is invalid after DDL"),
+    4068: Known(_T, "a package was replaced, and the session had a state of it"),
     6550: Known(_P, "PL/SQL compilation: the package is not granted"),
     8180: Known(_S, "that time lies too far back to have an SCN"),
     8181: Known(_O, "SCN is no snapshot any more"),
@@ -209,6 +211,7 @@ _DPY_HINTS = {
 }
 _HINTS = {
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
+    4063: "Make it valid again; what the adapter txlog reads, by `minercdc txlog install CONFIG`.",
     1031: "Run `minercdc check` for the grants that are needed.",
     1017: "Check database.user and database.password.",
     1045: "Grant CREATE SESSION (in a container database: SET CONTAINER too, both with CONTAINER=ALL).",

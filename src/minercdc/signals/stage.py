@@ -183,20 +183,22 @@ class SignalStage:
             channel.close()
 
     def _take_row(self, event: ChangeEvent) -> None:
-        """A row of the signal table: a mark, or a signal."""
+        """A row of the signal table: a mark, or a signal. An update without the image before it may be an insert: an adapter that
+        cannot distinguish them delivers both so."""
         row = event.before if event.op is Op.DELETE else event.after
-        if row is None or event.tx is None or event.op not in (Op.CREATE, Op.DELETE):
+        written = event.op is Op.CREATE or (event.op is Op.UPDATE and event.before is None)
+        if row is None or event.tx is None or not (written or event.op is Op.DELETE):
             return
         try:
             signal = signal_of_row(row)
         except SignalRefused as refused:
-            if event.op is Op.CREATE:
+            if written:
                 self._received.append(refused)
             return
         if mark := window_of(signal.id, signal.type):
             window, opens = mark
-            self._incremental.mark(window, opens and event.op is Op.CREATE, event.tx.commit_scn)
-        elif event.op is Op.CREATE and self._table and self._table.listens:
+            self._incremental.mark(window, opens and written, event.tx.commit_scn)
+        elif written and self._table and self._table.listens:
             self._received.append(signal)
 
     def _take_progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:

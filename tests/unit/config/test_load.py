@@ -366,6 +366,18 @@ def test_what_a_sink_lacks_or_cannot_be_without_kafka_is_named() -> None:
     ]
 
 
+def test_marks_that_are_deleted_again_do_not_go_with_triggers() -> None:
+    change = {
+        "database.connection.adapter": "txlog",
+        "incremental.snapshot.watermarking.strategy": "insert_delete",
+        "signal.data.collection": "ORCLPDB1.S.SIGNALS",
+    }
+    assert any(
+        "insert_delete does not go with database.connection.adapter=txlog" in line for line in problems({**GOOD, **change})
+    )
+    parse_properties({**GOOD, **change, "incremental.snapshot.watermarking.strategy": "insert_insert"})
+
+
 def test_properties_of_another_adapter_have_no_effect() -> None:
     both = {"minercdc.flashback.interval.ms": "10", "query.fetch.size": "10"}
     for adapter, foreign in (("logminer", "minercdc.flashback.interval.ms"), ("flashback", "query.fetch.size")):

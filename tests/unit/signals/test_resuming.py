@@ -200,10 +200,10 @@ def test_nothing_begins_while_a_blocking_snapshot_reads_the_table_or_a_transacti
     rig.suspensions.put(replace(BROKEN, automatic=True))
     asked = SignalState((AdHocSnapshot("b", True, (), (TableRead("S.T"),)),), resumes=(("r", "S.T"),))
     assert rig.step(asked) == ([], asked)
-    rig.suspensions.split = True
+    rig.suspensions.split = "0a"
     asked = replace(asked, snapshots=())
     assert rig.step(asked) == ([], asked)
-    rig.suspensions.split = False
+    rig.suspensions.split = ""
     assert rig.step(asked)[1].resuming
 
 

@@ -87,7 +87,7 @@ class TransactionControl:
         with self._storage.lock:
             transaction = self._storage.begin(self._client)
             transaction.savepoints = [s for s in transaction.savepoints if s[0] != name]
-            transaction.savepoints.append((name, len(transaction.undo)))
+            transaction.savepoints.append((name, len(transaction.undo), len(transaction.signals)))
 
     def rollback_to(self, name: str) -> None:
         """ROLLBACK TO a savepoint. Raises ORA-01086 for one that the transaction does not have."""
@@ -97,7 +97,10 @@ class TransactionControl:
             if not found:
                 raise OraError(1086, f"savepoint '{name}' never established in this session or is invalid")
             self._settle()
-            self._storage.undo_to(self._client, found[0][1])
+            [(_, mark, signals)] = found
+            self._storage.undo_to(self._client, mark)
+            assert transaction is not None
+            del transaction.signals[signals:]  # also those that were raised since with no change before them
 
     @contextmanager
     def autonomous(self) -> Iterator[None]:

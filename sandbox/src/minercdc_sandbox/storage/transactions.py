@@ -62,6 +62,7 @@ class Transaction:
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.
+    :param savepoints: name, length of the undo then, number of signals then.
     :param signals: of DBMS_ALERT: length of the undo then, name and message.
     """
 
@@ -76,7 +77,7 @@ class Transaction:
     thread: int = 1
     name: str | None = None
     undo: list[Undo] = field(default_factory=list)
-    savepoints: list[tuple[str, int]] = field(default_factory=list)
+    savepoints: list[tuple[str, int, int]] = field(default_factory=list)
     strand: list[RedoBatch] = field(default_factory=list)
     strand_records: int = 0
     strand_bytes: int = 0

@@ -26,7 +26,7 @@ class FlashbackFactory:
             config.flashback,
             config.capture,
             database=context.database,
-            split=context.split,
+            split=lambda: bool(context.split()),
         )
         # A position is never unreadable: a table whose undo is gone is demoted, and read again.
         return Adapter(capture, lambda scn, _: FlashbackPosition(scn + 1), lambda scn: scn, lambda _: None)

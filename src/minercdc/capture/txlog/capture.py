@@ -1,8 +1,10 @@
 """The stream: poll after poll, each in one read-only transaction over all tables.
 
-    present SCN -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by (SCN, TXN)
+    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by
+    (SCN, TXN)
 
-Everything committed up to the present SCN is in the transaction's snapshot, so after the events the place is that SCN, or the chunk's end.
+Everything committed up to the present SCN is coalesced and in the transaction's snapshot, so after the events the place is that SCN, or the
+chunk's end. What was committed since waits, with the rows that it changed.
 A row comes under the last transaction that changed it, with its values as of the poll.
 """
 
@@ -26,7 +28,7 @@ from minercdc.capture.txlog.reading import ChangedRow, LogReader, microseconds
 from minercdc.config.sections import CaptureConfig
 from minercdc.config.txlog import SoftDelete, TxlogConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, SourceError
+from minercdc.errors import ConfigError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.codes import oracle_errors
@@ -39,8 +41,10 @@ from minercdc.schema.tables import Tables
 _log = logging.getLogger(__name__)
 
 _VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
-_AGAIN = 1 << 63
-"""Set in the id of a transaction that an earlier run delivered in part: it is delivered again, as its rows may have changed since."""
+_AGAIN = 1 << 48
+"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another id each time,
+TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
+_MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,7 @@ class TxlogCapture:
     :param tables: shapes known so far; kept in step with the views.
     :param mined: filter of the tables to read.
     :param database: first part of each TableId.
-    :param split: whether a transaction was delivered in part by an earlier run.
+    :param split: id of the transaction that an earlier run delivered in part, '' for none.
     """
 
     def __init__(
@@ -78,7 +82,7 @@ class TxlogCapture:
         shared: CaptureConfig,
         *,
         database: str,
-        split: Callable[[], bool] = lambda: False,
+        split: Callable[[], str] = lambda: "",
     ) -> None:
         self._connect, self._tables, self._config = connect, tables, config
         self._lobs = shared.lob_enabled
@@ -154,19 +158,16 @@ class TxlogCapture:
         for schema, rows in poll.rows:
             if rows and self._tables.find(schema.id) is None:
                 yield announce(self._tables, schema, position.since + 1, poll.time_us)
-        again = self._split()
+        partial = self._split()
         for scn, txn, changed in _transactions(poll, position.place):
             if stop.is_set():
                 return position, False
-            tx = _transaction(scn, txn | _AGAIN if again else txn, changed[0][1].noted_us - poll.zone_us)
-            again = False
+            tx = _transaction(scn, _number(txn, partial), changed[0][1].noted_us - poll.zone_us)
             yield from self._events(changed, tx)
             position = replace(position, scn=scn, txn=txn)
             yield Progress(position, Scn(max(position.since, scn - 1)), tx.commit_us, committed=tx)
         since = max(poll.until if poll.until is not None else poll.present, position.since)
-        if poll.until is None:
-            since = max(since, position.scn)
-        position = TxlogPosition(since)
+        position = replace(position, since=since) if position.scn > since else TxlogPosition(since)
         yield Progress(position, Scn(since), poll.time_us)
         return position, poll.until is not None
 
@@ -178,14 +179,16 @@ class TxlogCapture:
         self._watch(owner)
         clock, zone = host_clock(connection)
         present = int(self._present.read(connection))
+        reader.coalesce(connection)
         try:
             with oracle_errors("beginning a read-only transaction"), connection.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
-            until = reader.chunk_end(connection, position.since, self._config.minercdc_txlog_chunk_rows)
+            until = reader.chunk_end(connection, position.since, present, self._config.minercdc_txlog_chunk_rows)
+            end = present if until is None else until
             bits = reader.bits(connection)
             ordered = sorted(shapes.values(), key=lambda schema: (bits.get(schema.id.table, 1 << 10), schema.id))
             rows = [
-                (schema, reader.read(connection, version_of(self._tables, schema), position.since, until))
+                (schema, reader.read(connection, version_of(self._tables, schema), position.since, end))
                 for schema in ordered
             ]
         finally:
@@ -222,12 +225,24 @@ class TxlogCapture:
             if columns is not None:
                 found[table] = _limited(schema, columns)
         unseen = frozenset(self._dictionary.shapes.keys() - found.keys())
+        self._refuse_hidden(unseen)
         for table in sorted(unseen - self._unseen):
             _log.warning(
                 "%s has no view %s: its changes are not captured; run minercdc txlog install", table, view_of(table.table)
             )
         self._unseen = unseen
         return found
+
+    def _refuse_hidden(self, unseen: frozenset[TableId]) -> None:
+        """Raises UnknownSourceError when a table that was captured until now has no view any more: its changes would be passed over."""
+        ids = {number for table in unseen if (number := self._dictionary.shapes[table].object_id)}
+        hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
+        if hidden:
+            raise UnknownSourceError(
+                f"{', '.join(map(str, hidden))}: the table is there, and its view {view_of(hidden[0].table)} cannot be seen, so its changes"
+                " cannot be read",
+                hint="GRANT SELECT on the view to database.user, or run minercdc txlog install CONFIG.",
+            )
 
     # ---- events ----
 
@@ -283,6 +298,14 @@ def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, in
     rows.sort(key=lambda one: (one[1].scn, one[1].txn))
     for (scn, txn), changed in groupby(rows, key=lambda one: (one[1].scn, one[1].txn)):
         yield scn, txn, list(changed)
+
+
+def _number(txn: int, partial: str) -> int:
+    """What a transaction's id says: TXN, with another count for the one that was delivered in part, so that all of it comes again."""
+    before = int(partial, 16) if partial else -1
+    if before % _AGAIN != txn % _AGAIN or before < 0:
+        return txn
+    return txn + _AGAIN * (before // _AGAIN % _MOST_TIMES + 1)
 
 
 def _transaction(scn: int, txn: int, noted_us: int) -> TransactionInfo:

@@ -25,10 +25,15 @@ _JOBS = (
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A row of SY$SOURCES. `txn_added`: `install` added the column TXN."""
+    """A row of SY$SOURCES.
+
+    :param txn_added: `install` added the column TXN.
+    :param waited: no transaction is open that changed rows before the trigger was there.
+    """
 
     bit: int
     txn_added: bool
+    waited: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,10 @@ def read_existing(connection: oracledb.Connection) -> Existing:
             cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
             found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0
         if ("TABLE", SOURCES) in found.objects:
-            added = "TXN_ADDED" if "TXN_ADDED" in found.columns.get(SOURCES, ()) else "0"
-            rows = cursor.execute(f"SELECT NAME, BITNUM, {added} FROM {SOURCES} ORDER BY BITNUM")
-            found.registered = {name: Registered(int(bit), bool(int(by_us))) for name, bit, by_us in rows}
+            has = found.columns.get(SOURCES, ())
+            added, waited = (name if name in has else "0" for name in ("TXN_ADDED", "WAITED"))
+            rows = cursor.execute(f"SELECT NAME, BITNUM, {added}, {waited} FROM {SOURCES} ORDER BY BITNUM")
+            found.registered = {
+                name: Registered(int(bit), int(by_us) == 1, int(ended) == 1) for name, bit, by_us, ended in rows
+            }
     return found

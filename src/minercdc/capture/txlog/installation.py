@@ -7,7 +7,8 @@ SY$SOURCES before it is added, and taken from there when it is removed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from time import sleep
 
 import oracledb
 
@@ -30,9 +31,12 @@ from minercdc.capture.txlog.names import (
     unusable_names,
     view_of,
 )
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.schema.table import TableSchema
+
+_LOCK_SECONDS, _PAUSE_SECONDS = 5, 2
+_BUSY = (54, 30006)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,8 @@ def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Objec
     bits = _bits(existing, tables)
     for table in tables:
         yield from _source(existing, table, bits[table.id.table])
+    for table in tables:
+        yield _wait(existing, table.id.table)
     for name, action, seconds, enabled in scripts.JOBS:
         yield _job(existing, name, action, seconds, enabled=enabled)
 
@@ -98,8 +104,9 @@ def _made(existing: Existing, kind: str, name: str, *statements: str) -> Object:
 
 def _own_tables(existing: Existing) -> Iterator[Object]:
     yield _made(existing, "TABLE", SOURCES, scripts.CREATE_SOURCES)
-    if ("TABLE", SOURCES) in existing.objects and "TXN_ADDED" not in existing.columns.get(SOURCES, ()):
-        yield Object(f"column {SOURCES}.TXN_ADDED", "missing", (scripts.ADD_TXN_ADDED,))
+    for name, add in scripts.ADDED_TO_SOURCES.items():
+        if ("TABLE", SOURCES) in existing.objects and name not in existing.columns.get(SOURCES, ()):
+            yield Object(f"column {SOURCES}.{name}", "missing", (add,))
     yield _made(existing, "INDEX", f"{SOURCES}_I1", scripts.INDEX_SOURCES)
     yield _made(existing, "TABLE", LOG, scripts.CREATE_LOG)
     if ("TABLE", LOG) in existing.objects and not existing.row_dependencies:
@@ -142,14 +149,25 @@ def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int
 def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object]:
     name = table.id.table
     has_txn = COLUMN in existing.columns.get(name, ())
+    if has_txn and name not in existing.registered and ("TRIGGER", trigger_of(name)) not in existing.objects:
+        yield Object(
+            f"column {name}.{COLUMN}",
+            f"it is the table's own, as {SOURCES} and {trigger_of(name)} do not know the table, and its values would be overwritten:"
+            " rename it, drop it if a former installation left it, or leave the table out",
+        )
+        return
     if name not in existing.registered:
-        row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) VALUES ({literal(name)}, {bit}, {int(not has_txn)})"
+        row = f"INSERT INTO {SOURCES} (NAME, BITNUM, TXN_ADDED) SELECT {literal(name)}, {bit}, {int(not has_txn)} FROM DUAL"
+        row += "" if has_txn else f" WHERE {_no_column(name)}"
         yield Object(f"source {name}", "not registered", (row, "COMMIT"))
     else:
         yield Object(f"source {name}", "")
     # Invisible, so that statements without a list of columns go on as they did (INSERT INTO T VALUES ..).
     add = f"ALTER TABLE {quoted(name)} ADD ({COLUMN} NUMBER{' INVISIBLE' if existing.invisible else ''})"
-    yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (add,))
+    registered = existing.registered.get(name)
+    noted = f"UPDATE {SOURCES} SET TXN_ADDED = 1 WHERE NAME = {literal(name)} AND {_no_column(name)}"  # it was created again
+    first = (noted, "COMMIT") if registered is not None and not registered.txn_added else ()
+    yield Object(f"column {name}.{COLUMN}", "" if has_txn else "missing", () if has_txn else (*first, add))
     indexed = name in existing.indexed
     index = f"CREATE INDEX {index_of(bit)} ON {quoted(name)} ({COLUMN})"
     yield Object(f"index on {name}.{COLUMN}", "" if indexed else "missing", () if indexed else (index,))
@@ -158,12 +176,25 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
     enable = f"ALTER TRIGGER {quoted(trigger_of(name))} ENABLE"
     if not trigger.problem and trigger_of(name) in existing.disabled:
         trigger = Object(trigger.what, "disabled", (enable,))
-    yield trigger
+    again = f"UPDATE {SOURCES} SET WAITED = 0 WHERE NAME = {literal(name)}"
+    yield replace(trigger, statements=(again, "COMMIT", *trigger.statements)) if trigger.problem else trigger
 
 
-def waits(tables: Sequence[TableSchema]) -> list[str]:
-    """What ends the installation: transactions that changed rows before the triggers were there end before it does."""
-    return [one for table in tables for one in (f"LOCK TABLE {quoted(table.id.table)} IN SHARE MODE", "COMMIT")]
+def _no_column(table: str) -> str:
+    """Asked within the statement, since a script may be run on another database, or later: TXN of the table itself stays its own."""
+    found = f"SELECT 1 FROM USER_TAB_COLS WHERE TABLE_NAME = {literal(table)} AND COLUMN_NAME = {literal(COLUMN)}"
+    return f"NOT EXISTS ({found})"
+
+
+def _wait(existing: Existing, name: str) -> Object:
+    """A transaction that changed rows before the trigger was there ends before the installation does. SY$SOURCES notes that it was waited
+    for, so that a run with nothing to do locks nothing, and one that broke off is made up for."""
+    source = existing.registered.get(name)
+    lock = f"LOCK TABLE {quoted(name)} IN SHARE MODE WAIT {_LOCK_SECONDS}"
+    done = f"UPDATE {SOURCES} SET WAITED = 1 WHERE NAME = {literal(name)}"
+    waited = source is not None and source.waited
+    what = f"transactions on {name} from before its trigger"
+    return Object(what, "" if waited else "may be open", () if waited else (lock, done, "COMMIT"))
 
 
 def _view(existing: Existing, table: TableSchema) -> Object:
@@ -203,17 +234,38 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
     :raises ConfigError: an object cannot be made; :raises SourceError, PrerequisiteError: Oracle refuses.
     """
     made: set[str] = set()
+    run(connection, [f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {_LOCK_SECONDS}"], "preparing the session")
     while wrong := [one for one in objects(read_existing(connection), tables) if one.problem]:
+        refuse_unmakeable(wrong)
         for one in wrong:
-            if not one.statements:
-                raise ConfigError([f"{one.what}: {one.problem}"])
             if one.what in made:
                 raise ConfigError([f"{one.what}: {one.problem}, although it was made a moment ago", *_errors(connection)])
             said(f"{one.what}: {one.problem}")
-            run(connection, one.statements, f"making {one.what}")
+            _run_patiently(connection, one.statements, f"making {one.what}", said)
             made.add(one.what)
-    run(connection, waits(tables), "waiting for transactions that were open before the triggers were there")
     return len(made)
+
+
+def _run_patiently(
+    connection: oracledb.Connection, statements: Sequence[str], doing: str, said: Callable[[str], None]
+) -> None:
+    """Run statements, each again while transactions hold locks on its table. Writers wait for it no longer than `_LOCK_SECONDS` at a time."""
+    for statement in statements:
+        while True:
+            try:
+                run(connection, [statement], doing)
+                break
+            except TransientSourceError as error:
+                if error.ora_code not in _BUSY:
+                    raise
+                said(f"{doing}: a transaction holds a lock on the table; trying again in {_PAUSE_SECONDS} s")
+                sleep(_PAUSE_SECONDS)
+
+
+def refuse_unmakeable(wrong: Sequence[Object]) -> None:
+    """Raises ConfigError for all objects that no statement makes as they ought to be."""
+    if lines := [f"{one.what}: {one.problem}" for one in wrong if one.problem and not one.statements]:
+        raise ConfigError(lines)
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:

@@ -10,23 +10,25 @@ from minercdc.schema.table import TableId, TableSchema
 
 _PLAIN = re.compile(r"[\w$#]+\.[\w$#]+")
 _BLOCK = re.compile(r"(BEGIN|DECLARE|CREATE OR REPLACE (PACKAGE|TRIGGER))\b")
-_COLUMNS = re.compile(r'(AS SELECT )"TXN"( FROM "[^"]+")')
+_COLUMNS = re.compile(r'(AS SELECT )"TXN" FROM ("[^"]+")')
+_BEGIN = [
+    "-- SQL*Plus ends at the first error; minercdc txlog install goes on from there",
+    "WHENEVER SQLERROR EXIT FAILURE ROLLBACK",
+]
 
 
-def script(objects: Sequence[Object], ending: Sequence[str], *, without_columns: bool = False) -> str:
+def script(objects: Sequence[Object], *, without_columns: bool = False) -> str:
     """Statements under a comment for each object; '' when nothing is to be done.
 
-    :param ending: what follows them, when there are any.
     :param without_columns: the tables' columns are not known: their views show all columns.
     """
     lines: list[str] = []
     for one in objects:
         if one.problem:
             lines += ["", f"-- {one.what}", *map(_ended, one.statements)]
-    if lines and ending:
-        lines += ["", "-- transactions that changed rows before the triggers were there end now", *map(_ended, ending)]
-    text = "\n".join(lines[1:])
-    return _COLUMNS.sub(r"\1*\2", text) if without_columns else text
+    text = "\n".join([*_BEGIN, *lines] if lines else [])
+    # The star leaves TXN out, which is INVISIBLE where the script adds it.
+    return _COLUMNS.sub(r'\1\2."TXN", \2.* FROM \2', text) if without_columns else text
 
 
 def _ended(statement: str) -> str:

@@ -1,7 +1,9 @@
 """The two queries of Databus for Oracle: rows whose transaction was committed after an SCN, of all transactions or of a chunk of them.
 
-    since < SCN <= until        SCN: of the log's row once it is coalesced, before that its ORA_ROWSCN
+    coalesce -> since < SCN <= until        SCN: of the log's row, which stays once it is written
 
+ORA_ROWSCN of a row may differ between two queries, so it is never read here: the poll has the log coalesced first. What was committed
+before the present SCN was read is coalesced then; any other transaction has a higher SCN, and waits for the next poll.
 A chunk ends at an SCN, not at a number of rows: transactions that share the SCN of its last one belong to it. So the next chunk, which
 begins after that SCN, leaves none out.
 """
@@ -50,17 +52,19 @@ class LogReader:
     def __init__(self, owner: str, fetch_size: int, *, lobs: bool) -> None:
         self._owner = quoted(owner)
         self._log = f"{self._owner}.{quoted(LOG)}"
-        self._scn = f"{self._owner}.{CORE}.getScn(TX.SCN, TX.ORA_ROWSCN)"
+        self._core = f"{self._owner}.{CORE}"
         self._fetch_size, self._lobs = fetch_size, lobs
 
-    def chunk_end(self, connection: oracledb.Connection, since: int, rows: int) -> int | None:
-        """SCN of the last of the next `rows` transactions, None when no more than these wait."""
-        numbered = (
-            f"SELECT {self._scn} SCN, ROW_NUMBER() OVER (ORDER BY {self._scn}) R FROM {self._log} TX"
-            " WHERE TX.SCN > :since AND TX.ORA_ROWSCN > :since"
-        )
+    def coalesce(self, connection: oracledb.Connection) -> None:
+        """Have commit SCNs written into the log, as the job does. Commits. Raises as `codes.classify`."""
+        with oracle_errors("coalescing the log of transactions"), connection.cursor() as cursor:
+            cursor.execute(f"BEGIN {self._core}.coalesce_log; END;")
+
+    def chunk_end(self, connection: oracledb.Connection, since: int, until: int, rows: int) -> int | None:
+        """SCN of the last of the next `rows` transactions up to an SCN, None when no more than these wait."""
+        numbered = f"SELECT TX.SCN, ROW_NUMBER() OVER (ORDER BY TX.SCN) R FROM {self._log} TX WHERE TX.SCN > :since AND TX.SCN <= :until"
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
-        last, count = one_row(connection, sql, "counting transactions", since=since, most=rows)
+        last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
         return int(last) if int(count) > rows else None
 
     def bits(self, connection: oracledb.Connection) -> dict[str, int]:
@@ -69,12 +73,12 @@ class LogReader:
             rows = cursor.execute(f"SELECT NAME, BITNUM FROM {self._owner}.{quoted(SOURCES)}")
             return {name: int(bit) for name, bit in rows}
 
-    def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int | None) -> list[ChangedRow]:
+    def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
         """The rows of one table, in order of SCN, TXN and key. Raises as `codes.classify`."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
-        sql = f'SELECT {columns} FROM ({self._query(schema, until)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
-        binds: dict[str, int] = {"since": since} | ({} if until is None else {"until": until})
+        sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
+        binds = {"since": since, "until": until}
         convert = RowConverter(schema, lobs=self._lobs)
         found: list[ChangedRow] = []
         for batch in self._batches(connection, sql, f"reading the changed rows of {schema.id}", binds, schema):
@@ -82,12 +86,11 @@ class LogReader:
                 found.append(ChangedRow(int(scn), int(txn), microseconds(noted), row))
         return found
 
-    def _query(self, schema: TableSchema, until: int | None) -> str:
-        ends = "" if until is None else f" AND {self._scn} <= :until"
+    def _query(self, schema: TableSchema) -> str:
         return (
-            f'SELECT /*+ first_rows LEADING(TX) */ {self._scn} "SY$SCN", TX.TXN "SY$TXN", TX.TS "SY$TS", SRC.*'
+            f'SELECT /*+ first_rows LEADING(TX) */ TX.SCN "SY$SCN", TX.TXN "SY$TXN", TX.TS "SY$TS", SRC.*'
             f" FROM {self._owner}.{quoted(view_of(schema.id.table))} SRC, {self._log} TX"
-            f" WHERE SRC.{COLUMN} = TX.TXN AND TX.SCN > :since AND TX.ORA_ROWSCN > :since{ends}"
+            f" WHERE SRC.{COLUMN} = TX.TXN AND TX.SCN > :since AND TX.SCN <= :until"
         )
 
     def _batches(
