@@ -342,10 +342,7 @@ def _read_again(peer: Ours | Theirs, name: str, work: Work, sandbox: Sandbox, br
     with closing(Arrivals(broker, [f"{name}.BENCH.{one.name}" for one in work.tables])) as both:
         _until_streaming(peer, both, sandbox, work.tables)
     with closing(Arrivals(broker, [f"{name}.BENCH.{table.name}"])) as arrived, closing(sandbox.connect()) as application:
-        last, quiet = arrived(), time.monotonic()
-        while not last or time.monotonic() - quiet < 3:
-            if (now := arrived()) != last:
-                last, quiet = now, time.monotonic()
+        last = _until_quiet(arrived)
         with application.cursor() as cursor:
             cursor.execute(f"INSERT INTO {SIGNALS} VALUES (:1, 'execute-snapshot', :2)", [name, _SIGNAL % table.name])
         application.commit()
@@ -369,6 +366,15 @@ def _write(sandbox: Sandbox, table: BenchTable, ended: Event) -> None:
 _keys = count(1)  # of all rows: no two are the same
 
 
+def _until_quiet(arrived: Callable[[], int]) -> int:
+    """Wait until something has arrived and nothing more comes; how much it was."""
+    last, quiet = arrived(), time.monotonic()
+    while not last or time.monotonic() - quiet < 3:
+        if (now := arrived()) != last:
+            last, quiet = now, time.monotonic()
+    return last
+
+
 def _until_streaming(
     peer: Ours | Theirs, arrived: Callable[[], int], sandbox: Sandbox, tables: Sequence[BenchTable]
 ) -> None:
@@ -384,10 +390,7 @@ def _until_streaming(
             peer.check()
             if time.monotonic() > deadline:
                 raise TimeoutError("the connector does not stream")
-    last, quiet = arrived(), time.monotonic()
-    while time.monotonic() - quiet < 3:
-        if (now := arrived()) != last:
-            last, quiet = now, time.monotonic()
+    _until_quiet(arrived)
 
 
 def _transactions(tables: Sequence[BenchTable], sizes: Sequence[int], sandbox: Sandbox, rows: int) -> int:

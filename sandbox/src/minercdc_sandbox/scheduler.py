@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from minercdc_sandbox.arguments import Arguments, procedures
 from minercdc_sandbox.interfaces import OraError, Session
@@ -71,9 +72,7 @@ def _create(session: ViewSession, arguments: Arguments) -> None:
     repeat = arguments.text("REPEAT_INTERVAL") if arguments.has("REPEAT_INTERVAL") else None
     seconds = seconds_of(repeat) if repeat is not None else None
     drops = not arguments.has("AUTO_DROP") or arguments.integer("AUTO_DROP") == 1
-    session.programs.check_command("COMMIT")
-    with session.storage.lock:
-        session.commit()
+    with _changing(session):
         if catalog.object_named(session.container, owner, name) is not None:
             raise OraError(27477, f'"{owner}"."{name}" already exists')
         job = Job(
@@ -82,42 +81,40 @@ def _create(session: ViewSession, arguments: Arguments) -> None:
             comments=arguments.text("COMMENTS") if arguments.has("COMMENTS") else None,
         )
         catalog.containers[session.container].jobs[owner, name] = job
-        _changed(session)
 
 
-def _changed(session: ViewSession) -> None:
-    session.catalog.version += 1
-    session.storage.jobs_changed.set()
+@contextmanager
+def _changing(session: ViewSession) -> Iterator[None]:
+    """The caller's transaction is committed, then jobs change; so it is refused in a trigger and in a query."""
+    session.programs.check_command("COMMIT")
+    with session.storage.lock:
+        session.commit()
+        yield
+        session.catalog.version += 1
+        session.storage.jobs_changed.set()
 
 
 def _enable(session: ViewSession, arguments: Arguments) -> None:
-    session.programs.check_command("COMMIT")
-    with session.storage.lock:
-        session.commit()
-        for job in _jobs(session, arguments, "NAME"):
-            job.enabled = True
-        _changed(session)
+    _set_enabled(session, arguments, enabled=True)
 
 
 def _disable(session: ViewSession, arguments: Arguments) -> None:
-    session.programs.check_command("COMMIT")
-    with session.storage.lock:
-        session.commit()
+    _set_enabled(session, arguments, enabled=False)
+
+
+def _set_enabled(session: ViewSession, arguments: Arguments, *, enabled: bool) -> None:
+    with _changing(session):
         for job in _jobs(session, arguments, "NAME"):
-            job.enabled = False
-        _changed(session)
+            job.enabled = enabled
 
 
 def _drop(session: ViewSession, arguments: Arguments) -> None:
     """A job that runs is dropped with FORCE only (ORA-27478); that run goes on to its end."""
-    session.programs.check_command("COMMIT")
-    with session.storage.lock:
-        session.commit()
+    with _changing(session):
         for job in _jobs(session, arguments, "JOB_NAME"):
             if job.running and arguments.integer("FORCE") != 1:
                 raise OraError(27478, f'job "{job.owner}"."{job.name}" is running')
             del session.catalog.containers[session.container].jobs[job.owner, job.name]
-        _changed(session)
 
 
 def _run(session: ViewSession, arguments: Arguments) -> None:

@@ -132,36 +132,24 @@ def stop_snapshot(
     _send(context, _How(channel, identity, wait, timeout), "stop-snapshot", data)
 
 
-@signals.command("pause-snapshot")
-def pause_snapshot(
-    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
-) -> None:
-    """Let incremental snapshots wait."""
-    _send(context, _How(channel, identity, wait, timeout), "pause-snapshot", {})
+def _without_data(kind: str, meaning: str) -> None:
+    """Add a command that sends a signal which needs no data."""
+
+    @signals.command(kind, help=meaning)
+    def send(
+        context: typer.Context,
+        channel: Channel = "",
+        identity: Identity = "",
+        wait: Wait = False,
+        timeout: Timeout = 60.0,
+    ) -> None:
+        _send(context, _How(channel, identity, wait, timeout), kind, {})
 
 
-@signals.command("resume-snapshot")
-def resume_snapshot(
-    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
-) -> None:
-    """Let paused incremental snapshots go on."""
-    _send(context, _How(channel, identity, wait, timeout), "resume-snapshot", {})
-
-
-@signals.command("pause-streaming")
-def pause_streaming(
-    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
-) -> None:
-    """Let the stream wait, also over a restart, until resume-streaming."""
-    _send(context, _How(channel, identity, wait, timeout), "pause-streaming", {})
-
-
-@signals.command("resume-streaming")
-def resume_streaming(
-    context: typer.Context, channel: Channel = "", identity: Identity = "", wait: Wait = False, timeout: Timeout = 60.0
-) -> None:
-    """Let a paused stream go on."""
-    _send(context, _How(channel, identity, wait, timeout), "resume-streaming", {})
+_without_data("pause-snapshot", "Let incremental snapshots wait.")
+_without_data("resume-snapshot", "Let paused incremental snapshots go on.")
+_without_data("pause-streaming", "Let the stream wait, also over a restart, until resume-streaming.")
+_without_data("resume-streaming", "Let a paused stream go on.")
 
 
 @signals.command("resume-table")
