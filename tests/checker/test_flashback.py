@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from tests.checker.connector import Connector
+from tests.checker.faults import work_through_faults
 from tests.checker.judge import check_transactions, replica
 from tests.checker.test_checker import Cluster, _sorted
 from tests.checker.workload import Change, Workload, _Session
@@ -26,7 +27,6 @@ from minercdc.events import ChangeEvent, Event
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "3000"))
 STEPS = 120
-PASSING = (28, 1089, 3113, 12528)
 
 pytestmark = pytest.mark.timeout(240)
 _names = (f"cf{i}" for i in itertools.count())
@@ -95,30 +95,8 @@ def test_both_adapters_fold_to_what_was_committed(cluster: Cluster, tmp_path: Pa
     mined = Lab.__new__(Lab)
     mined.__dict__.update(lab.__dict__)
     redo = Connector(mined, seed, [])
-    faults = cluster.connect()
     try:
-        for _ in range(STEPS):
-            workload.step()
-            choice = chance.random()
-            if choice < 0.15:
-                connector.pump(chance.randrange(1, 40))
-            elif choice < 0.2:
-                connector.kill()
-            elif choice < 0.24:
-                at = chance.choice(["connect", "execute", "fetch"])
-                what = chance.choice([f"fail_call({chance.choice(PASSING)}, ", "drop_connection("])
-                call = f"call dbms_sandbox.{what}at => '{at}', username => 'C##MINERCDC', nth => {chance.randrange(1, 9)})"
-                faults.cursor().execute(call)
-            elif choice < 0.245:
-                cluster.restart()
-                workload.reconnect()
-                lab.app, faults = lab.session(), cluster.connect()
-        faults.cursor().execute("call dbms_sandbox.clear_faults()")
-        faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
-        workload.finish()
-        lab.run("insert into marker values (1)")
-        lab.app.commit()
-        connector.until(1)
+        work_through_faults(cluster, lab, workload, connector, chance, STEPS)
         redo.until(1)
         check_transactions(redo.kept, workload.expected)
         check_net(connector.kept, workload.expected)
@@ -129,9 +107,7 @@ def test_both_adapters_fold_to_what_was_committed(cluster: Cluster, tmp_path: Pa
     except Exception as error:
         pytest.fail(f"seed {seed}: {error}\n" + "\n".join(workload.script[-150:]))
     finally:
-        faults.cursor().execute("call dbms_sandbox.clear_faults()")
         connector.kill()
         redo.kill()
         workload.close()
-        faults.close()
         lab.app.close()

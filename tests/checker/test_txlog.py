@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.checker.connector import Connector
+from tests.checker.faults import work_through_faults
 from tests.checker.test_checker import Cluster
 from tests.checker.test_flashback import WithoutDdl
 from tests.sandbox_capture.txlog_lab import TxlogLab, folded
@@ -26,7 +27,6 @@ from minercdc.events import ChangeEvent, Event, Progress
 SEEDS = int(os.environ.get("MINERCDC_SEEDS", "6"))
 FIRST_SEED = int(os.environ.get("MINERCDC_SEED", "9000"))
 STEPS = 120
-PASSING = (28, 1089, 3113, 12528)
 
 pytestmark = pytest.mark.timeout(240)
 _names = (f"ct{i}" for i in itertools.count())
@@ -93,30 +93,8 @@ def test_the_last_images_are_the_tables(cluster: Cluster, tmp_path: Path, seed: 
     if chance.random() < 0.3:
         lab.run("begin dbms_scheduler.disable('J_COALESCE_LOG'); end;")
     connector = Marked(lab, seed, workload.script)
-    faults = cluster.connect()
     try:
-        for _ in range(STEPS):
-            workload.step()
-            choice = chance.random()
-            if choice < 0.15:
-                connector.pump(chance.randrange(1, 40))
-            elif choice < 0.2:
-                connector.kill()
-            elif choice < 0.24:
-                at = chance.choice(["connect", "execute", "fetch"])
-                what = chance.choice([f"fail_call({chance.choice(PASSING)}, ", "drop_connection("])
-                call = f"call dbms_sandbox.{what}at => '{at}', username => 'C##MINERCDC', nth => {chance.randrange(1, 9)})"
-                faults.cursor().execute(call)
-            elif choice < 0.245:
-                cluster.restart()
-                workload.reconnect()
-                lab.app, faults = lab.session(), cluster.connect()
-        faults.cursor().execute("call dbms_sandbox.clear_faults()")
-        faults.cursor().execute(f"call dbms_sandbox.release_strand('{schema.upper()}')")
-        workload.finish()
-        lab.run("insert into marker (n) values (1)")
-        lab.app.commit()
-        connector.until(1)
+        work_through_faults(cluster, lab, workload, connector, chance, STEPS)
         check_order(connector.kept)
         tables = list(workload.tables)
         for table in tables:
@@ -127,8 +105,6 @@ def test_the_last_images_are_the_tables(cluster: Cluster, tmp_path: Path, seed: 
     except Exception as error:
         pytest.fail(f"seed {seed}: {error}\n" + "\n".join(workload.script[-150:]))
     finally:
-        faults.cursor().execute("call dbms_sandbox.clear_faults()")
         connector.kill()
         workload.close()
-        faults.close()
         lab.app.close()
