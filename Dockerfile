@@ -25,10 +25,12 @@ RUN mkdir --parents src/minercdc sandbox/src/minercdc_sandbox \
     && /opt/minercdc/bin/pip install --no-cache-dir --constraint constraints.txt ./sandbox '.[sandbox]'
 
 FROM packages AS source
+ARG NATIVE=wanted
 COPY src/minercdc /opt/minercdc/lib/python3.11/site-packages/minercdc
 COPY src/pyspark_minercdc /opt/minercdc/lib/python3.11/site-packages/pyspark_minercdc
 COPY sandbox/src/minercdc_sandbox /opt/minercdc/lib/python3.11/site-packages/minercdc_sandbox
-RUN cd /opt/minercdc/lib/python3.11/site-packages && /opt/minercdc/bin/python -m compileall -q minercdc minercdc_sandbox
+RUN cd /opt/minercdc/lib/python3.11/site-packages && /opt/minercdc/bin/python -m compileall -q minercdc minercdc_sandbox \
+    && { [ "$NATIVE" != required ] || /opt/minercdc/bin/python -c 'import minercdc.native._rows'; }
 
 # Package lists, documentation and installers are left out: nothing here uses them, and the image is a third smaller.
 FROM ${BASE} AS trimmed

@@ -1,9 +1,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
+NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
-.PHONY: install demo lint unit python-path test fuzz wheels containers standby torture parity bench bench-peer docs
+.PHONY: install demo lint unit python-path test fuzz wheels containers standby torture soak simulate parity bench bench-peer docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -27,16 +27,19 @@ unit: install
 
 # The tests of capture and encoder on the Python path, which is the reference of the native one.
 python-path: install
-	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values \
-		tests/unit/native tests/unit/formats tests/sandbox_capture tests/conformance
+	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values tests/unit/native \
+		tests/unit/formats tests/unit/snapshot tests/unit/signals tests/unit/test_engine.py tests/unit/test_read_runs.py \
+		tests/sandbox_capture tests/conformance
 
 # The C core under sanitizers: ten million damaged statements, some minutes.
 fuzz: install
 	MINERCDC_INPUTS=$${MINERCDC_INPUTS:-10000000} $(BIN)/python -m pytest -q -s -n 0 tests/unit/native/test_sanitized.py
 
-# Two processes, a file's tests in one of them: most tests wait for servers most of the time.
+# Everything, then capture and encoder once more on the Python path.
+# Two processes, a file's tests in one of them, in the order of the directories: the last ones have short files, so both end together.
 test: lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(MAKE) python-path
 
 wheels: install
 	$(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist . ./sandbox
@@ -52,13 +55,22 @@ standby: install
 torture: install
 	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 MINERCDC_LAKE_SEEDS=100 $(BIN)/python -m pytest -q -s tests/torture tests/checker
 
+# An hour of steady work over restarts, DDL and a broker that goes down.
+soak: install
+	MINERCDC_SOAK_MINUTES=$${MINERCDC_SOAK_MINUTES:-60} $(BIN)/python -m pytest -q -s -n 0 tests/torture/test_soak.py
+
+# Ten thousand starts on models of source, Kafka and time, or MINERCDC_STARTS; 0: for ever. It stops at the first history that is wrong, and
+# makes it smaller.
+simulate: install
+	$(BIN)/python -m tests.simulate --shrink
+
 parity: install
 	$(BIN)/python -m pytest -q tests/parity
 
 bench: install
 	$(BIN)/python -m bench
 
-# Debezium and minercdc in turns on the same redo: half an hour.
+# Debezium and minercdc in turns on the same redo: more than an hour; single paths: python -m bench.peer WORK.
 bench-peer: install
 	$(BIN)/python -m bench.peer
 
@@ -66,4 +78,5 @@ docs: install
 	$(BIN)/minercdc config > docs/configuration.md
 	$(BIN)/minercdc types > docs/types.md
 	$(BIN)/minercdc errors > docs/errors.md
+	$(BIN)/minercdc check --rules > docs/checks.md
 	$(BIN)/python -m minercdc_sandbox.page > sandbox/docs/sandbox.md

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from bench.capacity_stages import CAPACITY_STAGES
 from bench.catch_up_stages import CATCH_UP_STAGES
+from bench.format_stages import FORMAT_STAGES
 from bench.lake_stages import LAKE_STAGES
 from bench.latency_stages import LATENCY_STAGES
 from bench.path_stages import PATH_STAGES
@@ -27,9 +28,9 @@ from minercdc.local.kafka_broker import KafkaBroker
 
 PIPELINE_STAGES = ("insert", "mined", "encode", "stream", "snapshot", "idle")
 BROKER_STAGES = {**PATH_STAGES, **CATCH_UP_STAGES, **CAPACITY_STAGES, **SIGNAL_STAGES, **LAKE_STAGES, **LATENCY_STAGES}
-SANDBOX_STAGES = {**TEXT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
+SANDBOX_STAGES = {**TEXT_STAGES, **FORMAT_STAGES, **TRANSFORM_STAGES, **SERVER_STAGES, **RELAY_STAGES}
 STAGES = (*PIPELINE_STAGES, *SANDBOX_STAGES, *BROKER_STAGES)
-ONLY_BY_NAME = ("versions", "large", "million", "incremental", "lake_wide", "lake_updates", "catch_up", "latency")
+ONLY_BY_NAME = ("versions", "large", "long", "million", "incremental", "lake_wide", "lake_updates", "catch_up", "latency")
 
 
 def main() -> None:

@@ -1,12 +1,14 @@
 """What must stay bounded: memory while one transaction is far larger than it, and the time to learn many tables again.
 
 large       five million rows in one transaction, with `minercdc.log.mining.buffer.memory.max.bytes` of 256 MiB; only when named
+long        twenty million rows in one transaction (`MINERCDC_LONG_ROWS`) that is kept over a restart, killed twice on the way; only when named
 million     a table of a million rows, from the start of the connector until the last is visible, 1 and 4 threads; only when named
 recovery    a schema history of 10,000 tables, from the topic to shapes in memory
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -25,6 +27,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.schema.tables import Tables
 
 _LARGE = 5_000_000
+_LONG = int(os.environ.get("MINERCDC_LONG_ROWS", "20000000"))
 _MILLION = 1_000_000
 _BUDGET = 256 * 2**20
 _PATIENCE = 7200.0
@@ -70,6 +73,44 @@ def large(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
         yield Measure(f"one transaction; {memory}", "connector", _LARGE, wall, connector.cpu() - cpu, "256 MiB budget")
         yield Measure("of that from COMMIT to the last row", "connector", _LARGE, wall - committed, 0.0)
         seen.close()
+
+
+def long(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
+    """One transaction that is kept on disk while it is open; the connector is killed after a third and after two thirds of it."""
+    app, third, most = sandbox.connect(), _LONG // 3, 0
+    keeps = ("minercdc.log.mining.buffer.durable.after.ms: 1000",)
+    seen: Seen | None = None
+    begun = time.monotonic()
+    cpu = committed = 0.0
+    for part in range(3):
+        with Connector(directory, "long", "BENCH.STREAMED", sandbox, broker, keeps) as connector:
+            if seen is None:
+                load(app, STREAMED, 0, 1)
+                seen = Seen(broker, "long.BENCH.STREAMED")
+                seen.until(1, connector)
+                begun = time.monotonic()
+            peak = Peak(connector.memory)
+            last = _LONG if part == 2 else (part + 1) * third
+            with app.cursor() as cursor:
+                for start in range(1 + part * third, last + 1, BATCH):
+                    numbers = range(start, min(start + BATCH, last + 1))
+                    cursor.executemany(STREAMED.insert, [STREAMED.row(n) for n in numbers])
+            if part == 2:
+                app.commit()
+                committed = time.monotonic()
+                seen.until(_LONG + 1, connector)
+            else:
+                time.sleep(10.0)  # offsets are stored on the way
+            peak.stop()
+            cpu, most = cpu + connector.cpu(), max(most, peak.bytes)
+            if part < 2:
+                connector.kill()
+    assert seen is not None
+    seen.close()
+    wall = time.monotonic() - begun
+    what = f"one transaction, killed twice; memory {most / 2**20:.0f} MiB at most"
+    yield Measure(what, "connector", _LONG, wall, cpu, "512 MiB")
+    yield Measure("of that from COMMIT to the last row", "connector", _LONG, time.monotonic() - committed, 0.0)
 
 
 def million(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
@@ -152,6 +193,7 @@ def _created(number: int) -> SchemaChange:
 
 CAPACITY_STAGES: dict[str, Callable[[Sandbox, Path, str], Iterator[Measure]]] = {
     "large": large,
+    "long": long,
     "million": million,
     "recovery": recovery,
 }

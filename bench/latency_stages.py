@@ -18,8 +18,9 @@ from bench.report import Measure
 from bench.tables import STREAMED
 
 _SECONDS = 20.0
-_RATES = (1, 200, 1000, 4000)
+RATES = (1, 200, 1000, 4000)
 _PATIENCE = 60.0
+_FIRST_KEY = 1_000_000  # rows of others have lower ones
 
 
 def latency(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]:
@@ -27,22 +28,27 @@ def latency(sandbox: Sandbox, directory: Path, broker: str) -> Iterator[Measure]
     with Connector(directory, "latency", "BENCH.STREAMED", sandbox, broker, ("snapshot.mode: no_data",)) as connector:
         connector.await_text("streaming from", _PATIENCE)
         first = 0
-        for rate in _RATES:
+        for rate in RATES:
             cpu = connector.cpu()
-            waits = _measured(sandbox, broker, connector, first, rate)
+            waits = waits_at(rate, sandbox, broker, "latency.BENCH.STREAMED", connector.check, first)
             first += len(waits)
-            shown = " and ".join(f"{1000 * one:.0f}" for one in (statistics.median(waits), _percentile(waits, 0.99)))
+            shown = " and ".join(f"{1000 * one:.0f}" for one in (statistics.median(waits), percentile(waits, 0.99)))
             stage = f"COMMIT to reader at {rate} changes/s: p50 and p99 {shown} ms"
             yield Measure(stage, "connector", len(waits), _SECONDS, connector.cpu() - cpu)
 
 
-def _measured(sandbox: Sandbox, broker: str, connector: Connector, first: int, rate: int) -> list[float]:
-    """Seconds from the COMMIT of each change until the reader had it."""
+def waits_at(rate: int, sandbox: Sandbox, broker: str, topic: str, check: Callable[[], None], first: int) -> list[float]:
+    """Seconds from the COMMIT of each change until a `read_committed` reader had it.
+
+    :param rate: changes a second, for 20 seconds.
+    :param check: raises an error when the connector has ended.
+    :param first: how many changes the topic has.
+    """
     committed: list[float] = []
     writer = threading.Thread(target=_write, args=(sandbox, committed, first, rate))
     settings = {"bootstrap.servers": broker, "group.id": f"latency-{rate}", "isolation.level": "read_committed"}
     consumer = Consumer(settings | {"auto.offset.reset": "earliest", "fetch.wait.max.ms": 10})
-    consumer.subscribe(["latency.BENCH.STREAMED"])
+    consumer.subscribe([topic])
     arrived: list[float] = []
     writer.start()
     deadline = time.monotonic() + _SECONDS + _PATIENCE
@@ -50,7 +56,7 @@ def _measured(sandbox: Sandbox, broker: str, connector: Connector, first: int, r
         messages = consumer.consume(10_000, 0.005)
         now = time.monotonic()
         arrived += [now for message in messages if not message.error() and message.value() is not None]
-        connector.check()
+        check()
         if now > deadline:
             raise TimeoutError(f"{len(arrived)} of {first + len(committed)} changes arrived")
     consumer.close()
@@ -64,14 +70,15 @@ def _write(sandbox: Sandbox, committed: list[float], first: int, rate: int) -> N
         while (now := time.monotonic()) < begun + _SECONDS:
             due = first + int((now - begun) * rate) + 1 - number
             if due > 0:
-                cursor.executemany(STREAMED.insert, [STREAMED.row(number + n) for n in range(due)])
+                cursor.executemany(STREAMED.insert, [STREAMED.row(_FIRST_KEY + number + n) for n in range(due)])
                 application.commit()
                 committed += [time.monotonic()] * due
                 number += due
             time.sleep(pause)
 
 
-def _percentile(values: list[float], part: float) -> float:
+def percentile(values: list[float], part: float) -> float:
+    """The value below which that part of the values is."""
     return sorted(values)[min(len(values) - 1, int(part * len(values)))]
 
 

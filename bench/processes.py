@@ -84,6 +84,11 @@ class MeasuredProcess:
                 self._process.wait()
         self._output.close()
 
+    def kill(self) -> None:
+        """As `kill -9` does."""
+        self._process.kill()
+        self._process.wait()
+
     def __enter__(self) -> Self:
         return self
 

@@ -86,7 +86,7 @@ def _transformed(steps: list[tuple[str, dict[str, str]]]) -> Prepare:
     transformer = RecordTransformer(chain_of(take_transformations(properties, problems)))
     assert not problems, problems
     side = Side(JsonFormat(schemas=False))
-    encode_run = transformer.run_encoder(json_encoder("bench", numbered=True).encode_run)
+    encode_run = transformer.run_encoder(json_encoder("bench", numbered=(True, True)).encode_run)
     return scanning(RecordConverter(side, side).run_encoder(encode_run))
 
 

@@ -22,6 +22,7 @@ from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.topics import TopicNames
+from minercdc.sink.json_lines import json_line, json_lines
 from minercdc.values.codec import ValueHandling
 
 IS_NATIVE = native.rows is not None
@@ -109,6 +110,7 @@ class Pair:
             assert _plain(one) == _plain(expected), event
         whole = self.native.encode_run(run, 0, NO_BOUND, NO_BOUND)
         assert list(whole.records) == [record for one in found[: whole.rows] for record in one]
+        assert json_lines(whole.records) == b"".join(map(json_line, whole.records))
         return whole_run
 
     def check_reads(self, run: ReadRun) -> list[ChangeEvent]:

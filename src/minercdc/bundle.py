@@ -28,19 +28,19 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
-from minercdc.checks import check_broker, check_prerequisites
 from minercdc.config.in_force import HIDDEN, in_force, report
 from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.errors import MinerCdcError
+from minercdc.http_port.client import fetch_status
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.offset_json import offset_to_bytes
 from minercdc.native import PATH
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import Finding
+from minercdc.rules.examination import examine
 from minercdc.selection import topic_names
 from minercdc.signalling import http_token
-from minercdc.signals.http import fetch_status
 from minercdc.state_directory import private_opener
 from minercdc.stored_offset import StoredOffset, read_stored
 
@@ -111,7 +111,7 @@ def _files(config: ConnectorConfig, path: Path) -> dict[str, Callable[[], str]]:
     return {
         "versions.txt": _versions,
         "configuration.txt": lambda: report(config, path),
-        "check.txt": lambda: _lines([*check_broker(config), *check_prerequisites(config)]),
+        "check.txt": lambda: _lines(list(examine(config))),
         "offset.json": lambda: _offset(read_stored(config)),
         "tables.json": lambda: _tables(read_stored(config)),
         "topics.txt": lambda: _topics(config),

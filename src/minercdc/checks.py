@@ -41,7 +41,7 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
         return internal_topic_findings(client, topic_names(config))
     except SinkError as error:
         fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
-        return [Finding(error.message, fix, blocking=True)]
+        return [Finding(error.message, fix, blocking=True, rule="broker")]
 
 
 def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:

@@ -29,6 +29,7 @@ from minercdc.events import Notification
 from minercdc.exposition import exposition_of
 from minercdc.exposition.otlp import exporting
 from minercdc.figures.spent import Cause
+from minercdc.http_port.server import Site, serve
 from minercdc.kafka.ownership import Ownership
 from minercdc.metrics import Counters
 from minercdc.native import PATH
@@ -42,7 +43,6 @@ from minercdc.plan import check_tables
 from minercdc.reload import Reload
 from minercdc.signalling import http_token
 from minercdc.signals.channels import SignalJournal
-from minercdc.signals.http import Site, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.watch import Watch
 from minercdc.standby.group import StandbyGroup
@@ -53,7 +53,7 @@ from minercdc.status.history import SECONDS, History
 from minercdc.status.looking import SourceLook, every
 from minercdc.status.model import Status
 from minercdc.status.page import Page
-from minercdc.wiring import build
+from minercdc.wiring.build import build
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Any, Final, NewType, Protocol, TypeAlias
+from typing import Any, Final, NewType, Protocol, TypeAlias, cast
 
 from minercdc.offset import Position, SignalState, SnapshotState, SuspendedTable
 from minercdc.schema.table import TableId, TableSchema
@@ -162,6 +162,17 @@ class ChangeRun:
             yield self.rows.event(i)
 
 
+class ColumnarRows(Protocol):
+    """Fetched rows as columns; see `native/fetched.pxi`."""
+
+    def row_id(self, place: int, /) -> str | None: ...
+
+    def column(self, place: int, /) -> list[Any]: ...
+
+    @property
+    def size(self) -> int: ...
+
+
 class RowConversion(Protocol):
     """Makes Rows of what a query of a snapshot gave; see `oracle.rows.RowConverter`."""
 
@@ -175,16 +186,43 @@ class RowConversion(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FetchedRows:
-    """Rows of one table as a query of a snapshot gave them."""
+    """Rows of one table as a query of a snapshot gave them.
+
+    :param rows: a list, or columns that make a row when it is looked at (`native.rows.ArrowRows`), which raises ValueDecodeError
+        for a text that is none.
+    """
 
     schema: TableSchema
-    rows: list[FetchedRow]
+    rows: Sequence[FetchedRow]
     convert: RowConversion
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def only(self, rows: list[FetchedRow]) -> FetchedRows:
+    def row_id(self, place: int) -> str | None:
+        """ROWID of a row, by its number; None when the rows have none."""
+        rows = self.rows
+        found: str | None = rows[place][0] if isinstance(rows, list) else cast(ColumnarRows, rows).row_id(place)
+        return found
+
+    def row_ids(self) -> list[str | None]:
+        """ROWIDs of all rows."""
+        rows = self.rows
+        return [row[0] for row in rows] if isinstance(rows, list) else cast(ColumnarRows, rows).column(0)
+
+    def size(self, sample: int) -> int:
+        """About how many bytes of memory the rows take.
+
+        :param sample: how many of them are looked at.
+        """
+        rows = self.rows
+        if not isinstance(rows, list):
+            return cast(ColumnarRows, rows).size
+        seen = rows[:sample]
+        width = sum(len(value) for row in seen for value in row if isinstance(value, str | bytes)) / max(len(seen), 1)
+        return int((width + 50 * len(self.schema.columns)) * len(rows))
+
+    def only(self, rows: Sequence[FetchedRow]) -> FetchedRows:
         """Some of the rows."""
         return FetchedRows(self.schema, rows, self.convert)
 
@@ -209,8 +247,7 @@ class ReadRun:
     @property
     def row_id(self) -> str | None:
         """Of the last row; None when the rows have none."""
-        last: str | None = self.fetched.rows[-1][0]
-        return last
+        return self.fetched.row_id(-1)
 
     def events(self, begin: int, end: int) -> list[ChangeEvent]:
         """The rows from number `begin` up to, and without, number `end`; at least one. Raises ValueDecodeError."""

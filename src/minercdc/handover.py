@@ -21,9 +21,11 @@ from minercdc.errors import ConfigError, SourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position
+from minercdc.selection import topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.mode import Start, Steps, decision_of
-from minercdc.wiring import adapter_of, build, schema_history, topic_names
+from minercdc.wiring.build import adapter_of, build
+from minercdc.wiring.history import schema_history
 
 log = logging.getLogger(__name__)
 

@@ -1,9 +1,23 @@
-"""Rows that are left out of the stream: what is said of them."""
+"""Rows that are left out of the stream, and the tables that are suspended for them."""
 
 from __future__ import annotations
 
-from minercdc.errors import DecodeError, MissingKeyError
-from minercdc.events import ChangeEvent, Op, ReadRun, UndecodableRow
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from minercdc.contracts import Record
+from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
+from minercdc.events import ChangeEvent, Notification, Op, ReadRun, SchemaChange, SuspensionChange, UndecodableRow
+from minercdc.metrics import Counters, SuspendedShow
+from minercdc.offset import SuspendedTable
+from minercdc.pipeline import Pipeline
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
+
+# What the dictionary can show to be repaired.
+_SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
@@ -15,7 +29,7 @@ def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
 
 def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
     """A row of a snapshot with a value that is none of its column's type."""
-    reason, row_id = f"{error.code}: {error.message}", run.fetched.rows[place][0]
+    reason, row_id = f"{error.code}: {error.message}", run.fetched.row_id(place)
     row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
     return row
@@ -49,3 +63,94 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
         event.ssn,
         images=(event.schema, event.before, event.after),
     )
+
+
+class LeftOut:
+    """Leaves out rows that have no record, and suspends their tables; the other tables go on.
+
+    :param pipeline: its suspensions are loaded already.
+    :param write: writes records of a row into the present Kafka transaction.
+    :param notify: does so with a notification, which is shown once it is durable.
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        counters: Counters,
+        write: Callable[[Sequence[Record]], None],
+        notify: Callable[[Notification], None],
+    ) -> None:
+        self._pipeline = pipeline
+        self._suspensions = pipeline.suspensions
+        self._counters = counters
+        self._write = write
+        self._notify = notify
+        self._show()
+
+    def row(self, row: UndecodableRow) -> None:
+        """Count a row that is left out; its dead letter, if there is a topic for it, is committed with its neighbours."""
+        self._counters.skipped += 1
+        self._counters.left_out[str(row.table)] += 1
+        self._write(self._pipeline.encoder.encode(row))
+
+    def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
+        """A row that has no record. Raises `error` when the configuration says that it ends the stream."""
+        if self._pipeline.suspends(table):
+            self._suspend(table, row)
+        elif not self._pipeline.skip_undecodable(error):
+            raise error
+        self.row(row)
+
+    def undecodable(self, row: UndecodableRow) -> None:
+        """A row that the capture could not decode, or did not, because its table is suspended."""
+        table = row.table
+        if (
+            row.code
+            and table is not None
+            and not self._suspensions.leaves_out(str(table), row.tx)
+            and self._pipeline.suspends(table)
+        ):
+            self._suspend(table, row)
+        self.row(row)
+
+    def change(self, change: SuspensionChange) -> None:
+        """A table is suspended no more, or differently."""
+        if change.suspended is None:
+            self._suspensions.remove(change.table)
+        else:
+            self._suspensions.put(change.suspended)
+        self._show()
+
+    def follow(self, change: SchemaChange) -> None:
+        """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
+        before = change.before
+        if before is None or (change.after is not None and change.after.id == before.id):
+            return
+        entry = self._suspensions.remove(str(before.id))
+        if entry is not None and change.after is not None:
+            self._suspensions.put(replace(entry, table=str(change.after.id), again=False))
+        self._show()
+
+    def _suspend(self, table: TableId, row: UndecodableRow) -> None:
+        """Leave out the rows of a table from this one on. For a row from before its repair it is read once more."""
+        known, tx = self._suspensions, row.tx
+        name, again = str(table), known.is_older_than_repair(str(table), tx)
+        automatic = row.code in _SHOWN_BY_DICTIONARY
+        scn = tx.commit_scn if tx else row.scn
+        entry = SuspendedTable(name, scn, row.code, row.reason, fix(row), tx.id if tx else "", automatic, again)
+        known.put(entry)
+        if again:
+            _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
+            return
+        self._show()
+        _log.error(
+            "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
+            *(table, scn, row.reason, entry.fix),
+        )
+        data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": row.reason}
+        data |= {"fix": entry.fix, "since_scn": str(scn)}
+        self._notify(Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data))
+
+    def _show(self) -> None:
+        entries = [entry for entry in self._suspensions.tables() if not entry.again]
+        self._counters.suspended = tuple(SuspendedShow(e.table, e.since_scn, e.code, e.reason, e.fix) for e in entries)

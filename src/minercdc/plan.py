@@ -24,6 +24,18 @@ from minercdc.kafka.custom_converters import column_codecs
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_row_statistics, read_table_ids, read_tables
+from minercdc.oracle.grants import (
+    CREATE_SESSION,
+    DBMS_FLASHBACK,
+    DBMS_LOGMNR,
+    DBMS_LOGMNR_D,
+    EXTENT_VIEWS,
+    LOGMINING,
+    MINING_VIEWS,
+    OPTIONAL_VIEWS,
+    SERVER_VIEWS,
+    SET_CONTAINER,
+)
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, topic_names, value_handling
 from minercdc.snapshot.mode import Start, decision_of
@@ -185,18 +197,19 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
     database, snapshot = config.database, config.snapshot
     user = database.database_user.upper()
     adapter = database.database_connection_adapter
-    everywhere = " CONTAINER=ALL" if user.startswith("C##") else ""
+    everywhere = user.startswith("C##")
     mines = adapter in ("logminer", "logminer_unbuffered")
     container = database.database_pdb_name
-    yield f"GRANT CREATE SESSION TO {user}{everywhere};"
+    wanted = [CREATE_SESSION]
     if mines:
-        if everywhere:
-            yield f"GRANT SET CONTAINER TO {user}{everywhere};"
-        yield f"GRANT LOGMINING TO {user}{everywhere};"
-        yield f"GRANT EXECUTE ON SYS.DBMS_LOGMNR TO {user}{everywhere};"
-        yield f"GRANT SELECT_CATALOG_ROLE TO {user}{everywhere};"
-        if config.log_mining.log_mining_strategy == "redo_log_catalog":
-            yield f"GRANT EXECUTE ON SYS.DBMS_LOGMNR_D TO {user}{everywhere};"
+        wanted += [SET_CONTAINER] if everywhere else []
+        wanted += [LOGMINING, DBMS_LOGMNR, *MINING_VIEWS]
+        wanted += [DBMS_LOGMNR_D] if config.log_mining.log_mining_strategy == "redo_log_catalog" else []
+        wanted += OPTIONAL_VIEWS
+    elif adapter in ("olr", "fors_olr"):
+        wanted += SERVER_VIEWS
+    wanted += EXTENT_VIEWS if snapshot.snapshot_max_threads > 1 else ()
+    yield from (grant.statement(user, everywhere=everywhere) for grant in wanted)
     if container:
         yield f"ALTER SESSION SET CONTAINER = {container};"
     signal = config.signals.signal_data_collection
@@ -208,9 +221,5 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
             yield f"GRANT INSERT, DELETE ON {name} TO {user};"
     for name in named:
         yield f"GRANT SELECT, FLASHBACK ON {name} TO {user};"
-    if snapshot.snapshot_locking_mode == "shared" and adapter != "flashback":
-        yield f"GRANT LOCK ANY TABLE TO {user};"
     if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom" or adapter == "flashback":
-        yield f"GRANT EXECUTE ON SYS.DBMS_FLASHBACK TO {user};"
-    if snapshot.snapshot_max_threads > 1 and not mines:
-        yield f"GRANT SELECT ON SYS.DBA_EXTENTS TO {user};"
+        yield DBMS_FLASHBACK.statement(user)

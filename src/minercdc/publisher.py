@@ -7,12 +7,12 @@ is split at (transaction, seq), which the offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from minercdc.batch import Batch
 from minercdc.contracts import Capture, EncodedRun, Record, SignalActions, write_all
-from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
+from minercdc.errors import DecodeError
 from minercdc.events import (
     ChangeEvent,
     ChangeRun,
@@ -29,11 +29,10 @@ from minercdc.events import (
     VanishedRow,
 )
 from minercdc.figures.spent import Cause
-from minercdc.left_out import fix, raw, unconverted, undecodable
-from minercdc.metrics import Counters, SuspendedShow, TableScan
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState, SuspendedTable
+from minercdc.left_out import LeftOut, raw, unconverted, undecodable
+from minercdc.metrics import Counters, TableScan
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
 from minercdc.pipeline import Pipeline, PipelineFactory
-from minercdc.schema.table import TableId
 from minercdc.schema_notices import of_ddl
 from minercdc.transaction_counts import TransactionCounts
 
@@ -42,8 +41,6 @@ _log = logging.getLogger(__name__)
 _RECORDS_BETWEEN_LOOKS = 256  # at the clock, within a source transaction
 _ROWS_BY_EVENTS = 32
 _IDLE_OFFSET_S = 5.0  # an idle connector's offset is stored this often
-# What the dictionary can show to be repaired.
-_SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 def publish(
@@ -108,7 +105,7 @@ class _Publisher:
         self._counts = pipeline.counts
         if self._counts is not None:
             self._counts.load(self._partial)
-        self._show_suspended()
+        self._left_out = LeftOut(pipeline, factory.counters, self._write_rows, self._notification)
 
     def publish(self, events: Iterator[Event]) -> None:
         for event in events:
@@ -139,7 +136,7 @@ class _Publisher:
     def _change(self, event: ChangeEvent) -> None:
         self._whole = False
         if self._suspensions.any and self._suspensions.leaves_out(str(event.schema.id), event.tx):
-            self._left_out(raw(event, "the table is suspended"))
+            self._left_out.row(raw(event, "the table is suspended"))
             self._split(event.tx, event.seq)
             return
         try:
@@ -147,7 +144,7 @@ class _Publisher:
         except DecodeError as error:
             if self._counts is not None:
                 self._counts.take_back()
-            self._refuse(event.schema.id, undecodable(event, error), error)
+            self._left_out.refuse(event.schema.id, undecodable(event, error), error)
             return
         if self._counts is not None and event.tx is not None:
             self._counted(self._counts, event.tx, event.time_us)
@@ -165,14 +162,6 @@ class _Publisher:
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
-
-    def _refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
-        """A row that has no record. Raises `error` when the configuration says that it ends the stream."""
-        if self._pipeline.suspends(table):
-            self._suspend(table, row)
-        elif not self._pipeline.skip_undecodable(error):
-            raise error
-        self._left_out(row)
 
     def _counted(self, counts: TransactionCounts, tx: TransactionInfo, time_us: int) -> None:
         """Keep the numbers of a change's events; the first ones begin their transaction."""
@@ -230,7 +219,7 @@ class _Publisher:
         except DecodeError as error:
             if end - begin == 1:
                 self._whole = False
-                self._refuse(run.fetched.schema.id, unconverted(run, begin, error), error)
+                self._left_out.refuse(run.fetched.schema.id, unconverted(run, begin, error), error)
                 return
             for at in range(begin, end):
                 self._read_events(run, at, at + 1)
@@ -283,50 +272,15 @@ class _Publisher:
 
     def _undecodable(self, row: UndecodableRow) -> None:
         """A row that the capture could not decode, or did not, because its table is suspended."""
-        table = row.table
-        if (
-            row.code
-            and table is not None
-            and not self._suspensions.leaves_out(str(table), row.tx)
-            and self._pipeline.suspends(table)
-        ):
-            self._suspend(table, row)
-        self._left_out(row)
+        self._whole = False
+        self._left_out.undecodable(row)
         if row.counted:
             self._split(row.tx, row.seq)
-
-    def _suspend(self, table: TableId, row: UndecodableRow) -> None:
-        """Leave out the rows of a table from this one on. For a row from before its repair it is read once more."""
-        known, tx = self._suspensions, row.tx
-        name, again = str(table), known.is_older_than_repair(str(table), tx)
-        automatic = row.code in _SHOWN_BY_DICTIONARY
-        scn = tx.commit_scn if tx else row.scn
-        entry = SuspendedTable(name, scn, row.code, row.reason, fix(row), tx.id if tx else "", automatic, again)
-        known.put(entry)
-        if again:
-            _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
-            return
-        self._show_suspended()
-        _log.error(
-            "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
-            *(table, scn, row.reason, entry.fix),
-        )
-        data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": row.reason}
-        data |= {"fix": entry.fix, "since_scn": str(scn)}
-        self._notification(Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data))
 
     def _suspension_change(self, change: SuspensionChange) -> None:
         self._whole = False
         self._batch.records += 1  # the offset has to hold it
-        if change.suspended is None:
-            self._suspensions.remove(change.table)
-        else:
-            self._suspensions.put(change.suspended)
-        self._show_suspended()
-
-    def _show_suspended(self) -> None:
-        entries = [entry for entry in self._suspensions.tables() if not entry.again]
-        self._counters.suspended = tuple(SuspendedShow(e.table, e.since_scn, e.code, e.reason, e.fix) for e in entries)
+        self._left_out.change(change)
 
     def _vanished(self, row: VanishedRow) -> None:
         """Write the delete of a key in the topic. One that is no key of the table, as of a foreign record, is left out."""
@@ -345,18 +299,7 @@ class _Publisher:
             return
         self._counters.events["d"] += 1
         self._counters.tables[table] += 1
-        for record in records:
-            self._write(record)
-            self._batch.bytes += 100 + len(record.value or b"")
-
-    def _left_out(self, row: UndecodableRow) -> None:
-        """Count a row that is left out; its dead letter, if there is a topic for it, is committed with its neighbours."""
-        self._whole = False
-        self._counters.skipped += 1
-        self._counters.left_out[str(row.table)] += 1
-        for record in self._pipeline.encoder.encode(row):
-            self._write(record)
-            self._batch.bytes += 100 + len(record.value or b"")
+        self._write_rows(records)
 
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
@@ -368,19 +311,9 @@ class _Publisher:
         for record in self._pipeline.encoder.encode(change):
             self._write(record)
         self._counters.schema_changes += 1
-        self._follow_suspended(change)
+        self._left_out.follow(change)
         if self._pipeline.notes_ddl and not change.snapshot and change.ddl:
             self._notification(of_ddl(change))
-
-    def _follow_suspended(self, change: SchemaChange) -> None:
-        """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
-        before = change.before
-        if before is None or (change.after is not None and change.after.id == before.id):
-            return
-        entry = self._suspensions.remove(str(before.id))
-        if entry is not None and change.after is not None:
-            self._suspensions.put(replace(entry, table=str(change.after.id), again=False))
-        self._show_suspended()
 
     def _notification(self, notification: Notification) -> None:
         self._whole = False
@@ -392,6 +325,11 @@ class _Publisher:
         self._pipeline.sink.write(record)
         self._batch.records += 1
         self._counters.records += 1
+
+    def _write_rows(self, records: Sequence[Record]) -> None:
+        for record in records:
+            self._write(record)
+            self._batch.bytes += 100 + len(record.value or b"")
 
     def _note(self, progress: Progress) -> None:
         """Everything up to a position is written."""

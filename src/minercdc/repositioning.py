@@ -29,12 +29,13 @@ from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import scn_of_time, time_of_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filter
+from minercdc.selection import table_filter, topic_names
 from minercdc.sink.opening import open_sink
 from minercdc.state_directory import is_running
 from minercdc.stored_offset import KnownTable, StoredOffset, delivered_scn, from_document, read_stored
 from minercdc.values.supported import without_unsupported
-from minercdc.wiring import adapter_of, schema_history, topic_names
+from minercdc.wiring.build import adapter_of
+from minercdc.wiring.history import schema_history
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypeAlias
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, LocalServiceError
+from minercdc.http_port.client import fetch_notifications
 from minercdc.kafka.client import KafkaClient
 from minercdc.signalling import http_token
-from minercdc.signals.http import fetch_notifications
 
 Document: TypeAlias = Mapping[str, Any]
 _INTERVAL_SECONDS = 0.2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 
@@ -15,6 +15,7 @@ from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import OpenTransactions
 from minercdc.errors import ConfigError
+from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
@@ -27,7 +28,6 @@ from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel, SignalFile, append
 from minercdc.signals.database import TableSource, insert_signal
-from minercdc.signals.http import post
 from minercdc.signals.incremental import IncrementalSnapshots
 from minercdc.signals.marks import Marks
 from minercdc.signals.prerequisites import signal_table_findings
@@ -139,19 +139,12 @@ def signal_stage(
     """
     database, table = database_name(config.database), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
+    reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
     def pdb() -> oracledb.Connection:
         return connect(config.database, "pdb")
 
     source = _table_source(config, tables, table_filter)
-
-    def added() -> Sequence[Signal]:
-        unknown = [found for found in sorted(source.list_tables()) if tables.find(found) is None]
-        return [
-            Signal(f"added-{found}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start")
-            for found in unknown
-        ]
-
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
@@ -172,8 +165,16 @@ def signal_stage(
         now_us=_now_us,
         observe=observe,
         resumptions=resumptions,
-        at_start=added if redo and config.incremental.minercdc_snapshot_added_tables == "incremental" else tuple,
+        at_start=(lambda: _added(source.list_tables(), tables)) if reads_added else tuple,
     )
+
+
+def _added(captured: Iterable[TableId], tables: Tables) -> Sequence[Signal]:
+    """Signals to read the captured tables that the stream does not know yet."""
+    unknown = [found for found in sorted(captured) if tables.find(found) is None]
+    return [
+        Signal(f"added-{found}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start") for found in unknown
+    ]
 
 
 def _now_us() -> int:
@@ -284,7 +285,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
         port = config.signals.minercdc_http_port
         if not port:
             raise ConfigError(["minercdc.http.port: 0 is any free port, which only the connector knows: name one"])
-        post(config.signals.minercdc_http_host, port, signal, http_token(config))
+        post_signal(config.signals.minercdc_http_host, port, signal, http_token(config))
     else:
         raise ConfigError([f"signal.enabled.channels: {channel} cannot be used from another process"])
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from minercdc.capture.adapter import Adapter
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError
@@ -29,9 +30,11 @@ from minercdc.oracle.connect import connect
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.selection import topic_names
 from minercdc.sink.json_lines import stored_lines_offset
 from minercdc.sink.segment_log import SegmentLog
-from minercdc.wiring import adapter_of, schema_history, topic_names
+from minercdc.wiring.build import adapter_of
+from minercdc.wiring.history import schema_history
 
 _KIND, _VERSION = "minercdc-offset", 1
 
@@ -133,6 +136,12 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
         yield "reads on from", str(position)
         if offset.position is not None:
             yield "delivered up to", f"SCN {position.delivered_scn}"
+        if isinstance(position, LogMinerPosition):
+            for kept in position.kept:
+                yield "kept transaction", f"{kept}, {kept.bytes} bytes"
+            if position.kept:
+                where = config.capture.minercdc_state_dir.absolute()
+                yield "kept rows", f"in {where}: where they are not there, redo is read from the start of these transactions"
         yield "database", _of_database(config, adapter, position)
     if offset.partial:
         partial = offset.partial

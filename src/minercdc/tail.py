@@ -15,7 +15,8 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError
 from minercdc.formats.reading import record_readers
-from minercdc.kafka.client import KafkaClient, classify
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.codes import classify
 from minercdc.selection import topic_names
 from minercdc.stored_offset import read_stored
 

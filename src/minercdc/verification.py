@@ -27,7 +27,6 @@ from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.formats.connect import payload_of
 from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.name_adjustment import field_name
 from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.kafka.topics import TopicNames
@@ -38,6 +37,7 @@ from minercdc.lake.verify import SHOWN, Difference, Report, TableReport
 from minercdc.offset import ChunkProgress, Offset
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import envelope_encoder, key_columns, table_filter
 from minercdc.sink.opening import need_kafka
@@ -215,7 +215,7 @@ class _Comparison:
         """(identity, ROWID, image) of Oracle's rows."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
-            for row_id, row in scan.rows(batch):
+            for row_id, row in batch.convert(batch.rows):
                 event = ChangeEvent(
                     *(Op.READ, schema, None, row, Scn(self._scn), 0, None, 0), row_id=row_id, snapshot=SnapshotMark.TRUE
                 )

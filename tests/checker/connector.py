@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from tests.sandbox_capture.lab import Lab
 
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.errors import MiningSessionError, TransientSourceError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange
 from minercdc.offset import Position
@@ -18,10 +19,12 @@ class Connector:
     """Runs follow each other; each begins at the position of the last commit, with the shapes known then.
 
     :ivar kept: events that were committed.
+    :ivar names_kept: transactions that positions named as kept over restarts, each as often as it was named.
     """
 
     def __init__(self, lab: Lab, seed: int, script: list[str]) -> None:
         self.kept: list[Event] = []
+        self.names_kept = 0
         self._lab = lab
         self._chance = random.Random(seed + 1)
         self._script = script
@@ -98,4 +101,7 @@ class Connector:
             self._pending.clear()
             if event.position is not None:
                 assert self._position is None or not event.position.precedes(self._position), "the position went back"
+                if isinstance(event.position, LogMinerPosition):
+                    self._lab.files.confirm(event.position)
+                    self.names_kept += len(event.position.kept)
                 self._position = type(event.position).from_json(event.position.to_json())  # type: ignore[attr-defined]

@@ -98,6 +98,7 @@ def _one_mark_of_commits(patch: pytest.MonkeyPatch) -> None:
 
 def _later_commits_do_not_wait(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(capture_module, "current_scn", lambda _: NO_BOUND)
+    patch.setattr(capture_module, "switched_scn", lambda *_: NO_BOUND)
 
 
 # ---- transactions ----

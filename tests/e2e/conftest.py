@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
+from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import WITH_ROWS, Lab, made_lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 
@@ -21,6 +22,12 @@ def database() -> Iterator[SandboxProcess]:
         yield running
     finally:
         running.stop()
+
+
+@pytest.fixture
+def own_interpreters(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands are started as users start them, imports included."""
+    monkeypatch.setattr(MinerCdc, "forks", False)
 
 
 @pytest.fixture

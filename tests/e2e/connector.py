@@ -15,8 +15,10 @@ from types import TracebackType
 from typing import Protocol, Self
 
 import oracledb
+from tests.forked import COMMANDS, ForkedProcess, ForkServer
 
 _PROGRESS = re.compile(r"INFO +(starting|snapshot|streaming|reconnecting|stopped): ")
+_FORKS = ForkServer()
 STOP_SECONDS = 5.0  # what SIGTERM and SIGINT may take, in every phase
 
 
@@ -68,7 +70,10 @@ class MinerCdc:
     """A running `minercdc` command.
 
     :param limit: called in the child before it starts.
+    :cvar forks: whether it may begin with its imports done.
     """
+
+    forks = True
 
     def __init__(
         self,
@@ -81,12 +86,16 @@ class MinerCdc:
         self.log = log
         self._begun = time.monotonic()
         self._output = log.with_suffix(".out")
+        environment = {**os.environ, **(environment or {})}
         with log.open("wb") as errors, self._output.open("wb") as output:
-            self.process = subprocess.Popen(
+            forked: ForkedProcess | None = None
+            if self.forks and limit is None and arguments[:1] and arguments[0] in COMMANDS:
+                forked = _FORKS.start(arguments, environment, output, errors)
+            self.process = forked or subprocess.Popen(
                 [sys.executable, "-m", "minercdc", *arguments],
                 stdout=output,
                 stderr=errors,
-                env={**os.environ, **(environment or {})},
+                env=environment,
                 preexec_fn=limit,
                 start_new_session=True,
             )
@@ -170,6 +179,7 @@ def properties(server: Database, brokers: str, name: str, directory: Path, **cha
         "minercdc.kafka.transaction.interval.ms": 20,
         "minercdc.state.dir": str(directory / "state"),
         "poll.interval.ms": 100,
+        "minercdc.log.mining.pass.interval.ms": 100,
         "retriable.restart.connector.wait.ms": 1000,
     }
     settings |= {key.replace("_", "."): value for key, value in changes.items()}

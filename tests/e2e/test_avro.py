@@ -42,16 +42,19 @@ def converters(url: str) -> dict[str, Any]:
     return {f"{side}_converter{name.replace('.', '_')}": value for side in ("key", "value") for name, value in both.items()}
 
 
-def avro_records(url: str, brokers: str, topic: str) -> list[tuple[Any, Any]]:
-    """Keys and values, read as an application with Confluent's client reads them."""
-    with SchemaRegistryClient({"url": url}) as client:
+def avro_records(url: str, brokers: str, topic: str, *, keys: bool = True) -> list[tuple[Any, Any]]:
+    """Keys and values, read as an application with Confluent's client reads them.
+
+    :param keys: they are in Avro; else None stands for them.
+    """
+    with SchemaRegistryClient({"url": url, "timeout": 30}) as client:
         deserialize = AvroDeserializer(client)
 
         def parsed(content: bytes | None, field: MessageField) -> Any:
             return None if content is None else deserialize(content, SerializationContext(topic, field))
 
         return [
-            (parsed(m.key(), MessageField.KEY), parsed(m.value(), MessageField.VALUE))
+            (parsed(m.key() if keys else None, MessageField.KEY), parsed(m.value(), MessageField.VALUE))
             for m in read_committed(brokers, topic)
         ]
 

@@ -35,6 +35,15 @@ class FlashbackLab:
     def grant(self, table: str) -> None:
         self.lab.execute(f"GRANT SELECT, FLASHBACK ON {table} TO {self.reader}")
 
+    def await_readable(self, seconds: float = 30) -> None:
+        """Until the SCN of a time, which is up to three seconds late, is after the DDL so far: tables are in the first window then."""
+        deadline = time.monotonic() + seconds
+        with self.lab.server.connect("c##minercdc", "minercdc") as admin, admin.cursor() as cursor:
+            made = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()[0]
+            while cursor.execute("SELECT TIMESTAMP_TO_SCN(SYSTIMESTAMP) FROM DUAL").fetchone()[0] <= made:
+                assert time.monotonic() < deadline, f"no time has an SCN after {made}"
+                time.sleep(0.1)
+
     def config(self, **changes: object) -> Path:
         given: dict[str, object] = {
             "database_connection_adapter": "flashback",
@@ -154,6 +163,7 @@ def test_signals_by_table_and_ad_hoc_snapshots(flashback: FlashbackLab) -> None:
     lab = flashback.lab
     lab.execute(SIGNALS)
     flashback.grant("DEBEZIUM_SIGNAL")
+    flashback.await_readable()
     table = f"{lab.server.service}.{lab.schema}"
     config = flashback.config(
         signal_data_collection=f"{table}.DEBEZIUM_SIGNAL", snapshot_mode="no_data", incremental_snapshot_chunk_size=1

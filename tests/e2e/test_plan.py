@@ -53,7 +53,8 @@ def _row_versions(lab: Lab) -> list[str]:
 def test_the_grants_are_those_of_the_configuration(lab: Lab) -> None:
     table = [TableId("ORCLPDB1", "S", "T")]
     mining = list(grants(load_config(lab.config(signal_data_collection="ORCLPDB1.S.SIGNALS")), table))
-    assert "GRANT LOCK ANY TABLE TO C##MINERCDC;" in mining
+    assert "GRANT SELECT ON SYS.V_$ARCHIVED_LOG TO C##MINERCDC CONTAINER=ALL;" in mining
+    assert not [one for one in mining if "CATALOG_ROLE" in one or "LOCK" in one]  # SELECT on a table allows its lock
     assert 'GRANT SELECT, FLASHBACK ON "S"."SIGNALS" TO C##MINERCDC;' in mining
     assert not [one for one in mining if "INSERT" in one or "DBMS_FLASHBACK" in one or "SELECT ANY" in one]
     changes: dict[str, Any] = {

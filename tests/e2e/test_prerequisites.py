@@ -11,7 +11,11 @@ from tests.e2e.connector import properties, run, run_to_end, write
 from tests.e2e.lab import TABLE, Lab
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.config.load import load_config
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.oracle.grants import DBMS_LOGMNR, LOGMINING, MINING_VIEWS
+from minercdc.plan import grants
+from minercdc.schema.table import TableId
 from minercdc_sandbox.server import SandboxServer
 
 
@@ -41,11 +45,14 @@ def test_every_fix_that_check_prints_mends_its_finding(bare: Lab) -> None:
     assert statements == [
         "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
         f'ALTER TABLE "{bare.schema}"."T" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS',
+        "ALTER DATABASE FORCE LOGGING",
     ]
     lines = before.output.splitlines()
     assert lines[0].startswith("missing ")
-    assert lines[2].startswith(f"missing  {bare.schema}.T: supplemental logging is missing")
+    assert lines[1].startswith("         minimal-logging: LogMiner cannot put the pieces of a row together")
+    assert lines[3].startswith(f"missing  {bare.schema}.T: supplemental logging is missing")
     apply(bare, statements[0])
+    apply(bare, statements.pop())
     advised = bare.minercdc("check", str(config))
     assert (advised.status, fixes(advised.output)) == (0, statements[1:])
     assert "ready, but tables will be suspended" in advised.output
@@ -131,3 +138,31 @@ def test_the_sandbox_grants_what_the_guide_grants(lab: Lab) -> None:
         connector.await_log("streaming:")
         lab.topics.await_records(lab.topic(), 3)
         connector.stop_in_order()
+
+
+def test_the_grants_that_plan_prints_are_enough_for_snapshot_and_stream(lab: Lab) -> None:
+    user = f"C##LEAST{lab.schema}"
+    config = lab.config(database_user=user, database_password="least", table_include_list=f"{lab.schema}.T")
+    with lab.server.connect(service=lab.server.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {user} IDENTIFIED BY least CONTAINER=ALL")
+        for statement in grants(load_config(config), [TableId(lab.server.service, lab.schema, "T")]):
+            cursor.execute(statement.rstrip(";"))
+    with lab.run(config) as connector:
+        connector.await_log("streaming:")
+        lab.insert(100, 3)
+        records = lab.topics.await_records(lab.topic(), 6)
+        connector.stop_in_order()
+    assert [record.key["ID"] for record in records] == [0, 1, 2, 100, 101, 102]
+    assert "missing" not in lab.minercdc("check", str(config)).output
+
+
+def test_a_start_names_each_privilege_of_mining_that_is_missing(lab: Lab) -> None:
+    user = f"C##NEW{lab.schema}"
+    with lab.server.connect(service=lab.server.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {user} IDENTIFIED BY new CONTAINER=ALL")
+        cursor.execute(f"GRANT CREATE SESSION, SET CONTAINER TO {user} CONTAINER=ALL")
+    refused = lab.run_to_end(lab.config(database_user=user, database_password="new"))
+    assert refused.status == 3
+    for grant in (LOGMINING, DBMS_LOGMNR, *MINING_VIEWS):
+        assert grant.statement(user, everywhere=True) in refused.message()
+        assert grant.purpose in refused.message()

@@ -9,9 +9,12 @@ import sys
 from contextlib import ExitStack
 from pathlib import Path
 
+import pytest
 from tests.e2e.connector import MinerCdc, run_to_end
 
 from minercdc.local.ports import free_port
+
+pytestmark = pytest.mark.usefixtures("own_interpreters")
 
 ROOT = Path(__file__).parents[2]
 

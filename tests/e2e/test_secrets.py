@@ -109,7 +109,7 @@ def test_while_it_runs(lab: Lab) -> None:
             with urlopen(request, timeout=10) as answer:
                 assert clean(iter([(page, answer.read().decode())]))
         connector.stop_in_order()
-    assert clean(iter([("log of run", connector.text())])) > 10_000
+    assert clean(iter([("log of run", connector.text())])) > 1_000
 
 
 @pytest.mark.timeout(240)

@@ -14,6 +14,7 @@ def read_committed(bootstrap_servers: str, topic: str) -> list[Message]:
             "enable.auto.commit": False,
             "isolation.level": "read_committed",
             "enable.partition.eof": True,
+            "fetch.wait.max.ms": 5,
         }
     )
     try:

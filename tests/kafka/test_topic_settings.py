@@ -6,13 +6,15 @@ import re
 import time
 
 import pytest
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource, NewTopic
 from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of, topics_of
 
 from minercdc.contracts import Record
 from minercdc.errors import SinkError
 from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.local.kafka_broker import KafkaBroker
+from minercdc.rules.places import topic_findings
+from minercdc.schema.table import Column, TableId, TableSchema
 
 
 def test_topics_are_created_as_their_group_says(broker: KafkaBroker, prefix: str) -> None:
@@ -98,3 +100,22 @@ def alter(broker: KafkaBroker, topic: str, setting: str) -> None:
         if shown.result()[name].value == value.strip("[]"):
             return
         assert time.monotonic() < deadline, f"{name} is {shown.result()[name].value}"
+
+
+def test_topics_of_tables_that_do_not_fit_are_found(broker: KafkaBroker, prefix: str) -> None:
+    config = settings(
+        prefix,
+        broker.bootstrap_servers,
+        **{"topic.creation.enable": "false", "topic.creation.groups": "c", "topic.creation.c.include": ".*C"},
+    )
+    tables = [TableSchema(TableId("D", "S", name), (Column("ID", "NUMBER"),)) for name in ("C", "MISSING")]
+    names = topics_of(config)
+    topic = NewTopic(names.of_table(tables[0].id), num_partitions=1, config={"cleanup.policy": "compact"})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_topics([topic])[topic.topic].result()
+    client = client_of(config)
+    missing, compacted = topic_findings(config, client, names, tables, [False, False])
+    assert (missing.rule, compacted.rule) == ("table-topics", "compacted-topics")
+    assert names.of_table(tables[1].id) in missing.problem
+    assert "cleanup.policy=delete" in compacted.fix
+    assert [found.rule for found in topic_findings(config, client, names, tables, [True, True])] == ["table-topics"]

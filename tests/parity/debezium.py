@@ -95,13 +95,20 @@ class Debezium:
 
     :param directory: for its offsets, schema history and log.
     :param java_options: of its Java process, such as the size of its heap.
+    :param more_jars: besides Debezium's own.
     :ivar records: everything emitted in all runs that Python consumes.
     :ivar jvm: its classes, through py4j.
     :raises LocalServiceError: there is no Java, or the jars cannot be fetched.
     """
 
-    def __init__(self, settings: Mapping[str, str], directory: Path, java_options: Sequence[str] = ()) -> None:
-        jars = fetch("debezium", ARTIFACTS)
+    def __init__(
+        self,
+        settings: Mapping[str, str],
+        directory: Path,
+        java_options: Sequence[str] = (),
+        more_jars: Sequence[Path] = (),
+    ) -> None:
+        jars = [*fetch("debezium", ARTIFACTS), *more_jars]
         gateway_jar = next((Path(pyspark.__file__).parent / "jars").glob("py4j-*.jar"))
         self._log = (directory / "debezium.log").open("wb")
         port, self._process = launch_gateway(

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +17,15 @@ from tests.native_pair import IS_NATIVE, taken_apart
 
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.start import start_position
+from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
 from minercdc.contracts import Snapshot, StopFlag
+from minercdc.errors import LogGapError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Op, Progress, Row, SchemaChange
 from minercdc.metrics import Counters
 from minercdc.offset import Position, SnapshotState
@@ -70,10 +74,16 @@ class Lab:
             "database.pdb.name": sandbox.service,
         }
         self.config = DatabaseConfig(**settings)
-        given = {"minercdc.state.dir": str(directory), "poll.interval.ms": 50, **mining}
+        given = {
+            "minercdc.state.dir": str(directory),
+            "poll.interval.ms": 50,
+            "minercdc.log.mining.pass.interval.ms": 0,
+            **mining,
+        }
         self.shared = CaptureConfig(**{name: given.pop(name) for name in CaptureConfig.properties() if name in given})
         self.mining = LogMiningConfig(**given)
         self.filter = TableFilter(schema_include=[self.schema])
+        self.files = KeptFiles(directory, schema)
         self.counters = Counters()
 
     def session(self) -> oracledb.Connection:
@@ -120,11 +130,23 @@ class Lab:
             time_zone=self.time_zone,
             flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
             reselect=reselect if mode != "none" else None,
-            **{"runs": IS_NATIVE, **more},
+            **{"runs": IS_NATIVE, "files": self.files, "rules": self.rules(), **more},
         )
+
+    def rules(self) -> KeepingRules | None:
+        """As the adapter has them."""
+        if self.committed or self.shared.lob_enabled:
+            return None
+        keeps = self.mining.minercdc_log_mining_buffer_durable == "disk"
+        after = timedelta(milliseconds=self.mining.minercdc_log_mining_buffer_durable_after_ms)
+        return KeepingRules(after if keeps else None, captured_tables(self.filter, self.sandbox.service))
 
     def start_position(self, scn: int, mine_from: int) -> LogMinerPosition:
         return start_position(lambda: connect(self.config, "root"), scn, mine_from)
+
+    def unreadable(self, position: LogMinerPosition) -> LogGapError | None:
+        """As the adapter says it before a capture begins."""
+        return missing(lambda: connect(self.config, "root"), position, self.mining, self.files, self.rules())
 
     def mine_from(self, scn: int) -> int:
         return mine_from(lambda: connect(self.config, "root"), scn, self.sandbox.service)
@@ -245,6 +267,7 @@ class Reader:
             if event.position is not None:
                 assert isinstance(event.position, LogMinerPosition)
                 assert self.position is None or not event.position.precedes(self.position)
+                self.lab.files.confirm(event.position)
                 self.position = LogMinerPosition.from_json(event.position.to_json())
 
 

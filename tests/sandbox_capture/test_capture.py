@@ -311,10 +311,16 @@ def test_connector_changes_from_one_mode_to_the_other_without_loss(lab: Lab, rea
     assert sum(after is not None and after[0] == "900" for _, _, after in events) == 1
 
 
-def test_two_redo_threads_are_read_as_one_history(fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> None:
-    """Changes of one row, made in turn in both threads, come in the order they were made; so they do when one closes."""
+@pytest.mark.parametrize("kind", ["public", ""])
+def test_two_redo_threads_are_read_as_one_history(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, committed: bool, kind: str
+) -> None:
+    """Changes of one row, made in turn in both threads, come in the order they were made; so they do when one closes. A thread that
+    is enabled without PUBLIC is a PRIVATE one."""
     with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
-        cursor.execute("alter database enable public thread 2")
+        cursor.execute(f"alter database enable {kind} thread 2")
+        enabled = cursor.execute("select enabled from v$thread where thread# = 2").fetchall()
+        assert enabled == [("PUBLIC" if kind else "PRIVATE",)]
         lab = make_lab(fresh_sandbox, tmp_path, committed=committed)
         reader = Reader(lab).take_snapshot(with_rows=False)
         lab.run("insert into item (id, qty) values (1, 0)", "commit")
@@ -446,7 +452,7 @@ def test_large_transactions_wait_on_disk(sandbox: SandboxProcess, tmp_path: Path
     lab.app.commit()
     reader.until_marker(1)
     assert [after and after[0] for _, _, after in reader.changes()] == [str(n) for n in range(1000)]
-    assert list((tmp_path / "spill").iterdir()) == []
+    assert list((tmp_path / "spill").iterdir()) == list(lab.files.directory.iterdir()) == []
     lab.app.close()
 
 

@@ -305,6 +305,10 @@ class MutteringCursor:
         self._speak()
         return self._cursor.execute(*arguments)
 
+    def fetchone(self) -> Any:
+        self._speak()
+        return self._cursor.fetchone()
+
     def fetchmany(self) -> Any:
         self._speak()
         return self._cursor.fetchmany(2)

@@ -324,6 +324,7 @@ def test_a_session_that_grew_is_replaced_between_passes(
         assert engine.sessions == sessions
         for grown in range(1, 4):
             faults.execute(f"call dbms_sandbox.grow_pga('C##MINERCDC', {64 << 20})")
+            engine.until_marker(20 + grown)  # a pass ends
             engine.until(lambda grown=grown: engine.sessions >= sessions + grown)  # type: ignore[misc]
             engine.until_marker(2 + grown)  # the new one is there
         work(lab)

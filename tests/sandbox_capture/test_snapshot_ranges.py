@@ -115,7 +115,7 @@ def test_partitions_are_cut_and_read_whole(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize("option", [{"legacy.snapshot.max.threads": True}, {"snapshot.max.threads": 1}])
-def test_tables_are_left_whole_when_asked_for(lab: Lab, option: dict[str, Any]) -> None:
+def test_tables_are_left_whole_when_that_is_configured(lab: Lab, option: dict[str, Any]) -> None:
     fill(lab)
     reader = Reader(lab).take_snapshot(**{**PARALLEL, **option})
     assert sorted(keys(reader.events)) == list(range(ROWS))

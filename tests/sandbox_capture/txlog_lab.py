@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Lab, canonical
 
 from minercdc.capture.txlog.capture import TxlogCapture
@@ -87,3 +91,21 @@ def folded(events: Sequence[Event], table: str) -> Rows:
             if event.op is not Op.DELETE:
                 found[key] = row
     return found
+
+
+names = (f"tx{i}" for i in itertools.count())
+"""Schemas that no other test of the process has."""
+
+
+@contextmanager
+def txlog_lab(sandbox: SandboxProcess, directory: Path) -> Iterator[TxlogLab]:
+    """A schema of its own with tables A and "b", where nothing is installed yet."""
+    settings: dict[str, Any] = {"poll.interval.ms": 5, "lob.enabled": True}
+    made = TxlogLab(sandbox, next(names), directory, **settings)
+    made.run(
+        "create table a (id number(9) primary key, v varchar2(40), gone char(1))",
+        'create table "b" ("Key" number(9) primary key, c clob)',
+    )
+    made.prepare()
+    yield made
+    made.app.close()

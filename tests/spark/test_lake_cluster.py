@@ -28,13 +28,19 @@ from minercdc.local.spark import prepare_java
 
 pytestmark = pytest.mark.timeout(1800)
 
-_ROWS = 5_000
+_ROWS = 2_000
 _SECONDS = 600.0  # patience: executors start, and merge, on a core each
 _STATEMENTS = [
     statement
     for name in ("A", "B")
     for statement in (f"CREATE TABLE {name} (ID NUMBER(9) PRIMARY KEY, N NUMBER(18), V VARCHAR2(200))", LOGGED.format(name))
 ]
+
+
+@pytest.fixture(autouse=True)
+def quick_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten Java processes live for a minute or less on these cores: compiling for long runs, each would take them from the others."""
+    monkeypatch.setenv("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 
 @pytest.fixture
@@ -73,7 +79,6 @@ def configured(lab: Lab, cluster: Cluster) -> str:
         "minercdc_lake_spark_sql_shuffle_partitions": 2,
         "minercdc_lake_spark_sql_adaptive_enabled": "false",
         "minercdc_lake_spark_sql_streaming_pollingDelay": "200ms",
-        "minercdc_lake_spark_executor_extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     return str(lab.config("connector.yaml", **changes))
 

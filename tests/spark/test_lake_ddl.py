@@ -223,21 +223,26 @@ def test_keys_that_one_statement_shifts_are_all_there(
     spark: SparkSession, config: ConnectorConfig, connector: Connector, sync: Sync
 ) -> None:
     doc = replace(A, id=A.id._replace(table="SHIFT"), columns=(A.columns[0], Column("C", "CLOB"), A.columns[3]))
-    for table, value in ((A, ("1", None)), (doc, ("text",))):
+    written = [
+        (table, [(str(number), *value, f"row {number}") for number in range(1, 4)])
+        for table, value in ((A, ("1", None)), (doc, ("text",)))
+    ]
+    for table, rows in written:
         connector.structure(table)
-        rows = [(str(number), *value, f"row {number}") for number in range(1, 4)]
         for number, row in enumerate(rows, 1):
             connector.change(Op.CREATE, None, row, table, f"R{number}")
-        connector.commit()
-        sync()
+    connector.commit()
+    sync()
+    for table, rows in written:
         kept = [(row[0], UNAVAILABLE if table is doc else row[1], *row[2:]) for row in rows]
         moved = [(str(int(row[0]) + 1), *row[1:]) for row in kept]
         connector.transaction(
             *((Op.UPDATE, before, after, table) for before, after in zip(kept, moved, strict=True)),
             row_ids=[f"R{number}" for number in range(1, 4)],
         )
-        connector.commit()
-        sync()
+    connector.commit()
+    sync()
+    for table, _ in written:
         found = [(row["ID"], row["T"]) for row in lake(spark, config, table)]
         assert found == [(2, "row 1"), (3, "row 2"), (4, "row 3")]
     assert {row["C"] for row in lake(spark, config, doc)} == {"text"}

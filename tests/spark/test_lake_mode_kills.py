@@ -73,9 +73,8 @@ def test_every_mode_outlives_kills_between_its_commits(
     source.update(1, "changed")
     connector.commit()
     histories: list[tuple[int, Callable[[], None]]] = [
-        (2, lambda: None),  # commits after which it is killed, what comes next
-        (3, lambda: source.move(4, 40)),
-        (1, source.truncate),
+        (3, lambda: source.move(4, 40)),  # commits after which it is killed, what comes next
+        (2, source.truncate),
     ]
     for turn, (commits, then) in enumerate(histories):
         run_and_kill(file, tmp_path / f"killed-{turn}.log", config, commits)

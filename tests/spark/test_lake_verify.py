@@ -98,11 +98,6 @@ def _command(lab: Lab, *arguments: str) -> Ended:
         return command.await_end(150)
 
 
-def test_the_command_prints_what_it_compared(lab: Lab, config: ConnectorConfig) -> None:
-    ended = _command(lab, "--table", f"{lab.schema}.KEYLESS")
-    assert (ended.status, ended.output) == (0, "verified: 1 tables, 2 rows, 0 differences\n"), ended.errors
-
-
 def _damage(spark: SparkSession, config: ConnectorConfig, table: str, statement: str) -> None:
     """Change a lake table as a fault of the merge would: the damaged version is the one of the same SCN."""
     paths = LakePaths(config)
@@ -133,9 +128,10 @@ def test_each_kind_of_difference_is_counted_and_shown(spark: SparkSession, confi
     assert f"{typed} ID=2\n    the lake lacks this row: ID='2', SMALL='-99'" in lines
     assert f"{lab.schema}.KEYLESS ROWID=" in lines
     assert "the lake has this row 2 times" in lines
-    ended = _command(lab)
+    (rows,) = (table.rows for table in report.tables if table.name == typed)
+    ended = _command(lab, "--table", typed)
     assert ended.status == 1, ended.errors
-    assert ended.output == "verified: 5 tables, 10 rows, 6 differences\n"
+    assert ended.output == f"verified: 1 tables, {rows} rows, 5 differences\n"
     assert "SMALL: Oracle '-99', lake NULL" in ended.errors
     one = verify(spark, config, table=f"{lab.schema}.NOTHING")
     assert one.equal

@@ -10,7 +10,7 @@ import os
 import random
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -57,8 +57,11 @@ def torture_sandbox() -> Iterator[SandboxProcess]:
         server.stop()
 
 
-def session(server: SandboxProcess, number: int, stop: threading.Event) -> int:
-    """Random transactions over few keys, so that sessions meet; how many were committed."""
+def session(server: SandboxProcess, number: int, stop: threading.Event, pause: float = 0.002) -> int:
+    """Random transactions over few keys, so that sessions meet; how many were committed.
+
+    :param pause: seconds after each, on average.
+    """
     chance = random.Random(SEED + number)
     commits = 0
     with server.connect("tt", "tt") as connection, connection.cursor() as cursor:
@@ -80,7 +83,7 @@ def session(server: SandboxProcess, number: int, stop: threading.Event) -> int:
                 commits += 1
             if chance.random() < 0.01:
                 cursor.execute("ALTER SYSTEM SWITCH LOGFILE")
-            time.sleep(0.004 * chance.random())
+            time.sleep(2 * pause * chance.random())
     return commits
 
 
@@ -108,7 +111,7 @@ def test_killed_anywhere_every_change_arrives_exactly_once(
     torture_sandbox: SandboxProcess, broker: KafkaBroker, prefix: str, tmp_path: Path
 ) -> None:
     server, chance = torture_sandbox, random.Random(SEED)
-    config = write_config(server, broker, prefix, tmp_path)
+    config = write_config(server, broker, prefix, tmp_path, {"minercdc.log.mining.pass.interval.ms": 100})
     stop = threading.Event()
     phases: dict[str, int] = {}
     with ThreadPoolExecutor(3) as pool:
@@ -132,10 +135,7 @@ def test_killed_anywhere_every_change_arrives_exactly_once(
         finally:
             stop.set()
         assert all(done.result() > 0 for done in sessions)
-    with server.connect("tt", "tt") as connection, connection.cursor() as cursor:
-        for table in TABLES:
-            cursor.execute(f"INSERT INTO {table} (id, ver, tag) VALUES (99999999, 1, 'the end')")
-        connection.commit()
+    write_end(server)
     last = Command(["run", "--log-interval", "0.1", str(config)], tmp_path / "run.log")
     try:
         await_end(broker, prefix, last)
@@ -146,7 +146,9 @@ def test_killed_anywhere_every_change_arrives_exactly_once(
         judge(server, broker, prefix, table)
 
 
-def write_config(server: SandboxProcess, broker: KafkaBroker, prefix: str, directory: Path) -> Path:
+def write_config(
+    server: SandboxProcess, broker: KafkaBroker, prefix: str, directory: Path, more: Mapping[str, object]
+) -> Path:
     config = directory / "torture.yaml"
     properties = {
         "name": prefix,
@@ -167,6 +169,7 @@ def write_config(server: SandboxProcess, broker: KafkaBroker, prefix: str, direc
         "poll.interval.ms": 100,
         "snapshot.fetch.size": 500,
         "retriable.restart.connector.wait.ms": 1000,
+        **more,
     }
     config.write_text("".join(f"{name}: '{value}'\n" for name, value in properties.items()))
     return config
@@ -183,6 +186,14 @@ def await_phase(connector: Command, *phases: str) -> None:
         connector.check()
         assert time.monotonic() < deadline, f"not {phases} in time; see {connector.log.read_text()[-2000:]}"
         time.sleep(0.05)
+
+
+def write_end(server: SandboxProcess) -> None:
+    """The last row of each table."""
+    with server.connect("tt", "tt") as connection, connection.cursor() as cursor:
+        for table in TABLES:
+            cursor.execute(f"INSERT INTO {table} (id, ver, tag) VALUES (99999999, 1, 'the end')")
+        connection.commit()
 
 
 def await_end(broker: KafkaBroker, prefix: str, connector: Command) -> None:

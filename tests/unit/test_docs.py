@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 from minercdc.cli.errors_page import errors_page
 from minercdc.cli.types_page import types_page
 from minercdc.config.document import configuration_page
+from minercdc.rules.catalogue import BY_NAME
+from minercdc.rules.page import checks_page
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -34,10 +37,47 @@ def test_the_page_of_errors_is_current() -> None:
     assert (DOCS / "errors.md").read_text() == errors_page(), "run `make docs`"
 
 
+def test_the_page_of_checks_is_current() -> None:
+    assert (DOCS / "checks.md").read_text() == checks_page(), "run `make docs`"
+
+
+def test_every_finding_of_the_code_names_a_rule_and_every_rule_has_a_finding() -> None:
+    named: set[str] = set()
+    for path in (ROOT / "src").rglob("*.py"):
+        for call in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)):
+            match call.func:
+                case ast.Name(id="Finding"):
+                    given = [word.value for word in call.keywords if word.arg == "rule"] or call.args[4:5]
+                    assert given, f"{path}:{call.lineno}: a finding without a rule"
+                case ast.Name(id="advice"):
+                    given = call.args[:1]
+                case ast.Name(id="_missing"):
+                    given = call.args[1:2]
+                case _:
+                    continue
+            named |= {str(word.value) for word in given if isinstance(word, ast.Constant)}
+    # named by a variable in LogMinerPrerequisites, and by the examination where the view is not granted
+    assert named | {"grant-views", "grant-logminer", "grant-instances"} == set(BY_NAME)
+    assert len(BY_NAME) >= 25
+
+
 def sources() -> Iterator[Path]:
     for folder in ("src", "tests", "docs", "sandbox/src", "sandbox/tests"):
         yield from (ROOT / folder).rglob("*.py")
         yield from (ROOT / folder).rglob("*.md")
+
+
+def test_every_file_of_ours_that_a_source_names_exists() -> None:
+    named = re.compile(
+        r"(?<![\w./<-])((?:src|tests|docs|bench|connectors|sandbox/(?:src|tests|docs))/[\w/-]+\.(?:py|pxi|c|md|yaml|test))\b"
+    )
+    missing = {
+        f"{path.relative_to(ROOT)}: {name}"
+        for path in (*sources(), *(ROOT / "src").rglob("*.pxi"), *(ROOT / "src").rglob("*.h"), *PAGES)
+        for name in named.findall(path.read_text())
+        if not (ROOT / name).exists() and not (ROOT / "sandbox" / name).exists()
+    }
+    assert not missing
 
 
 def anchors(page: Path) -> set[str]:

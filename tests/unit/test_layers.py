@@ -38,6 +38,7 @@ ALLOWED: dict[str, set[str]] = {
     "transforms": _CORE | {"config", "formats", "kafka"},
     "signals": _ADAPTERS | {"snapshot", "state_directory"},
     "status": _ADAPTERS | {"exposition", "signals"},
+    "http_port": {"errors", "offset", "signals"},
     "notices": _ADAPTERS | {"exposition", "kafka", "signals"},
     "schema_notices": {"events"},
     "suspension": {"events", "offset", "schema"},
@@ -45,7 +46,7 @@ ALLOWED: dict[str, set[str]] = {
     "transaction_counts": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension", "transaction_counts"},
     "batch": {"pipeline"},
-    "left_out": {"events", "errors"},
+    "left_out": {"contracts", "events", "errors", "metrics", "offset", "pipeline", "schema"},
     "publisher": (_CORE - {"values"})
     | {"batch", "left_out", "figures", "metrics", "schema_notices", "pipeline", "suspension", "transaction_counts"},
     "engine": {"contracts", "events", "offset", "errors", "figures", "metrics", "pipeline", "publisher"},
@@ -58,6 +59,7 @@ ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sin
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling"}
+ALLOWED["rules"] = ALLOWED["checks"] | {"checks", "formats"}
 ALLOWED["standby"] = ALLOWED["checks"] | {"checks"}
 ALLOWED["wiring"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["handover"] = set(ALLOWED) - {"lake", "local", "demo"}

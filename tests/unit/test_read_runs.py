@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.fetched import PlainTexts
 from tests.runs import encode_run_of
-from tests.unit.test_engine import LAZY, Clock, MemorySink, NoHistory, RowEncoder, ScriptedCapture, Store
+from tests.scripted import LAZY, Clock, MemorySink, NoHistory, RowEncoder, ScriptedCapture, Store
 
 from minercdc.errors import DecodeError, ValueDecodeError
 from minercdc.events import ChangeEvent, Event, FetchedRow, FetchedRows, Op, Progress, ReadRun, Row, Scn, SnapshotMark

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.runs import in_runs
-from tests.unit.test_engine import At, NoHistory
+from tests.scripted import At, NoHistory
 from tests.unit.transforms.made import KAFKA, UNWRAP, chain, configured
 
 from minercdc.contracts import Record, StopFlag

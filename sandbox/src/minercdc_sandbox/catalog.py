@@ -5,8 +5,9 @@ It is changed under the storage lock only; views read it without the lock, mostl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Any
 
 from minercdc_sandbox.interfaces import OraError
@@ -106,6 +107,9 @@ class Catalog:
     log_mode = "ARCHIVELOG"
     max_string_size = STANDARD
     goldengate = False
+    force_logging = False
+    parameters: Mapping[str, str] = MappingProxyType({})
+    """Values of ALTER SYSTEM SET that are recorded only, by name in lower case."""
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Take the state that pickle read from a data directory; see `Sequence.resume`."""

@@ -22,6 +22,7 @@ from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
 from minercdc_sandbox.sql.scalars.registry import register_scalars
 from minercdc_sandbox.sql.virtual_tables import register_views
+from minercdc_sandbox.sql_area import SqlArea
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.home import DataDirectory
@@ -83,6 +84,7 @@ class SandboxDatabase:
         self.procedures = dict(procedures)
         self.constants = dict(constants)
         self.faults = Faults()
+        self.sql_area = SqlArea()
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
         # Both travel as 16-bit numbers (python-oracledb reads AUTH_SESSION_ID and AUTH_SERIAL_NUM so): they come round again.

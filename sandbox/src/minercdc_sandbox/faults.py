@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from minercdc_sandbox.interfaces import Cell, OraError, Rows
+from minercdc_sandbox.interfaces import OraError
 
 MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 
@@ -94,19 +93,3 @@ class Faults:
                 raise ConnectionLost(f"fault at {at}")
             if fault.code:
                 raise OraError(fault.code, f"fault of DBMS_SANDBOX at {at}")
-
-
-class WatchedRows:
-    """A query's result (interfaces.Rows) that calls `before_fetch` before each fetch; it may raise."""
-
-    def __init__(self, rows: Rows, before_fetch: Callable[[], None]) -> None:
-        self._rows, self._before_fetch = rows, before_fetch
-
-    def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows`."""
-        self._before_fetch()
-        return self._rows.fetch(count)
-
-    def close(self) -> None:
-        """See `interfaces.Rows`."""
-        self._rows.close()

@@ -30,7 +30,7 @@ _INTRODUCTION = """\
 
 <!-- Made from the code's own tables: `make docs`. -->
 
-The sandbox is an Oracle-compatible server for tests and demos: `minercdc sandbox --port 1521` serves the container database
+Look up here whether the sandbox emulates what you need. It is an Oracle-compatible server for tests and demos: `minercdc sandbox --port 1521` serves the container database
 `ORCLCDB` with the pluggable database `ORCLPDB1` to unmodified drivers. It keeps row versions by SCN, writes redo, and has
 LogMiner. What it does not know it refuses, mostly with `ORA-03001: unimplemented feature: ..` naming the feature; nothing is
 accepted and ignored but storage clauses, optimizer hints and a few session parameters.

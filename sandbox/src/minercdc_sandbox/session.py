@@ -10,7 +10,6 @@ import apsw
 
 from minercdc_sandbox.catalog import EXTENDED, Catalog
 from minercdc_sandbox.drawn_sequences import DrawnSequences
-from minercdc_sandbox.faults import WatchedRows
 from minercdc_sandbox.interfaces import BindType, Cell, ColumnDescription, OraError, Result
 from minercdc_sandbox.lobs.calls import SessionLobCalls
 from minercdc_sandbox.lobs.temporary import SessionLobs, lobs_of
@@ -23,6 +22,7 @@ from minercdc_sandbox.sql.runtime import begin_run, translated
 from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
 from minercdc_sandbox.sql.translate.environment import Environment
+from minercdc_sandbox.sql_area import CountedRows
 from minercdc_sandbox.statements import StatementRunner
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.locks import Client
@@ -143,17 +143,20 @@ class SandboxSession:
     ) -> Result:
         """See `interfaces.Session`."""
         self.database.faults.meet("execute", self.user, sql)
-        with self._in_call():
+        cost = self.database.sql_area.cost_of(sql, self.schema, self.settings.module, self.container)
+        with self._in_call(), cost.call():
             statement = self.statements.parsed(sql)
             call = StatementCall(tuple(bind_types), bind_rows, batch_errors, row_counts)
             result = statement.run(self.statements, call)
+        cost.executions += 1
+        cost.rows += result.row_count
         if statement.hardens:
             with self.storage.lock:
                 self.storage.durability.settle()
         if commit:
             self.commit()
         if result.rows is not None:
-            result.rows = WatchedRows(result.rows, lambda: self._before_fetch(sql))
+            result.rows = CountedRows(result.rows, cost, lambda: self._before_fetch(sql))
         return result
 
     def _before_fetch(self, sql: str) -> None:

@@ -13,6 +13,43 @@ def fails(code: int, connection: oracledb.Connection, statement: str) -> None:
         connection.cursor().execute(statement)
 
 
+def test_only_a_common_user_with_set_container_leaves_its_container(fresh_sandbox: SandboxProcess) -> None:
+    with root(fresh_sandbox) as admin:
+        admin.cursor().execute("create user c##some identified by some container=all")
+        admin.cursor().execute("grant create session to c##some container=all")
+        with fresh_sandbox.connect("c##some", "some", fresh_sandbox.root_service) as some:
+            fails(1031, some, "alter session set container = orclpdb1")
+            admin.cursor().execute("grant set container to c##some container=all")
+            some.cursor().execute("alter session set container = orclpdb1")
+
+
+def test_logging_is_forced_once_and_no_more(fresh_sandbox: SandboxProcess) -> None:
+    with root(fresh_sandbox) as admin, admin.cursor() as cursor:
+        for statement, code, shown in (("force logging", 12920, "YES"), ("no force logging", 12921, "NO")):
+            cursor.execute(f"alter database {statement}")
+            assert cursor.execute("select force_logging from v$database").fetchall() == [(shown,)]
+            fails(code, admin, f"alter database {statement}")
+
+
+def test_privileges_of_roles_are_the_sessions(fresh_sandbox: SandboxProcess) -> None:
+    with fresh_sandbox.connect() as admin, admin.cursor() as cursor:
+        for statement in ("create role miners", "grant logmining to miners", "create user one identified by one"):
+            cursor.execute(statement)
+        cursor.execute("grant create session, miners to one")
+        with fresh_sandbox.connect("one", "one") as one:
+            found = one.cursor().execute("select privilege from session_privs order by 1").fetchall()
+            assert found == [("CREATE SESSION",), ("LOGMINING",)]
+
+
+def test_parameters_of_size_are_recorded(fresh_sandbox: SandboxProcess) -> None:
+    with root(fresh_sandbox) as admin, admin.cursor() as cursor:
+        cursor.execute("alter system set pga_aggregate_limit = 3G")
+        cursor.execute("alter system set archive_lag_target = 900")
+        fails(2017, admin, "alter system set archive_lag_target = 'often'")
+        sql = "select name, value from v$parameter where name in ('archive_lag_target', 'pga_aggregate_limit') order by 1"
+        assert cursor.execute(sql).fetchall() == [("archive_lag_target", "900"), ("pga_aggregate_limit", str(3 << 30))]
+
+
 def root(server: SandboxProcess) -> oracledb.Connection:
     return server.connect(service=server.root_service)
 

@@ -8,6 +8,8 @@ import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc_sandbox.sql_area import sql_id as sql_area_id
+
 
 @pytest.fixture(scope="module")
 def root(sandbox: SandboxProcess) -> oracledb.Connection:
@@ -220,3 +222,32 @@ def test_roles_of_ones_own_are_roles(sandbox: SandboxProcess) -> None:
         ]
         cursor.execute("drop user role_user")
         cursor.execute("drop role reader")
+
+
+def test_statements_and_their_cost(app: oracledb.Connection, root: oracledb.Connection) -> None:
+    with app.cursor() as cursor, root.cursor() as seen:
+        cursor.execute("create table counted (id number)")
+        for start in (0, 10):
+            cursor.executemany("insert into counted values (:1)", [(start + n,) for n in range(5)])
+        app.commit()
+        cursor.arraysize = 4
+        cursor.prefetchrows = 4
+        cursor.execute("select id from counted").fetchall()
+        with pytest.raises(oracledb.DatabaseError, match="ORA-00942"):
+            cursor.execute("select * from counted_not")
+        seen.execute(
+            "SELECT SQL_TEXT, EXECUTIONS, ROWS_PROCESSED, FETCHES, PARSING_SCHEMA_NAME, SQL_ID, CPU_TIME, ELAPSED_TIME "
+            "FROM V$SQLAREA WHERE SQL_TEXT LIKE '%counted%' AND SQL_TEXT NOT LIKE '%SQLAREA%'"
+        )
+        rows = {row[0]: row[1:] for row in seen}
+    assert rows["insert into counted values (:1)"][:3] == (2, 10, 0)
+    executions, fetched, fetches, schema, sql_id, cpu, elapsed = rows["select id from counted"]
+    assert (executions, fetched, fetches, schema) == (1, 10, 3, app.username.upper())
+    assert sql_id == sql_area_id("select id from counted")
+    assert cpu > 0
+    assert elapsed > 0
+    assert rows["select * from counted_not"][0] == 0
+
+
+def test_sql_id() -> None:
+    assert sql_area_id("select * from dual") == "a5ks9fhw2v9s1"

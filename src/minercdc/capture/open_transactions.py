@@ -7,11 +7,11 @@ as every commit up to that SCN is delivered: each transaction that comes later w
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from time import monotonic
 
 import oracledb
 
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn, oldest_undecided_scn
 
 _EVERY_SECONDS = 3.0
@@ -25,8 +25,7 @@ class OldestUndelivered:
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], begun: int) -> None:
-        self._connect = connect
-        self._connection: oracledb.Connection | None = None
+        self._connection = KeptConnection(connect)
         self._next: tuple[int, int] | None = None  # what `begun` becomes, once so many SCNs are complete
         self._due = monotonic() + _EVERY_SECONDS
         self.begun = begun
@@ -45,14 +44,10 @@ class OldestUndelivered:
         if monotonic() < self._due:
             return
         self._due = monotonic() + _EVERY_SECONDS
-        if self._connection is None:
-            self._connection = self._connect()
-        begun = oldest_undecided_scn(self._connection)
-        self._next = begun, current_scn(self._connection)
+        connection = self._connection.get()
+        begun = oldest_undecided_scn(connection)
+        self._next = begun, current_scn(connection)
 
     def close(self) -> None:
         """Safe to call twice."""
-        if self._connection is not None:
-            with suppress(oracledb.Error, OSError):
-                self._connection.close()
-            self._connection = None
+        self._connection.close()

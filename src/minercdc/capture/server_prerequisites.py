@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.oracle.prerequisites import Finding, redo_findings, unreadable_views
+from minercdc.oracle import grants
+from minercdc.oracle.prerequisites import Finding, redo_findings
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
-
-_VIEWS = ("V$DATABASE", "V$THREAD", "V$TRANSACTION")
 
 
 class ServerPrerequisites:
@@ -24,7 +23,9 @@ class ServerPrerequisites:
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
         """Views that cannot be read."""
-        yield from unreadable_views(connection, _VIEWS, user)
+        for grant, why in grants.missing_views(connection, grants.SERVER_VIEWS):
+            fix = f"GRANT SELECT ON {grant.on.removeprefix('SYS.')} TO {user}"
+            yield Finding(f"{grant.view} cannot be read ({why})", fix, blocking=True, rule="grant-views")
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """ARCHIVELOG mode and supplemental logging."""
@@ -39,4 +40,5 @@ class ServerPrerequisites:
                     f"{table.id}: {self._without_values}: {', '.join(names)}",
                     "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
                     blocking=False,
+                    rule="mined-types",
                 )

@@ -169,26 +169,33 @@ def run(
         logging.getLogger(__name__).info("stopped")
 
 
-def _print_findings(out: Console, findings: Sequence[Finding]) -> None:
-    for finding in findings:
-        out.print(f"{'missing' if finding.blocking or finding.suspends else 'advice '}  {finding.problem}")
-        out.print(f"         {finding.fix}")
-
-
 @app.command()
-def check(config: ConfigFile) -> None:
-    """Print what the database and Kafka lack, each with what fixes it; exit status 3 when capture cannot start."""
-    Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
-    from minercdc.checks import check_broker, check_prerequisites
-    from minercdc.config.load import load_config
+def check(
+    config: Annotated[
+        Path | None, typer.Argument(metavar="CONFIG", help="The connector's configuration.", show_default=False)
+    ] = None,
+    rules: Annotated[
+        bool, typer.Option("--rules", help="Print all rules and grants as Markdown, and examine nothing.")
+    ] = False,
+) -> None:
+    """Print what database, Kafka, registry and disk lack, with what it is for and what fixes it; exit status 3 when capture cannot start."""
+    from minercdc.rules.page import checks_page, lines_of
 
-    loaded = load_config(config)
+    if rules:
+        sys.stdout.write(checks_page())
+        return
+    if config is None:
+        raise typer.BadParameter("the file of the configuration is needed, or --rules")
+    Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
+    from minercdc.config.load import load_config
+    from minercdc.rules.examination import examine
+
     out = Console(highlight=False, markup=False, soft_wrap=True)
-    findings = check_broker(loaded)
-    _print_findings(out, findings)  # before the database, which may not answer
-    of_database = check_prerequisites(loaded)
-    _print_findings(out, of_database)
-    findings += of_database
+    findings: list[Finding] = []
+    for finding in examine(load_config(config)):
+        findings.append(finding)
+        for line in lines_of(finding):
+            out.print(line)
     if any(finding.blocking for finding in findings):
         raise SystemExit(3)
     if any(finding.suspends for finding in findings):

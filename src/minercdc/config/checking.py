@@ -102,8 +102,10 @@ def _marks_of_txlog(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _texts(sections: Mapping[str, Any]) -> Iterator[str]:
-    if sections["sink"].debezium_sink_type == "json" and sections["converters"].uses_registry():
-        yield "debezium.sink.type: json writes texts, and goes with JSON converters only"
+    converters = sections["converters"]
+    if sections["sink"].debezium_sink_type == "json" and not converters.is_text():
+        given = f"key.converter={converters.key_converter}, value.converter={converters.value_converter}"
+        yield f"debezium.sink.type: json writes lines of JSON, and goes with JSON converters only, not with {given}"
 
 
 def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:

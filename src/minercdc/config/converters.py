@@ -1,113 +1,58 @@
-"""Properties of the converters of keys and values: JSON, or Avro with a schema registry."""
+"""Properties of the converters of keys and values, by their Java classes: JSON, or a format with a schema registry."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from typing import Final, Literal
+from urllib.parse import urlsplit
 
-from pydantic import Field, SecretStr
+from pydantic import Field
 
-from minercdc.config.section import CommaList, Section, rule
+from minercdc.config.apicurio import ApicurioConfig
+from minercdc.config.cloud_events import CloudEventsConfig
+from minercdc.config.protobuf import ProtobufConfig
+from minercdc.config.registries import SIDES, RegistryConfig, Side
+from minercdc.config.section import rule
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 AVRO: Final = "io.confluent.connect.avro.AvroConverter"
+PROTOBUF: Final = "io.confluent.connect.protobuf.ProtobufConverter"
 CLOUD_EVENTS: Final = "io.debezium.converters.CloudEventsConverter"
-Converter = Literal["org.apache.kafka.connect.json.JsonConverter", "io.confluent.connect.avro.AvroConverter"]
-ValueConverter = Literal[
+APICURIO_AVRO: Final = "io.apicurio.registry.utils.converter.AvroConverter"
+STRING: Final = "org.apache.kafka.connect.storage.StringConverter"
+BYTES: Final = "org.apache.kafka.connect.converters.ByteArrayConverter"
+APICURIO_JSON: Final = "io.apicurio.registry.utils.converter.ExtJsonConverter"
+Converter = Literal[
     "org.apache.kafka.connect.json.JsonConverter",
+    "org.apache.kafka.connect.storage.StringConverter",
+    "org.apache.kafka.connect.converters.ByteArrayConverter",
     "io.confluent.connect.avro.AvroConverter",
-    "io.debezium.converters.CloudEventsConverter",
+    "io.confluent.connect.protobuf.ProtobufConverter",
+    "io.apicurio.registry.utils.converter.AvroConverter",
+    "io.apicurio.registry.utils.converter.ExtJsonConverter",
 ]
-SubjectStrategy = Literal[
-    "io.confluent.kafka.serializers.subject.TopicNameStrategy",
-    "io.confluent.kafka.serializers.subject.RecordNameStrategy",
-    "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy",
-]
-_TOPIC: SubjectStrategy = "io.confluent.kafka.serializers.subject.TopicNameStrategy"
-_SAME = "The same for keys."
-Side = Literal["key", "value"]
-SIDES: tuple[Side, Side] = ("key", "value")
+ValueConverter = Literal[Converter, "io.debezium.converters.CloudEventsConverter"]
+_WITH_CONFLUENT: Final = (AVRO, PROTOBUF)
+_WITH_APICURIO: Final = (APICURIO_AVRO, APICURIO_JSON)
+_UNREAD: Final[Mapping[str, str]] = {
+    PROTOBUF: "keys or values are in Protobuf",
+    APICURIO_AVRO: "keys or values are in the wire format of Apicurio's converters",
+    APICURIO_JSON: "keys or values are in the wire format of Apicurio's converters",
+    CLOUD_EVENTS: "values are CloudEvents",
+    STRING: "keys or values are texts of Java's objects",
+    BYTES: "keys or values are bare bytes",
+}
 
 
-@dataclass(frozen=True, slots=True)
-class RegistryProperties:
-    """The properties of one side's converter that concern the registry, without the side's name."""
-
-    urls: tuple[str, ...]
-    credentials: str
-    user_info: str
-    token: str
-    ca: str
-    certificate: str
-    private_key: str
-    private_key_password: str
-    auto_register: bool
-    use_latest: bool
-    normalize: bool
-    subject_strategy: str
-
-
-class ConverterConfig(Section):
-    """How keys and values are written: as JSON, or as Avro with a schema registry."""
+class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, RegistryConfig):
+    """How keys and values are written: as JSON, or in a format with a schema registry."""
 
     value_converter: ValueConverter = Field(
         JSON,
-        description="JSON, Avro in Confluent's wire format, or CloudEvents. Named in full, Connect's JsonConverter writes schemas by default.",
+        description="JSON, Avro or Protobuf with a schema registry, or CloudEvents ([formats](formats.md)). Named in full, Connect's JsonConverter"
+        " writes schemas by default.",
     )
-    key_converter: Converter = Field(JSON, description="JSON, or Avro.")
-    value_converter_serializer_type: Literal["json"] = Field(
-        "json", description="Of a CloudEvent: its envelope is JSON; Avro is not there yet."
-    )
-    value_converter_data_serializer_type: Literal["json"] = Field(
-        "json", description="Of a CloudEvent: its `data` is JSON; Avro is not there yet."
-    )
-    value_converter_json_schemas_enable: bool = Field(True, description="Of a CloudEvent: `data` has its schema.")
-    value_converter_extension_attributes_enable: bool = Field(
-        True, description="Of a CloudEvent: it has attributes `iodebezium…` from `source`."
-    )
-    value_converter_schema_registry_url: CommaList = Field(
-        (), description="The registry, with Confluent's REST API; several are tried in order."
-    )
-    key_converter_schema_registry_url: CommaList = Field((), description=_SAME)
-    value_converter_basic_auth_credentials_source: Literal["URL", "USER_INFO"] = Field(
-        "URL", description="Where user and password of the registry stand: in the URL, or in `…basic.auth.user.info`."
-    )
-    key_converter_basic_auth_credentials_source: Literal["URL", "USER_INFO"] = Field("URL", description=_SAME)
-    value_converter_basic_auth_user_info: SecretStr = Field(SecretStr(""), description="`USER:PASSWORD` of the registry.")
-    key_converter_basic_auth_user_info: SecretStr = Field(SecretStr(""), description=_SAME)
-    value_converter_bearer_auth_token: SecretStr = Field(SecretStr(""), description="Bearer token of the registry.")
-    key_converter_bearer_auth_token: SecretStr = Field(SecretStr(""), description=_SAME)
-    value_converter_schema_registry_ssl_ca_location: str = Field(
-        "", description="PEM file of the authorities that the registry's certificate may come from; default the system's."
-    )
-    key_converter_schema_registry_ssl_ca_location: str = Field("", description=_SAME)
-    value_converter_schema_registry_ssl_certificate_location: str = Field(
-        "", description="PEM file of this client's certificate (mTLS)."
-    )
-    key_converter_schema_registry_ssl_certificate_location: str = Field("", description=_SAME)
-    value_converter_schema_registry_ssl_key_location: str = Field(
-        "", description="PEM file of its private key, where the certificate's file does not have it."
-    )
-    key_converter_schema_registry_ssl_key_location: str = Field("", description=_SAME)
-    value_converter_schema_registry_ssl_key_password: SecretStr = Field(SecretStr(""), description="Password of that key.")
-    key_converter_schema_registry_ssl_key_password: SecretStr = Field(SecretStr(""), description=_SAME)
-    value_converter_auto_register_schemas: bool = Field(
-        True, description="Register schemas that the registry does not have; otherwise such a table stops the connector."
-    )
-    key_converter_auto_register_schemas: bool = Field(True, description=_SAME)
-    value_converter_use_latest_version: bool = Field(
-        False, description="Write with the newest schema of the subject, which must have the table's fields."
-    )
-    key_converter_use_latest_version: bool = Field(False, description=_SAME)
-    value_converter_normalize_schemas: bool = Field(
-        False, description="Have the registry normalize schemas before it compares them."
-    )
-    key_converter_normalize_schemas: bool = Field(False, description=_SAME)
-    value_converter_value_subject_name_strategy: SubjectStrategy = Field(
-        _TOPIC, description="Subject of a schema: `<topic>-value`, the record's name, or both."
-    )
-    key_converter_key_subject_name_strategy: SubjectStrategy = Field(_TOPIC, description=_SAME)
+    key_converter: Converter = Field(JSON, description="The same for keys, which are no CloudEvents.")
 
     @rule
     def _of_keys(self) -> Iterator[str]:
@@ -118,48 +63,84 @@ class ConverterConfig(Section):
         yield from self._problems("value")
 
     def _problems(self, side: Side) -> Iterator[str]:
-        if getattr(self, f"{side}_converter") != AVRO:
+        converter = getattr(self, f"{side}_converter")
+        yield from self._cloud_events_problems() if converter == CLOUD_EVENTS else ()
+        if self.registry_kind(side) == "apicurio":
+            yield from self._apicurio_problems(side, converter)
+        if self.registry_kind(side) != "confluent":
             return
         name, found = f"{side}.converter", self.registry(side)
         if not found.urls:
-            yield f"{name}.schema.registry.url: needed for {AVRO}"
+            which = f"{name}.avro.schema.registry.url" if converter == CLOUD_EVENTS else f"{name}.schema.registry.url"
+            yield f"{which}: needed for {converter}"
         for url in found.urls:
             if not url.startswith(("http://", "https://")):
                 yield f"{name}.schema.registry.url: {url.split('://')[0]} is neither http nor https"
+            elif not _names_a_host(url):
+                yield f"{name}.schema.registry.url: http://HOST:PORT is needed, and one of these has no such host or port"
         if found.credentials == "USER_INFO" and ":" not in found.user_info:
             yield f"{name}.basic.auth.user.info: USER:PASSWORD is needed with …basic.auth.credentials.source=USER_INFO"
         if found.use_latest and found.auto_register and f"{side}_converter_auto_register_schemas" in self.model_fields_set:
             yield f"{name}.use.latest.version: does not go with …auto.register.schemas=true"
 
-    def registry(self, side: Side) -> RegistryProperties:
-        """The registry's properties of one side."""
+    def _cloud_events_problems(self) -> Iterator[str]:
+        if self.value_converter_serializer_type == "avro":
+            if self.value_converter_data_serializer_type == "json":
+                yield "value.converter.data.serializer.type: json does not go with value.converter.serializer.type=avro"
+            if self.minercdc_cloudevents_mode == "binary":
+                yield "minercdc.cloudevents.mode: binary has no envelope, so it does not go with value.converter.serializer.type=avro"
 
-        def text(name: str) -> str:
-            found = getattr(self, f"{side}_converter_{name}")
-            return str(found.get_secret_value() if isinstance(found, SecretStr) else found)
+    def _apicurio_problems(self, side: Side, converter: str) -> Iterator[str]:
+        name, urls = f"{side}.converter.apicurio.registry", self.apicurio(side, "url")
+        if not urls:
+            yield f"{name}.url: needed for {converter}"
+        for url in urls:
+            if not url.startswith(("http://", "https://")) or "/apis/registry/v" not in url:
+                yield f"{name}.url: http://HOST:PORT/apis/registry/v3 or …/v2 is needed, the registry's own API"
+            elif not _names_a_host(url):
+                yield f"{name}.url: http://HOST:PORT/apis/registry/v3 is needed, and one of these has no such host or port"
+        if len({"/apis/registry/v2" in url for url in urls}) > 1:
+            yield f"{name}.url: the URLs are of one version of the API, v3 or v2"
+        if converter == CLOUD_EVENTS and self.apicurio(side, "headers_enabled"):
+            yield f"{name}.headers.enabled: a CloudEvent holds its data with the id before it"
 
-        def flag(name: str) -> bool:
-            return bool(getattr(self, f"{side}_converter_{name}"))
-
-        return RegistryProperties(
-            urls=tuple(getattr(self, f"{side}_converter_schema_registry_url")),
-            credentials=text("basic_auth_credentials_source"),
-            user_info=text("basic_auth_user_info"),
-            token=text("bearer_auth_token"),
-            ca=text("schema_registry_ssl_ca_location"),
-            certificate=text("schema_registry_ssl_certificate_location"),
-            private_key=text("schema_registry_ssl_key_location"),
-            private_key_password=text("schema_registry_ssl_key_password"),
-            auto_register=flag("auto_register_schemas"),
-            use_latest=flag("use_latest_version"),
-            normalize=flag("normalize_schemas"),
-            subject_strategy=text(f"{side}_subject_name_strategy"),
-        )
+    def registry_kind(self, side: Side) -> Literal["", "confluent", "apicurio"]:
+        """The API of the registry that one side's schemas are in; '' for a side without one."""
+        converter = getattr(self, f"{side}_converter")
+        if converter == CLOUD_EVENTS and self.value_converter_data_serializer_type == "avro":
+            return "apicurio" if self.apicurio(side, "url") else "confluent"
+        if converter in _WITH_APICURIO:
+            return "apicurio"
+        return "confluent" if converter in _WITH_CONFLUENT else ""
 
     def not_read_back(self) -> str:
         """Why records in these formats are not read back, '' where they are."""
-        return "values are CloudEvents" if self.value_converter == CLOUD_EVENTS else ""
+        return _UNREAD.get(self.value_converter) or _UNREAD.get(self.key_converter, "")
 
     def uses_registry(self) -> bool:
         """Whether keys or values are written in a format that needs a registry."""
-        return AVRO in (self.key_converter, self.value_converter)
+        return any(self.registry_kind(side) for side in SIDES)
+
+    def is_text(self) -> bool:
+        """Whether keys and values are JSON."""
+        texts = (JSON, APICURIO_JSON)
+        return self.key_converter in texts and (
+            self.value_converter in texts
+            or (
+                self.value_converter == CLOUD_EVENTS
+                and self.value_converter_serializer_type == "json"
+                and self._data_in_json()
+            )
+        )
+
+    def _data_in_json(self) -> bool:
+        """Whether `data`, where it is all that the value holds, is JSON."""
+        return self.minercdc_cloudevents_mode != "binary" or self.value_converter_data_serializer_type == "json"
+
+
+def _names_a_host(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:  # brackets that are no address, a port that is none
+        return False

@@ -16,14 +16,14 @@ class DatabaseConfig(Section):
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
     database_user: str = Field(
-        description="User that captures, a common user (C##...) in a container database. `PROXY[USER]`: log on as PROXY to work as USER."
+        description="User that captures: a common user (C##...) where LogMiner runs in the root, a user of the PDB where it runs within that. `PROXY[USER]`: log on as PROXY to work as USER."
     )
     database_password: SecretStr = Field(
         SecretStr(""),
         description="Password, needed unless `minercdc.database.token.location` is given. Better from MINERCDC_DATABASE_PASSWORD, MINERCDC_DATABASE_PASSWORD_FILE or a `${file:...}` placeholder.",
     )
     database_dbname: str = Field(
-        description="Name (service) of the database; of the container database when there are pluggable ones."
+        description="Name (service) of the database. Of a container database, with `database.pdb.name`; or of a pluggable one, without: LogMiner then runs within it (Oracle 19.10 and later, [how](capture/logminer.md#within-a-pluggable-database))."
     )
     database_pdb_name: str | None = Field(None, description="Pluggable database to capture from.")
     database_url: str | None = Field(
@@ -83,6 +83,11 @@ class DatabaseConfig(Section):
                 " move over to logminer"
             )
         return value
+
+    @rule
+    def _one_pdb(self) -> Iterator[str]:
+        if self.database_pdb_name and "," in self.database_pdb_name:
+            yield "database.pdb.name: several pluggable databases in one connector are not there yet; run a connector for each"
 
     @rule
     def _password_or_token(self) -> Iterator[str]:

@@ -11,13 +11,15 @@ from collections.abc import Mapping
 _CONNECT = "there is no Kafka Connect here"
 _PEM = "Java key stores cannot be read; .ssl.ca.location, .ssl.certificate.location and .ssl.key.location name PEM files"
 _CACHE = "there is no such cache here"
+_READING = "of reading, or of types that no column has"
+_REGISTRY_CACHE = "each schema is asked of the registry once"
 _WORKER = "there is no Kafka Connect here: no worker, and no topics of its own"
 _ADDRESS = "redo is read by address, not by SCN steps"
 _ONE_CLIENT = "one client serves data and history"
 _JAVA = "Java classes cannot run here"
 _NATIVE_NETWORK = "the driver (thin mode) has no native network encryption; use TLS (minercdc.database.protocol=tcps)"
 
-IGNORED: Mapping[str, str] = {
+IGNORED: dict[str, str] = {
     "connector.class": _CONNECT,
     "tasks.max": "one connector is one task",
     "header.converter": "headers are JSON",
@@ -46,10 +48,10 @@ IGNORED: Mapping[str, str] = {
     "log.mining.batch.size.min": _ADDRESS,
     "log.mining.batch.size.max": _ADDRESS,
     "log.mining.batch.size.increment": _ADDRESS,
-    "log.mining.sleep.time.default.ms": "see poll.interval.ms",
-    "log.mining.sleep.time.min.ms": "see poll.interval.ms",
-    "log.mining.sleep.time.max.ms": "see poll.interval.ms",
-    "log.mining.sleep.time.increment.ms": "see poll.interval.ms",
+    "log.mining.sleep.time.default.ms": "see minercdc.log.mining.pass.interval.ms",
+    "log.mining.sleep.time.min.ms": "see minercdc.log.mining.pass.interval.ms",
+    "log.mining.sleep.time.max.ms": "see minercdc.log.mining.pass.interval.ms",
+    "log.mining.sleep.time.increment.ms": "see minercdc.log.mining.pass.interval.ms",
     "log.mining.scn.gap.detection.gap.size.min": _ADDRESS,
     "log.mining.scn.gap.detection.time.interval.max.ms": _ADDRESS,
     "log.mining.buffer.type": "rows wait in memory and spill to disk",
@@ -116,6 +118,26 @@ IGNORED: Mapping[str, str] = {
     "gracefull.shutdown.timeout": "there is no executor",
 }
 
+# Of key.converter and value.converter.
+_OF_CONVERTERS: Mapping[str, str] = {
+    "enhanced.protobuf.schema.support": _READING,
+    "generalized.sum.type.support": _READING,
+    "generate.index.for.unions": _READING,
+    "generate.struct.for.nulls": _READING,
+    "flatten.unions": _READING,
+    "flatten.singleton.unions": _READING,
+    "int.for.enums": _READING,
+    "optional.for.proto2": _READING,
+    "wrapper.for.raw.primitives": _READING,
+    "schemas.cache.config": _REGISTRY_CACHE,
+    "schemas.cache.size": _REGISTRY_CACHE,
+    "latest.cache.size": _REGISTRY_CACHE,
+    "latest.cache.ttl.sec": _REGISTRY_CACHE,
+    "max.schemas.per.subject": _REGISTRY_CACHE,
+    "latest.compatibility.strict": "with use.latest.version the newest schema has to have the table's fields in any case",
+}
+IGNORED = IGNORED | {f"{side}.converter.{name}": why for side in ("key", "value") for name, why in _OF_CONVERTERS.items()}
+
 IGNORED_PREFIXES: Mapping[str, str] = {
     "log.mining.buffer.infinispan.": _CACHE,
     "log.mining.buffer.ehcache.": _CACHE,
@@ -133,6 +155,8 @@ IGNORED_PREFIXES: Mapping[str, str] = {
     "driver.": "the driver is python-oracledb; see minercdc.database.*",
 }
 
+_REFERENCES = "io.confluent.kafka.serializers.subject.defaultreferencesubjectnamestrategy"
+
 # property -> the values (in any case) that need nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
     "include.schema.comments": ("false",),
@@ -146,11 +170,19 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "openlineage.integration.enabled": ("false",),
     "statistics.metrics.enabled": ("false",),
     "errors.tolerance": ("none",),
+    "key.converter.reference.subject.name.strategy": (_REFERENCES,),
+    "value.converter.reference.subject.name.strategy": (_REFERENCES,),
     "key.converter.connect.meta.data": ("true",),
     "value.converter.connect.meta.data": ("true",),
     "key.converter.enhanced.avro.schema.support": ("false",),
     "value.converter.enhanced.avro.schema.support": ("false",),
 }
+
+INERT_REASONS: Mapping[str, str] = {
+    "capture.mode": "redo of a physical standby is not mined yet; database.* has to be the primary database",
+    "log.mining.continuous.mine": "Oracle 19c and later do not have it",
+}
+"""Why other values of some of `INERT` are refused."""
 
 UNSUPPORTED: Mapping[str, str] = {
     "sourceinfo.struct.maker": _JAVA,
@@ -168,7 +200,7 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "value.converter.schema.registry.ssl.truststore.": _PEM,
     "value.converter.schema.registry.ssl.keystore.": _PEM,
     "xstream.": "XStream needs Oracle's OCI client",
-    "secondary.": "reading a standby is not there yet",
+    "secondary.": "mining in another database than database.* is not there yet: neither a physical standby nor a downstream database",
     "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",
     "driver.javax.net.ssl.": "Java key stores cannot be read; minercdc.database.wallet.location names a directory with ewallet.pem",

@@ -18,7 +18,7 @@ from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
 from minercdc.config.adapters import of_other_adapters
 from minercdc.config.checking import checked, contradictions
-from minercdc.config.converters import AVRO, CLOUD_EVENTS, JSON, ConverterConfig
+from minercdc.config.converters import JSON, ConverterConfig
 from minercdc.config.custom_converters import CustomConverter, take_custom_converters
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
@@ -218,7 +218,6 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         values = implied(values) | dict(values)
     found, unusable = _spelled(values, problems)
     rest = {given.name: given.value for given in found}
-    _default_schemas_like_connect(rest)
     post_processed = take_post_processors(rest, problems)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
     client = _take_kafka(rest, problems)
@@ -235,16 +234,8 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     for name in rest:
         near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
         problems.append(f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else ""))
-    sections: dict[str, Section] = {}
-    for name, section in SECTIONS.items():
-        sections[name] = checked(section, given[name], problems, unusable)
-    topics = sections["topics"]
-    assert isinstance(topics, TopicConfig)
-    if not unusable & {"topic.creation.groups"}:
-        sections["topics"] = topics.with_creation(take_creation(creation, topics, problems))
-    problems.extend(contradictions(sections, unusable))
-    if "snapshot.select.statement.overrides" not in unusable:
-        problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
+    sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
+    _check_together(sections, creation, selects, problems, unusable)
     if problems:
         raise ConfigError(sorted(set(problems)), where=where)
     ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
@@ -262,6 +253,27 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "origins": {given.name: _origin(given, content, where) for given in found},
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
+
+
+def _check_together(
+    sections: dict[str, Section],
+    creation: dict[str, str],
+    selects: dict[str, str],
+    problems: list[str],
+    unusable: set[str],
+) -> None:
+    """Complete sections by what others hold, and add what contradicts each other to the problems.
+
+    :param unusable: properties with values that cannot be used.
+    """
+    sections["values"] = _with_schemas_like_connect(sections["values"], sections["converters"])
+    topics = sections["topics"]
+    assert isinstance(topics, TopicConfig)
+    if not unusable & {"topic.creation.groups"}:
+        sections["topics"] = topics.with_creation(take_creation(creation, topics, problems))
+    problems.extend(contradictions(sections, unusable))
+    if "snapshot.select.statement.overrides" not in unusable:
+        problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
 
 
 def _origin(given: Spelled, content: FileProperties, where: str) -> str:
@@ -282,13 +294,15 @@ def _spelled(properties: Mapping[str, str], problems: list[str]) -> tuple[list[S
     return found, {given.name for given in found if given.given_as in unresolved}
 
 
-def _default_schemas_like_connect(properties: dict[str, str]) -> None:
+def _with_schemas_like_connect(values: Section, converters: Section) -> Section:
     """Connect's JsonConverter writes schemas by default: a configuration that names it expects them. Other formats need them."""
+    schemas = {}
     for side in ("key", "value"):
-        if properties.get(f"{side}.converter") == JSON:
-            properties.setdefault(f"{side}.converter.schemas.enable", "true")
-        elif properties.get(f"{side}.converter") in (AVRO, CLOUD_EVENTS):
-            properties[f"{side}.converter.schemas.enable"] = "true"
+        name, converter = f"{side}_converter_schemas_enable", getattr(converters, f"{side}_converter")
+        named = f"{side}_converter" in converters.model_fields_set
+        if converter != JSON or (named and name not in values.model_fields_set):
+            schemas[name] = True
+    return values.model_copy(update=schemas)
 
 
 def _resolved(
@@ -346,7 +360,8 @@ def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator
         if name in debezium.INERT:
             value, inert = rest.pop(name).strip(), debezium.INERT[name]
             if value.lower() not in map(str.lower, inert):
-                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}")
+                reason = f" ({debezium.INERT_REASONS[name]})" if name in debezium.INERT_REASONS else ""
+                problems.append(f"{name}: {value} is not supported yet; only {inert[0]}{reason}")
             else:
                 yield name, "this value holds here anyway"
             continue

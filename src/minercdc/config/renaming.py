@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
-from minercdc.config.converters import AVRO, JSON
+from minercdc.config.converters import APICURIO_AVRO, APICURIO_JSON, AVRO, CLOUD_EVENTS, JSON, PROTOBUF, STRING
 from minercdc.config.messages import without_salt
 
 SERVER: Final = "debezium."
@@ -89,11 +89,18 @@ _VALUES: Mapping[str, Callable[[str], str]] = {
     "driver.oracle.net.wallet_location": _directory,
     "driver.oracle.net.ssl_server_dn_match": _yes,
 }
+_AVRO_OF_EVENTS: Final = "value.converter.avro."  # of a CloudEvent's data
 _FORMATS: Mapping[str, str] = {
     "json": JSON,
     "avro": AVRO,
-    "protobuf": "io.confluent.connect.protobuf.ProtobufConverter",
-    "cloudevents": "io.debezium.converters.CloudEventsConverter",
+    "protobuf": PROTOBUF,
+    "cloudevents": CLOUD_EVENTS,
+    "simplestring": STRING,
+}
+_WITH_APICURIO: Mapping[str, str] = {"json": APICURIO_JSON, "avro": APICURIO_AVRO}
+_APICURIO_OF: Mapping[str, frozenset[str]] = {
+    side: frozenset({f"{_FORMAT}{side}.apicurio.registry.url", f"{_FORMAT}apicurio.registry.url"})
+    for side in ("key", "value")
 }
 
 
@@ -122,8 +129,9 @@ def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problem
     :param problems: gets what is given twice, or cannot be converted.
     """
     found: dict[str, Spelled] = {}
+    with_apicurio = {side for side in ("key", "value") if _APICURIO_OF[side] & properties.keys()}
     for name, value in properties.items():
-        for new in _present(name, value, known, problems):
+        for new in _present(name, value, known, with_apicurio, problems):
             if (earlier := found.get(new.name)) is None:
                 found[new.name] = new
             elif earlier.value != new.value or earlier.name == earlier.given_as == new.given_as:
@@ -131,10 +139,15 @@ def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problem
     yield from found.values()
 
 
-def _present(given_as: str, value: str, known: Callable[[str], bool], problems: list[str]) -> Iterable[Spelled]:
+def _present(
+    given_as: str, value: str, known: Callable[[str], bool], with_apicurio: Collection[str], problems: list[str]
+) -> Iterable[Spelled]:
     name = _without_server(given_as)
+    if name.startswith(_AVRO_OF_EVENTS):
+        return [Spelled(_of_events(name), value, given_as)]
     if given_as.startswith(_FORMAT):
-        return [Spelled(new, text, given_as) for new, text in _format(given_as.removeprefix(_FORMAT), value)]
+        formats = _format(given_as.removeprefix(_FORMAT), value, with_apicurio)
+        return [Spelled(_of_events(new), text, given_as) for new, text in formats]
     if known(name.removeprefix("internal.")) and name not in DRIVER:
         return [Spelled(name.removeprefix("internal."), value, given_as)]
     name = name.removeprefix("internal.") if name.removeprefix("internal.") in RENAMED else name
@@ -168,8 +181,17 @@ def _renamed(name: str) -> str | None:
     return None
 
 
-def _format(name: str, value: str) -> Iterator[tuple[str, str]]:
-    """`value`, `key`, `value.X`, `key.X`, or X for both."""
+def _of_events(name: str) -> str:
+    """Without `avro.`, which the properties of the data of CloudEvents have."""
+    bare = name.removeprefix(_AVRO_OF_EVENTS)
+    return name if bare == name else f"value.converter.{bare}"
+
+
+def _format(name: str, value: str, with_apicurio: Collection[str]) -> Iterator[tuple[str, str]]:
+    """`value`, `key`, `value.X`, `key.X`, or X for both.
+
+    :param with_apicurio: sides with the URL of Apicurio's registry, whose converters they have then.
+    """
     side, _, rest = name.partition(".")
     if side == "header":
         yield "header.converter" + (f".{rest}" if rest else ""), value
@@ -179,4 +201,6 @@ def _format(name: str, value: str) -> Iterator[tuple[str, str]]:
     elif rest:
         yield f"{side}.converter.{rest}", value
     else:
-        yield f"{side}.converter", _FORMATS.get(value.strip().lower(), value)
+        word = value.strip().lower()
+        converter = _WITH_APICURIO.get(word) if side in with_apicurio else None
+        yield f"{side}.converter", converter or _FORMATS.get(word, value)

@@ -20,7 +20,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from minercdc.demo.compare import Difference, differences, free_numbers, read_lake, read_oracle
-from minercdc.demo.processes import Command, await_until
+from minercdc.demo.processes import Command, check_deadline
 from minercdc.demo.progress import DeltaRows, TopicEnds
 from minercdc.demo.view import Scene, draw
 from minercdc.demo.workload import Workload, load_initial_rows
@@ -221,7 +221,7 @@ class _Demo:
             expected = int(cursor.fetchone()[0])
         deadline = time.monotonic() + 150
         while True:
-            await_until(deadline, "the lake's catching up")
+            check_deadline(deadline, "the lake's catching up")
             connector.check()
             lake.check()
             show()

@@ -34,6 +34,10 @@ class Command:
             start_new_session=True,
         )
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def await_ready(self) -> str:
         """Wait for the command's `ready HOST:PORT` line, return HOST:PORT. Raises LocalServiceError when it ends before."""
         assert self._process.stdout is not None
@@ -84,7 +88,7 @@ class Command:
         return found[-1] if found else None
 
 
-def await_until(deadline: float, what: str) -> None:
+def check_deadline(deadline: float, what: str) -> None:
     """Raise LocalServiceError, saying that `what` did not happen, if the deadline (monotonic seconds) has passed; never waits."""
     if time.monotonic() > deadline:
         raise LocalServiceError(f"{what} did not happen in time")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from prometheus_client.core import Metric
 
 from minercdc.exposition.series import Series
+from minercdc.figures.mining import MiningFigures
 from minercdc.metrics import Counters
 
 
@@ -15,6 +16,12 @@ def mining_families(counters: Counters, series: Series, now: float) -> Iterator[
 
     :param now: seconds since the epoch, by our clock.
     """
+    yield from _redo_by_table(counters, series)
+    yield from _passes(counters.mining, series)
+    yield from _open_transactions(counters, series, now)
+
+
+def _redo_by_table(counters: Counters, series: Series) -> Iterator[Metric]:
     tables = counters.redo.tables()
     for name, text, values in (
         ("minercdc_redo_rows", "Rows that LogMiner showed, of captured tables and others.", [one.rows for one in tables]),
@@ -26,7 +33,9 @@ def mining_families(counters: Counters, series: Series, now: float) -> Iterator[
             ("schema", "table", "captured"),
             [((t.schema, t.table, str(t.captured).lower()), value) for t, value in zip(tables, values, strict=True)],
         )
-    figures = counters.mining
+
+
+def _passes(figures: MiningFigures, series: Series) -> Iterator[Metric]:
     yield from series.durations("minercdc_pass", "Passes over redo.", figures.passes)
     yield from series.durations("minercdc_logminer_start", "Starts of LogMiner, up to its first rows.", figures.starts)
     for name, text, value in (
@@ -53,9 +62,18 @@ def mining_families(counters: Counters, series: Series, now: float) -> Iterator[
         ("minercdc_resume_scn", "SCN at which a restart begins to read redo.", figures.resume_scn),
         ("minercdc_session_pga_bytes", "PGA that the LogMiner session held after the latest pass.", figures.session_pga),
         ("minercdc_session_pga_max_bytes", "PGA that a LogMiner session held at most.", figures.most_session_pga),
+    ):
+        yield series.gauge(name, text, value)
+
+
+def _open_transactions(counters: Counters, series: Series, now: float) -> Iterator[Metric]:
+    figures = counters.mining
+    for name, text, value in (
         ("minercdc_open_transactions", "Open transactions that have captured rows.", figures.open_count),
         ("minercdc_open_transaction_rows", "Captured rows that wait for their COMMIT.", figures.open_changes),
         ("minercdc_spilled_bytes", "Length of those that wait on disk.", figures.spilled_bytes),
+        ("minercdc_kept_transactions", "Open transactions whose rows are kept over a restart.", figures.kept_count),
+        ("minercdc_kept_bytes", "Length of their files.", figures.kept_bytes),
     ):
         yield series.gauge(name, text, value)
     oldest = figures.open[0] if figures.open else None

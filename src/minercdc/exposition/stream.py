@@ -29,6 +29,25 @@ def stream_families(counters: Counters, series: Series, now: float) -> Iterator[
         ("minercdc_unknown_lobs", "LOBs that the placeholder stands for.", counters.unknown_lobs),
     ):
         yield series.counter(name, text, value)
+    yield from _rows(counters, series)
+    yield series.gauges(
+        "minercdc_phase",
+        "1 for what the connector is doing.",
+        ("phase",),
+        [((name,), float(counters.phase == name)) for name in _PHASES],
+    )
+    latest = now + counters.source_ahead_us / 1e6 - counters.source_us / 1e6 if counters.source_us else None
+    yield series.gauge(
+        "minercdc_latest_event_age_seconds", "Time since the latest change that was written was made.", latest
+    )
+    yield from _snapshot(counters, series)
+    yield from _commits(counters, series)
+    yield series.gauge(
+        "minercdc_schema_history_recovered", "Schema changes read from the schema history.", counters.history_recovered
+    )
+
+
+def _rows(counters: Counters, series: Series) -> Iterator[Metric]:
     yield series.counters(
         "minercdc_events",
         "Row changes delivered, by Debezium's op.",
@@ -50,26 +69,15 @@ def stream_families(counters: Counters, series: Series, now: float) -> Iterator[
     yield series.gauges(
         "minercdc_suspended", "1 for each suspended table.", ("table",), [((one.table,), 1.0) for one in counters.suspended]
     )
-    yield series.gauges(
-        "minercdc_phase",
-        "1 for what the connector is doing.",
-        ("phase",),
-        [((name,), float(counters.phase == name)) for name in _PHASES],
-    )
-    latest = now + counters.source_ahead_us / 1e6 - counters.source_us / 1e6 if counters.source_us else None
-    yield series.gauge(
-        "minercdc_latest_event_age_seconds", "Time since the latest change that was written was made.", latest
-    )
-    yield from _snapshot(counters, series)
+
+
+def _commits(counters: Counters, series: Series) -> Iterator[Metric]:
     times = counters.commit_times
     yield series.histogram(
         "minercdc_kafka_commit_seconds", "What commits of the sink took.", BOUNDS, list(times.counts), times.total
     )
     yield series.gauge("minercdc_kafka_commit_last_seconds", "What the latest commit of the sink took.", times.last)
     yield series.gauge("minercdc_kafka_commit_max_seconds", "What the longest commit of the sink took.", times.longest)
-    yield series.gauge(
-        "minercdc_schema_history_recovered", "Schema changes read from the schema history.", counters.history_recovered
-    )
 
 
 def _snapshot(counters: Counters, series: Series) -> Iterator[Metric]:

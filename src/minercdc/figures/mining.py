@@ -54,6 +54,7 @@ class MiningFigures:
     :ivar sessions: that were opened.
     :ivar open: the oldest open transactions that have captured rows.
     :ivar open_count, open_changes, spilled_bytes: of all of these.
+    :ivar kept_count, kept_bytes: of those that are kept over a restart: how many, and length of their files.
     """
 
     passes: Duration = field(default_factory=Duration)
@@ -74,6 +75,8 @@ class MiningFigures:
     open_count: int = 0
     open_changes: int = 0
     spilled_bytes: int = 0
+    kept_count: int = 0
+    kept_bytes: int = 0
 
     def took_logs(self, names: tuple[str, ...]) -> None:
         """A pass over these logs begins."""

@@ -1,39 +1,28 @@
-"""Records in Avro's binary form with Confluent's header: a zero byte, the schema's id as four bytes, the value."""
+"""Records in Avro's binary form, after what stands for their schema in a registry."""
 
 from __future__ import annotations
 
 import json
-import struct
 from typing import Any
 
 from minercdc import native
-from minercdc.errors import DecodeError, SinkError
+from minercdc.errors import DecodeError
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_native import described
 from minercdc.formats.avro_schema import avro_schema, avro_text
-from minercdc.formats.connect import schema_of
-from minercdc.formats.converting import Write
-from minercdc.formats.registry import SchemaRegistry
-from minercdc.formats.subjects import Subject
-
-_HEADER = struct.Struct(">bI").pack
+from minercdc.formats.connect import Schema, schema_of
+from minercdc.formats.converting import MakeHeaders, Write
+from minercdc.formats.registered import Identity, RegisteredSchemas
+from minercdc.formats.registry import SchemaText
 
 
 class AvroFormat:
-    """Avro of one side of the records, key or value (formats.converting.Format).
+    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders)."""
 
-    :param auto_register: register schemas; else each has to be there.
-    :param use_latest: write with the newest schema of the subject, which has to have the same fields.
-    """
-
-    def __init__(
-        self, registry: SchemaRegistry, subject: Subject, *, auto_register: bool, use_latest: bool, normalize: bool
-    ) -> None:
-        self._registry = registry
-        self._subject = subject
-        self._auto_register = auto_register
-        self._use_latest = use_latest
-        self._normalize = normalize
+    def __init__(self, schemas: RegisteredSchemas) -> None:
+        self.schemas = schemas
+        self.has_headers = schemas.has_headers
+        self._identities: dict[tuple[str, str], Identity] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """A function that writes JSON payloads of a Connect schema.
@@ -41,37 +30,50 @@ class AvroFormat:
         :raises SinkError: the schema cannot be had in Avro, or the registry refuses it.
         :raises DeliveryError: the registry does not answer.
         """
-        connect = schema_of(schema)
-        avro = avro_schema(connect)
-        subject = self._subject(topic, str(connect.get("name") or ""))
-        header = _HEADER(0, self._id(subject, avro))
+        return self.compiled(topic, schema_of(schema))[0]
+
+    def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
+        """See `formats.converting.FormatWithHeaders`; for the errors see `compile`."""
+        headers = self._identity(topic, schema_of(schema)).headers
+        return (lambda document, begin, end: headers) if headers else None
+
+    def compiled(self, topic: str, connect: Schema) -> tuple[Write, int]:
+        """The same as `compile`, and the schema's id."""
+        identity = self._identity(topic, connect)
+        before = identity.before
         write = compile_writer(connect)
 
         def written(document: bytes, begin: int, end: int) -> bytes:
             try:
-                return header + write(json.loads(document[begin:end]))
+                return before + write(json.loads(document[begin:end]))
             except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Avro schema: {error!r}") from None
 
         fields = described(connect)
         if native.rows is None or fields is None:
-            return written
-        write_natively = native.rows.AvroWriter(fields, header).write
-        return lambda document, begin, end: write_natively(document, begin, end) or written(document, begin, end)
+            return written, identity.number
+        write_natively = native.rows.AvroWriter(fields, before).write
+        return (
+            lambda document, begin, end: write_natively(document, begin, end) or written(document, begin, end),
+            identity.number,
+        )
 
-    def _id(self, subject: str, avro: Any) -> int:
+    def _identity(self, topic: str, connect: Schema) -> Identity:
+        avro = avro_schema(connect)
         text = avro_text(avro)
-        if self._use_latest:
-            number, latest = self._registry.latest(subject)
-            if _fields(json.loads(latest)) != _fields(avro):
-                raise SinkError(
-                    f"the newest schema of subject {subject} (id {number}) has other fields than the table: {latest}",
-                    hint="Register a schema of the table's fields, or leave use.latest.version out.",
-                )
-            return number
-        if self._auto_register:
-            return self._registry.register(subject, text, normalize=self._normalize)
-        return self._registry.lookup(subject, text)
+        if (topic, text) not in self._identities:
+            self._identities[topic, text] = self.schemas.identity(
+                topic, str(connect.get("name") or ""), SchemaText(text), lambda other: _same(other, avro)
+            )
+        return self._identities[topic, text]
+
+
+def _same(other: str, avro: Any) -> bool:
+    """Whether two schemas have the same fields; False where the other one is none of Avro."""
+    try:
+        return bool(_fields(json.loads(other)) == _fields(avro))
+    except (AttributeError, KeyError, TypeError, ValueError):  # the subject may hold Protobuf, or JSON Schema
+        return False
 
 
 def _fields(avro: Any) -> Any:

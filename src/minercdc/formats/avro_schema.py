@@ -130,8 +130,6 @@ def _field(schema: Schema, namespace: str, known: set[str]) -> dict[str, Any]:
     name = schema["field"]
     _check(name, f"the field name {name}", "field.name.adjustment.mode")
     field: dict[str, Any] = {"name": name, "type": _typed(schema, namespace, known)}
-    if "doc" in schema:
-        field["doc"] = schema["doc"]
     if schema.get("default") is not None:
         field["default"] = _default(schema)
     elif schema.get("optional"):

@@ -1,80 +1,178 @@
-"""Values as CloudEvents 1.0 in structured JSON, as Debezium's CloudEventsConverter writes them.
+"""Values as CloudEvents 1.0, as Debezium's CloudEventsConverter writes them; and in binary mode, which it does not have.
 
     id, source, type, time    of the change, made of the members of `source`
     iodebezium<member>        op, the members of `source` and of `transaction`, without the underscores of their names; int64 as text
-    data                      before and after, with their schema where it is wanted
+    data                      before and after: JSON, with their schema where it is wanted, or Avro as bytes
 
 Records that are no changes (DDL, heartbeats, notifications, transaction metadata) stay JSON; Debezium makes tombstones of them.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from minercdc.errors import DecodeError
+from minercdc.formats.avro import AvroFormat
 from minercdc.formats.connect import Schema, schema_of
-from minercdc.formats.converting import Write
+from minercdc.formats.converting import MakeHeaders, Write
 from minercdc.formats.json_format import JsonFormat
 
 _DATA = "io.debezium.connector.oracle.Data"
 _TYPE = "io.debezium.connector.oracle.DataChangeEvent"
+_ENVELOPE = "CloudEvents.Envelope"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _HEAD, _REST = b'{"before":', b',"source":{'
 _TRANSACTION = {"id": "txid", "total_order": "txtotalorder", "data_collection_order": "txdatacollectionorder"}
+_REQUIRED = ("id", "source", "specversion", "type", "time", "datacontenttype")
+Attributes: TypeAlias = Callable[[Mapping[str, Any]], dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudEventsOptions:
+    """What the converter lets one choose.
+
+    :param schemas: `data` in JSON has a schema.
+    :param extensions: there are `iodebezium` attributes.
+    :param avro_envelope: the event itself is in Avro.
+    :param name: of its schema, '' for the default.
+    :param adjusted: makes that name one of Avro's.
+    :param binary: the value is `data`, and the attributes are headers.
+    """
+
+    schemas: bool = False
+    extensions: bool = True
+    avro_envelope: bool = False
+    name: str = ""
+    adjusted: Callable[[str], str] = str
+    binary: bool = False
 
 
 class CloudEventsFormat:
-    """CloudEvents of values (formats.converting.Format).
+    """CloudEvents of values (formats.converting.FormatWithHeaders).
 
-    :param schemas: whether `data` has a schema.
-    :param extensions: whether there are `iodebezium` attributes.
+    :param avro: writes `data`, and the event where that is in Avro; None for JSON.
     """
 
-    def __init__(self, *, schemas: bool, extensions: bool) -> None:
-        self._schemas = schemas
-        self._extensions = extensions
-        self._others = JsonFormat(schemas=schemas)
+    def __init__(self, options: CloudEventsOptions, avro: AvroFormat | None = None) -> None:
+        self._options = options
+        self._avro = avro
+        self.has_headers = options.binary
+        self._others = JsonFormat(schemas=options.schemas)
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`."""
-        connect = schema_of(schema)
-        fields = {field["field"]: field for field in connect.get("fields", ())}
-        if (
-            not str(connect.get("name", "")).endswith(".Envelope")
-            or not {"before", "after", "source", "op"} <= fields.keys()
-        ):
+        """See `formats.converting.Format`.
+
+        :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
+        """
+        fields = _change_fields(schema_of(schema))
+        if fields is None:
             return self._others.compile(topic, schema)
-        data = _data_schema(fields) if self._schemas else b""
-        texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
-        attributes = _attributes(texts, extensions=self._extensions)
+        data, data_schema = self._data(topic, fields)
+        if self._options.binary:
+            return lambda document, begin, end: data(document, begin, _place(topic, document, begin, end))
+        attributes = _attributes(fields, data_schema, self._content_type, extensions=self._options.extensions)
+        if self._options.avro_envelope:
+            return self._in_avro(topic, fields, attributes, data)
 
         def written(document: bytes, begin: int, end: int) -> bytes:
-            at = document.rfind(_REST, begin, end)
-            if at < 0 or not document.startswith(_HEAD, begin):
-                raise DecodeError(f"a record of topic {topic} is no change event, though its schema is that of one")
-            rest = json.loads(b"{" + document[at + 1 : end])
-            payload = document[begin:at] + b"}"
-            content = data + payload + b"}" if data else payload
-            return attributes(rest) + b',"data":' + content + b"}"
+            at = _place(topic, document, begin, end)
+            text = json.dumps(attributes(_rest(document, at, end)), separators=(",", ":"), ensure_ascii=False)
+            content = data(document, begin, at)
+            if self._avro is not None:
+                content = b'"' + base64.b64encode(content) + b'"'
+            return text[:-1].encode() + b',"data":' + content + b"}"
+
+        return written
+
+    def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
+        """See `formats.converting.FormatWithHeaders`."""
+        fields = _change_fields(schema_of(schema)) if self._options.binary else None
+        if fields is None:
+            return None
+        _, data_schema = self._data(topic, fields)
+        attributes = _attributes(fields, data_schema, self._content_type, extensions=self._options.extensions)
+
+        def made(document: bytes, begin: int, end: int) -> tuple[tuple[str, bytes], ...]:
+            found = attributes(_rest(document, _place(topic, document, begin, end), end))
+            content = ("content-type", found.pop("datacontenttype").encode())
+            return (content, *((f"ce_{name}", str(value).encode()) for name, value in found.items() if value is not None))
+
+        return made
+
+    @property
+    def _content_type(self) -> str:
+        return "application/json" if self._avro is None else "application/avro"
+
+    def _data(self, topic: str, fields: Mapping[str, Schema]) -> tuple[Callable[[bytes, int, int], bytes], str]:
+        """A function that writes `data` of what is before `source`, and the URL of its schema or ''."""
+        schema: Schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
+        if self._avro is not None:
+            subject = f"{topic}-data" if self._options.avro_envelope else topic
+            write, number = self._avro.compiled(subject, schema)
+            url = f"{self._avro.schemas.url}/schemas/ids/{number}"
+
+            def in_avro(document: bytes, begin: int, at: int) -> bytes:
+                payload = document[begin:at] + b"}"
+                return write(payload, 0, len(payload))
+
+            return in_avro, url
+        if not self._options.schemas:
+            return lambda document, begin, at: document[begin:at] + b"}", ""
+        head = b'{"schema":' + json.dumps(schema, separators=(",", ":"), ensure_ascii=False).encode() + b',"payload":'
+        return lambda document, begin, at: head + document[begin:at] + b"}}", ""
+
+    def _in_avro(
+        self, topic: str, fields: Mapping[str, Schema], attributes: Attributes, data: Callable[[bytes, int, int], bytes]
+    ) -> Write:
+        """The event as a record of Avro, whose schema is named by its `source` unless a name is given."""
+        assert self._avro is not None
+        avro, writers = self._avro, dict[str, Write]()
+
+        def written(document: bytes, begin: int, end: int) -> bytes:
+            at = _place(topic, document, begin, end)
+            rest = _rest(document, at, end)
+            source = rest["source"]
+            name = self._options.name or f"{source['name']}.{source['db']}.{_ENVELOPE}"
+            if name not in writers:
+                schema = _event_schema(fields, self._options.adjusted(name), extensions=self._options.extensions)
+                writers[name] = avro.compile(topic, json.dumps(schema).encode())
+            event = {**attributes(rest), "data": base64.b64encode(data(document, begin, at)).decode()}
+            payload = json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
+            return writers[name](payload, 0, len(payload))
 
         return written
 
 
-def _data_schema(fields: Mapping[str, Schema]) -> bytes:
-    schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
-    return b'{"schema":' + json.dumps(schema, separators=(",", ":"), ensure_ascii=False).encode() + b',"payload":'
+def _change_fields(schema: Schema) -> dict[str, Schema] | None:
+    """The members of an envelope by their names; None for records that are no changes."""
+    fields = {field["field"]: field for field in schema.get("fields", ())}
+    is_change = str(schema.get("name", "")).endswith(".Envelope") and {"before", "after", "source", "op"} <= fields.keys()
+    return fields if is_change else None
 
 
-def _attributes(texts: frozenset[str], *, extensions: bool) -> Callable[[Mapping[str, Any]], bytes]:
-    """A function that prints the attributes of an event, without the brace at the end.
+def _place(topic: str, document: bytes, begin: int, end: int) -> int:
+    """Where `before` and `after` end, and `source` and the others begin."""
+    at = document.rfind(_REST, begin, end)
+    if at < 0 or not document.startswith(_HEAD, begin):
+        raise DecodeError(f"a record of topic {topic} is no change event, though its schema is that of one")
+    return at
 
-    :param texts: members of `source` whose numbers are texts: a CloudEvents integer has 32 bits.
-    """
 
-    def attributes(rest: Mapping[str, Any]) -> bytes:
+def _rest(document: bytes, at: int, end: int) -> Any:
+    return json.loads(b"{" + document[at + 1 : end])
+
+
+def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: str, *, extensions: bool) -> Attributes:
+    """A function that makes the attributes of an event of what it has beside `before` and `after`."""
+    # A CloudEvents integer has 32 bits.
+    texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
+
+    def attributes(rest: Mapping[str, Any]) -> dict[str, Any]:
         source = rest["source"]
         places = (f"{name}:{_shown(source.get(name))}" for name in ("name", "scn", "commit_scn", "lcr_position"))
         found: dict[str, Any] = {
@@ -83,8 +181,10 @@ def _attributes(texts: frozenset[str], *, extensions: bool) -> Callable[[Mapping
             "specversion": "1.0",
             "type": _TYPE,
             "time": _time(source["ts_ms"]),
-            "datacontenttype": "application/json",
+            "datacontenttype": content_type,
         }
+        if data_schema:
+            found["dataschema"] = data_schema
         if extensions:
             found["iodebeziumop"] = rest["op"]
             for name, value in source.items():
@@ -93,9 +193,31 @@ def _attributes(texts: frozenset[str], *, extensions: bool) -> Callable[[Mapping
             for name, short in _TRANSACTION.items():
                 value = transaction.get(name)
                 found[_extension(short)] = None if value is None else str(value)
-        return json.dumps(found, separators=(",", ":"), ensure_ascii=False)[:-1].encode()
+        return found
 
     return attributes
+
+
+def _event_schema(fields: Mapping[str, Schema], name: str, *, extensions: bool) -> Schema:
+    """The Connect schema of an event with `data` as bytes."""
+    members = [_member(required, "string") for required in (*_REQUIRED, "dataschema")]
+    if extensions:
+        members.append(_member("iodebeziumop", "string"))
+        for one in fields["source"]["fields"]:
+            kind = (
+                one["type"]
+                if one["type"] == "boolean"
+                else "int32"
+                if one["type"] in ("int8", "int16", "int32")
+                else "string"
+            )
+            members.append(_member(_extension(one["field"]), kind, optional=bool(one.get("optional"))))
+        members += [_member(_extension(short), "string", optional=True) for short in _TRANSACTION.values()]
+    return {"type": "struct", "fields": [*members, _member("data", "bytes")], "optional": False, "name": name}
+
+
+def _member(name: str, kind: str, *, optional: bool = False) -> Schema:
+    return {"type": kind, "optional": optional, "field": name}
 
 
 def _extension(name: str) -> str:

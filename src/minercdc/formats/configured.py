@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from minercdc.config.converters import AVRO, CLOUD_EVENTS, ConverterConfig, RegistryProperties
-from minercdc.config.converters import Side as SideName
+from minercdc.config.converters import (
+    APICURIO_AVRO,
+    APICURIO_JSON,
+    AVRO,
+    BYTES,
+    CLOUD_EVENTS,
+    JSON,
+    PROTOBUF,
+    STRING,
+    ConverterConfig,
+)
+from minercdc.config.registries import RegistryProperties
+from minercdc.config.registries import Side as SideName
+from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
 from minercdc.formats.avro import AvroFormat
-from minercdc.formats.cloud_events import CloudEventsFormat
-from minercdc.formats.converting import RecordConverter, Side
+from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
+from minercdc.formats.converting import Format, RecordConverter, Side
+from minercdc.formats.ext_json import ExtJsonFormat
 from minercdc.formats.json_format import JsonFormat
+from minercdc.formats.plain import BytesFormat, StringFormat
+from minercdc.formats.protobuf import ProtobufFormat
+from minercdc.formats.protobuf_schema import ProtobufOptions
+from minercdc.formats.registered import ConfluentSchemas, RegisteredSchemas
 from minercdc.formats.registry import RegistryAccess, SchemaRegistry
 from minercdc.formats.subjects import subject_names
+from minercdc.schema.name_adjustment import schema_name
 
 
 def record_converter(
@@ -21,34 +39,104 @@ def record_converter(
     :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
     :raises ConfigError: a certificate cannot be read.
     """
-    in_json = not config.uses_registry() and config.value_converter != CLOUD_EVENTS
-    if in_json and json_schemas is None:
+    if config.key_converter == config.value_converter == JSON and json_schemas is None:
         return None
-    registries: dict[RegistryAccess, SchemaRegistry] = {}
+    chosen = _Chosen(config, timeout)
 
     def side(name: SideName) -> Side | None:
-        converter = config.key_converter if name == "key" else config.value_converter
-        if converter == CLOUD_EVENTS:
-            events = CloudEventsFormat(
-                schemas=config.value_converter_json_schemas_enable,
-                extensions=config.value_converter_extension_attributes_enable,
-            )
-            return Side(events)
-        if converter != AVRO:
-            return Side(JsonFormat(schemas=json_schemas[name == "value"])) if json_schemas else None
-        properties = config.registry(name)
-        access = registry_access(properties, timeout)
-        registry = registries.get(access) or registries.setdefault(access, SchemaRegistry(access))
-        avro = AvroFormat(
+        if getattr(config, f"{name}_converter") != JSON:
+            return Side(chosen.format(name))
+        return Side(JsonFormat(schemas=json_schemas[name == "value"])) if json_schemas else None
+
+    return RecordConverter(side("key"), side("value"))
+
+
+class _Chosen:
+    """Makes the formats of both sides, which share their registries."""
+
+    def __init__(self, config: ConverterConfig, timeout: float) -> None:
+        self._config = config
+        self._timeout = timeout
+        self._registries: dict[RegistryAccess, SchemaRegistry] = {}
+
+    def format(self, side: SideName) -> Format:
+        match getattr(self._config, f"{side}_converter"):
+            case value if value == AVRO:
+                return AvroFormat(self._confluent(side))
+            case value if value == PROTOBUF:
+                return self._protobuf(side)
+            case value if value == APICURIO_AVRO:
+                return AvroFormat(self._apicurio(side))
+            case value if value == APICURIO_JSON:
+                return ExtJsonFormat(self._apicurio(side))
+            case value if value == STRING:
+                return StringFormat()
+            case value if value == BYTES:
+                return BytesFormat()
+            case value if value == CLOUD_EVENTS:
+                return self._cloud_events(side)
+            case other:
+                raise AssertionError(other)
+
+    def _protobuf(self, side: SideName) -> ProtobufFormat:
+        config = self._config
+        options = ProtobufOptions(
+            optional=getattr(config, f"{side}_converter_optional_for_nullables"),
+            wrappers=getattr(config, f"{side}_converter_wrapper_for_nullables"),
+            scrub=getattr(config, f"{side}_converter_scrub_invalid_names"),
+        )
+        skip_known = getattr(config, f"{side}_converter_skip_known_types")
+        return ProtobufFormat(self._confluent(side), options, skip_known=skip_known)
+
+    def _cloud_events(self, side: SideName) -> CloudEventsFormat:
+        config = self._config
+        options = CloudEventsOptions(
+            schemas=config.value_converter_json_schemas_enable,
+            extensions=config.value_converter_extension_attributes_enable,
+            avro_envelope=config.value_converter_serializer_type == "avro",
+            name=config.value_converter_schema_cloudevents_name,
+            adjusted=schema_name(config.value_converter_schema_name_adjustment_mode),
+            binary=config.minercdc_cloudevents_mode == "binary",
+        )
+        kind = config.registry_kind(side)
+        if not kind:
+            return CloudEventsFormat(options)
+        schemas: RegisteredSchemas = self._apicurio(side) if kind == "apicurio" else self._confluent(side)
+        return CloudEventsFormat(options, AvroFormat(schemas))
+
+    def _confluent(self, side: SideName) -> ConfluentSchemas:
+        properties = self._config.registry(side)
+        access = registry_access(properties, self._timeout)
+        registry = self._registries.get(access) or self._registries.setdefault(access, SchemaRegistry(access))
+        return ConfluentSchemas(
             registry,
-            subject_names(properties.subject_strategy, name),
+            subject_names(properties.subject_strategy, side),
             auto_register=properties.auto_register,
             use_latest=properties.use_latest,
             normalize=properties.normalize,
         )
-        return Side(avro)
 
-    return RecordConverter(side("key"), side("value"))
+    def _apicurio(self, side: SideName) -> ApicurioSchemas:
+        def given(name: str) -> object:
+            return self._config.apicurio(side, name)
+
+        access = RegistryAccess(
+            urls=tuple(self._config.apicurio(side, "url")),
+            user=str(given("auth_username")),
+            password=str(given("auth_password")),
+            timeout=self._timeout,
+        )
+        strategy = str(given("artifact_resolver_strategy")).rpartition(".")[2]
+        return ApicurioSchemas(
+            ApicurioRegistry(access),
+            artifact_names(strategy, side, str(given("artifact_group_id"))),
+            auto_register=bool(given("auto_register")),
+            if_exists=str(given("auto_register_if_exists")),
+            find_latest=bool(given("find_latest")),
+            kind=self._config.apicurio(side, "use_id"),
+            as_confluent=bool(given("as_confluent")),
+            header_prefix=f"apicurio.{side}" if given("headers_enabled") else "",
+        )
 
 
 def registry_access(properties: RegistryProperties, timeout: float) -> RegistryAccess:

@@ -14,6 +14,9 @@ Schema: TypeAlias = dict[str, Any]
 
 _HEAD, _BETWEEN, _TAIL = b'{"schema":', b',"payload":', b"}"
 
+WITHOUT_SCHEMA = b'{"schema":null,"payload":'
+"""Begins the key of a record that was read back from a format whose schemas are elsewhere."""
+
 DECIMAL = "org.apache.kafka.connect.data.Decimal"
 DATE = "org.apache.kafka.connect.data.Date"
 TIME = "org.apache.kafka.connect.data.Time"

@@ -1,13 +1,13 @@
 """Rewrites records from JSON with schemas into other formats, after they are encoded.
 
 The encoders write `{"schema":{..},"payload":..}`; what a format makes of a schema is compiled once, and kept by the schema's bytes.
-Records without schema, such as dead letters, stay as they are. Headers with a key hold its JSON payload.
+Records without schema, such as dead letters, stay as they are. Headers that hold a key have its JSON payload; others stay as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
@@ -17,6 +17,11 @@ from minercdc.formats.connect import payload_of, split
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
 
+_KEYS = frozenset({"__debezium.newkey", "__debezium.oldkey"})
+Headers: TypeAlias = tuple[tuple[str, bytes], ...]
+MakeHeaders: TypeAlias = Callable[[bytes, int, int], Headers]
+"""Headers for the JSON payload that a document has between two bytes."""
+
 
 class Format(Protocol):
     """How keys, or values, are written."""
@@ -25,11 +30,27 @@ class Format(Protocol):
         """A function that rewrites the JSON payloads of a Connect schema, given as text, in records of a topic."""
 
 
+@runtime_checkable
+class FormatWithHeaders(Format, Protocol):
+    """A format whose records may have headers of their own."""
+
+    @property
+    def has_headers(self) -> bool: ...
+
+    def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
+        """A function that makes the headers of records; None for records without."""
+
+
 class Side:
-    """The keys, or the values, of all records."""
+    """The keys, or the values, of all records.
+
+    :ivar has_headers: whether records get headers.
+    """
 
     def __init__(self, format: Format) -> None:
         self._format = format
+        self.has_headers = isinstance(format, FormatWithHeaders) and format.has_headers
+        self._headers: dict[tuple[str, bytes], MakeHeaders | None] = {}
         self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
         self._writers: dict[tuple[str, bytes], Write] = {}
 
@@ -49,6 +70,18 @@ class Side:
         self._heads[topic] = (document[:begin], write)
         return write(document, begin, len(document) - 1)
 
+    def headers(self, topic: str, document: bytes) -> Headers:
+        """The headers that a document's record gets, before it is rewritten."""
+        parts = split(document)
+        if parts is None:
+            return ()
+        schema, payload = parts
+        if (topic, schema) not in self._headers:
+            assert isinstance(self._format, FormatWithHeaders)
+            self._headers[topic, schema] = self._format.compile_headers(topic, schema)
+        made = self._headers[topic, schema]
+        return made(document, len(document) - len(payload) - 1, len(document) - 1) if made is not None else ()
+
 
 class RecordConverter:
     """Rewrites keys and values of records.
@@ -59,19 +92,33 @@ class RecordConverter:
     def __init__(self, key: Side | None, value: Side | None) -> None:
         self._key = key
         self._value = value
+        self._has_headers = any(side is not None and side.has_headers for side in (key, value))
 
     def record(self, record: Record) -> Record:
         """:raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
         :raises DecodeError: a record does not fit its schema.
         """
+        more = self._headers(record) if self._has_headers else ()
         if self._key is not None:
             if record.key is not None:
                 record.key = self._key.rewritten(record.topic, record.key)
             if record.headers:
-                record.headers = tuple((name, payload_of(value)) for name, value in record.headers)
+                record.headers = tuple(
+                    (name, payload_of(value) if name in _KEYS else value) for name, value in record.headers
+                )
         if self._value is not None and record.value is not None:
             record.value = self._value.rewritten(record.topic, record.value)
+        if more:
+            record.headers += more
         return record
+
+    def _headers(self, record: Record) -> Headers:
+        """The headers of a record's formats."""
+        found: Headers = ()
+        for side, document in ((self._key, record.key), (self._value, record.value)):
+            if side is not None and side.has_headers and document is not None:
+                found += side.headers(record.topic, document)
+        return found
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
         return _ConvertingEncoder(encoder, self)

@@ -13,8 +13,10 @@ from typing import Any, Final, TypeAlias
 
 import fastavro
 
-from minercdc.config.converters import AVRO, Side
+from minercdc.config.converters import AVRO, CLOUD_EVENTS, JSON
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.registries import Side
+from minercdc.errors import ConfigError
 from minercdc.formats.configured import registry_access
 from minercdc.formats.registry import SchemaRegistry
 
@@ -32,7 +34,7 @@ _AS_JSON = {name: {"type": name, "logicalType": "minercdc"} for name in ("float"
 def record_readers(config: ConnectorConfig) -> tuple[Read, Read]:
     """Readers of keys and of values, as the configuration has them written.
 
-    :raises ConfigError: a certificate of the registry cannot be read.
+    :raises ConfigError: a certificate of the registry cannot be read; records are in a format that is not read back.
     """
     key, value = (_reader(config, side) for side in ("key", "value"))
     return key, value
@@ -47,6 +49,11 @@ def side_registry(config: ConnectorConfig, side: Side) -> SchemaRegistry | None:
 
 
 def _reader(config: ConnectorConfig, side: Side) -> Read:
+    converters = config.converters
+    if getattr(converters, f"{side}_converter") not in (AVRO, JSON, CLOUD_EVENTS) or (
+        converters.registry_kind(side) and getattr(converters, f"{side}_converter") != AVRO
+    ):
+        raise ConfigError([f"{side}.converter: {converters.not_read_back()}, which are not read back"])
     registry = side_registry(config, side)
     return json_payload if registry is None else AvroReader(registry).read
 

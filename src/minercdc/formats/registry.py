@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import re
 import ssl
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 from urllib.parse import quote
 
@@ -18,6 +20,7 @@ logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
 _CONTENT = "application/vnd.schemaregistry.v1+json"
 _INCOMPATIBLE = 409
+_USER = re.compile(r"(?<=://).*@")
 _SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND = 40401, 40403
 
 
@@ -45,20 +48,62 @@ class RegistryAccess:
 
     def shown(self) -> str:
         """The URLs without user and password, for messages."""
-        return ", ".join(str(httpx2.URL(url).copy_with(username="", password="")) for url in self.urls)
+        return ", ".join(map(_without_user, self.urls))
+
+    def public(self) -> str:
+        """The URLs without user and password, for records."""
+        return ",".join(map(_without_user, self.urls))
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """Another schema that a schema imports.
+
+    :param name: under which it imports it.
+    """
+
+    name: str
+    subject: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaText:
+    """A schema as it is registered.
+
+    :param kind: AVRO or PROTOBUF.
+    """
+
+    text: str
+    kind: str = "AVRO"
+    references: tuple[Reference, ...] = ()
+
+    def body(self) -> dict[str, Any]:
+        """As requests hold it."""
+        found: dict[str, Any] = {"schema": self.text}
+        if self.kind != "AVRO":
+            found["schemaType"] = self.kind
+        if self.references:
+            found["references"] = [asdict(reference) for reference in self.references]
+        return found
 
 
 class _Unavailable(Exception):
     """No answer, or one that says to try again."""
 
 
-class SchemaRegistry:
-    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject."""
+class RestClient:
+    """Sends requests to a registry; what may pass is tried again, at each of its URLs.
 
-    def __init__(self, access: RegistryAccess) -> None:
+    :param content: the media type of requests and answers.
+    :param property_name: of the registry's URL, for messages.
+    """
+
+    def __init__(self, access: RegistryAccess, content: str, property_name: str) -> None:
         """Raises ConfigError for a certificate that cannot be read; nothing is sent."""
         self._access = access
-        headers = {"Content-Type": _CONTENT, "Accept": _CONTENT}
+        self._property = property_name
+        headers = {"Content-Type": content, "Accept": content}
         if access.token:
             headers["Authorization"] = f"Bearer {access.token}"
         auth = (access.user, access.password) if access.user else None
@@ -66,41 +111,135 @@ class SchemaRegistry:
         limits = httpx2.Limits(max_keepalive_connections=0)
         self._client = httpx2.Client(headers=headers, auth=auth, verify=_trust(access), timeout=10.0, limits=limits)
 
-    def register(self, subject: str, schema: str, *, kind: str = "AVRO", normalize: bool = False) -> int:
+    def close(self) -> None:
+        self._client.close()
+
+    def refused(self, what: str, status: int, answer: Mapping[str, Any]) -> SinkError:
+        """The error for an answer that nothing else is known about."""
+        hint = {
+            401: "Check user and password, or the token.",
+            403: "The registry's user may not do this.",
+            404: f"Check {self._property}: Apicurio's ends with /apis/ccompat/v7, or /apis/registry/v3 for its own converters.",
+        }.get(status, "")
+        return SinkError(
+            f"the schema registry at {self._access.shown()} failed at {what}: {status} {message_of(answer)}", hint=hint
+        )
+
+    def part(self, answer: Any, name: str) -> Any:
+        """A member of an answer that says success.
+
+        :raises SinkError: it has none, as the page of a proxy.
+        """
+        if isinstance(answer, Mapping) and name in answer:
+            return answer[name]
+        raise SinkError(
+            f"the schema registry at {self._access.shown()} answers without {name}: {message_of(answer)}",
+            hint=f"Check that {self._property} is the registry's, and not that of a proxy's or another service's page.",
+        )
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | str | None = None,
+        query: Mapping[str, str] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, Any]:
+        """Status and answer.
+
+        :param body: to be sent as JSON, or a text as it is.
+        :raises SinkError: a URL is none.
+        :raises DeliveryError: the registry does not answer.
+        """
+        attempts = Retrying(
+            retry=retry_if_exception_type(_Unavailable),
+            stop=stop_after_delay(self._access.timeout),
+            wait=wait_exponential(0.1, max=5),
+            reraise=True,
+        )
+        content = body if isinstance(body, str) or body is None else json.dumps(body)
+        try:
+            return attempts(self._send, method, path, content, query or {}, headers or {})
+        except _Unavailable as error:
+            raise DeliveryError(
+                f"the schema registry at {self._access.shown()} does not answer: {error}",
+                hint=f"Check {self._property}, and that the registry runs; the connector goes on from its offset then.",
+            ) from None
+
+    def _send(
+        self, method: str, path: str, content: str | None, query: Mapping[str, str], headers: Mapping[str, str]
+    ) -> tuple[int, Any]:
+        failure = ""
+        for url in self._access.urls:
+            try:
+                address = f"{url.rstrip('/')}/{path}"
+                response = self._client.request(method, address, content=content, params=dict(query), headers=dict(headers))
+            except httpx2.InvalidURL:  # whose text may hold a part of the password
+                raise SinkError(
+                    f"the schema registry cannot be reached: {_without_user(url)} is no URL",
+                    hint=f"Check {self._property}; in user and password, characters such as @ / ? # are written as %40 %2F %3F %23.",
+                ) from None
+            except httpx2.RequestError as error:
+                failure = f"{type(error).__name__}: {error}"
+                continue
+            if response.status_code < 500 and response.status_code != httpx2.codes.TOO_MANY_REQUESTS:
+                return response.status_code, _json(response)
+            failure = f"{response.status_code} {message_of(_json(response))}"
+        raise _Unavailable(failure)
+
+
+class SchemaRegistry:
+    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject.
+
+    :ivar url: of the registry, without user and password; several with commas.
+    """
+
+    def __init__(self, access: RegistryAccess) -> None:
+        """Raises ConfigError for a certificate that cannot be read; nothing is sent."""
+        self.url = access.public()
+        self._rest = RestClient(access, _CONTENT, "schema.registry.url")
+
+    def register(self, subject: str, schema: SchemaText, *, normalize: bool = False) -> int:
         """The id of a schema, which becomes the subject's newest version unless it is one already.
 
-        :param schema: its text.
         :raises SinkError: the registry refuses it, as incompatible with the versions before it or as invalid.
         :raises DeliveryError: the registry does not answer.
         """
         query = {"normalize": "true"} if normalize else {}
-        body = {"schema": schema} if kind == "AVRO" else {"schema": schema, "schemaType": kind}
-        status, answer = self._request("POST", f"subjects/{_escaped(subject)}/versions", body, query)
+        body = schema.body()
+        status, answer = self._rest.request("POST", f"subjects/{_escaped(subject)}/versions", body, query)
         if status == httpx2.codes.OK:
-            return int(answer["id"])
+            return int(self._rest.part(answer, "id"))
         if status == _INCOMPATIBLE:
             raise SinkError(
                 f"the schema registry refuses the new schema of subject {subject}: it is not compatible with the one before:"
-                f" {self._incompatibilities(subject, body) or _message(answer)}",
+                f" {self._incompatibilities(subject, body) or message_of(answer)}",
                 hint="Set the subject's compatibility to NONE, or another subject name strategy; then start the connector again.",
             )
-        raise self._refused(f"registering a schema of subject {subject}", status, answer)
+        raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)
 
-    def lookup(self, subject: str, schema: str) -> int:
+    def lookup(self, subject: str, schema: SchemaText) -> int:
         """The id of a schema that is registered already.
 
         :raises SinkError: it is not.
         :raises DeliveryError: the registry does not answer.
         """
-        status, answer = self._request("POST", f"subjects/{_escaped(subject)}", {"schema": schema})
+        return int(self._rest.part(self._registered(subject, schema), "id"))
+
+    def version(self, subject: str, schema: SchemaText) -> int:
+        """The version that a registered schema has in a subject; for the errors see `lookup`."""
+        return int(self._rest.part(self._registered(subject, schema), "version"))
+
+    def _registered(self, subject: str, schema: SchemaText) -> Any:
+        status, answer = self._rest.request("POST", f"subjects/{_escaped(subject)}", schema.body())
         if status == httpx2.codes.OK:
-            return int(answer["id"])
+            return answer
         if _code(answer) in (_SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND):
             raise SinkError(
                 f"the schema registry has no such schema under subject {subject}, and auto.register.schemas=false",
-                hint=f"Register it: {schema}",
+                hint=f"Register it: {schema.text}",
             )
-        raise self._refused(f"looking a schema of subject {subject} up", status, answer)
+        raise self._rest.refused(f"looking a schema of subject {subject} up", status, answer)
 
     def latest(self, subject: str) -> tuple[int, str]:
         """Id and text of the newest version of a subject.
@@ -108,15 +247,15 @@ class SchemaRegistry:
         :raises SinkError: there is none.
         :raises DeliveryError: the registry does not answer.
         """
-        status, answer = self._request("GET", f"subjects/{_escaped(subject)}/versions/latest")
+        status, answer = self._rest.request("GET", f"subjects/{_escaped(subject)}/versions/latest")
         if status == httpx2.codes.OK:
-            return int(answer["id"]), str(answer["schema"])
+            return int(self._rest.part(answer, "id")), str(self._rest.part(answer, "schema"))
         if _code(answer) == _SUBJECT_NOT_FOUND:
             raise SinkError(
                 f"the schema registry has no subject {subject}, and use.latest.version=true",
                 hint="Register a schema under it, or leave use.latest.version out.",
             )
-        raise self._refused(f"reading the newest schema of subject {subject}", status, answer)
+        raise self._rest.refused(f"reading the newest schema of subject {subject}", status, answer)
 
     def schema(self, number: int) -> str:
         """The text of the schema with an id.
@@ -124,10 +263,10 @@ class SchemaRegistry:
         :raises SinkError: there is none.
         :raises DeliveryError: the registry does not answer.
         """
-        status, answer = self._request("GET", f"schemas/ids/{number}")
+        status, answer = self._rest.request("GET", f"schemas/ids/{number}")
         if status == httpx2.codes.OK:
-            return str(answer["schema"])
-        raise self._refused(f"reading the schema with id {number}", status, answer)
+            return str(self._rest.part(answer, "schema"))
+        raise self._rest.refused(f"reading the schema with id {number}", status, answer)
 
     def versions(self, subject: str) -> dict[int, str]:
         """Id -> text of all versions of a subject; none where there is no such subject.
@@ -136,68 +275,27 @@ class SchemaRegistry:
         :raises DeliveryError: it does not answer.
         """
         path = f"subjects/{_escaped(subject)}/versions"
-        status, numbers = self._request("GET", path)
+        status, numbers = self._rest.request("GET", path)
         if status != httpx2.codes.OK:
             if _code(numbers) == _SUBJECT_NOT_FOUND:
                 return {}
-            raise self._refused(f"reading the versions of subject {subject}", status, numbers)
+            raise self._rest.refused(f"reading the versions of subject {subject}", status, numbers)
         found = {}
         for number in numbers:
-            status, answer = self._request("GET", f"{path}/{number}")
+            status, answer = self._rest.request("GET", f"{path}/{number}")
             if status != httpx2.codes.OK:
-                raise self._refused(f"reading version {number} of subject {subject}", status, answer)
-            found[int(answer["id"])] = str(answer["schema"])
+                raise self._rest.refused(f"reading version {number} of subject {subject}", status, answer)
+            found[int(self._rest.part(answer, "id"))] = str(self._rest.part(answer, "schema"))
         return found
 
     def close(self) -> None:
-        self._client.close()
+        self._rest.close()
 
     def _incompatibilities(self, subject: str, body: Mapping[str, Any]) -> str:
         """What the registry says is not compatible, with the field; '' when it does not say."""
         path = f"compatibility/subjects/{_escaped(subject)}/versions/latest"
-        status, answer = self._request("POST", path, body, {"verbose": "true"})
+        status, answer = self._rest.request("POST", path, body, {"verbose": "true"})
         return "; ".join(map(str, answer.get("messages") or [])) if status == httpx2.codes.OK else ""
-
-    def _refused(self, what: str, status: int, answer: Mapping[str, Any]) -> SinkError:
-        hint = {
-            401: "Check basic.auth.user.info, or bearer.auth.token.",
-            403: "The registry's user may not do this.",
-            404: "Check schema.registry.url: Apicurio's ends with /apis/ccompat/v7.",
-        }.get(status, "")
-        return SinkError(
-            f"the schema registry at {self._access.shown()} failed at {what}: {status} {_message(answer)}", hint=hint
-        )
-
-    def _request(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, query: Mapping[str, str] | None = None
-    ) -> tuple[int, Any]:
-        """Status and answer; failures that may pass are tried again, at each of the URLs."""
-        attempts = Retrying(
-            retry=retry_if_exception_type(_Unavailable),
-            stop=stop_after_delay(self._access.timeout),
-            wait=wait_exponential(0.1, max=5),
-            reraise=True,
-        )
-        try:
-            return attempts(self._send, method, path, body, query or {})
-        except _Unavailable as error:
-            raise DeliveryError(
-                f"the schema registry at {self._access.shown()} does not answer: {error}",
-                hint="Check schema.registry.url, and that the registry runs; the connector goes on from its offset then.",
-            ) from None
-
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None, query: Mapping[str, str]) -> tuple[int, Any]:
-        failure = ""
-        for url in self._access.urls:
-            try:
-                response = self._client.request(method, f"{url.rstrip('/')}/{path}", json=body, params=dict(query))
-            except httpx2.TransportError as error:
-                failure = f"{type(error).__name__}: {error}"
-                continue
-            if response.status_code < 500 and response.status_code != httpx2.codes.TOO_MANY_REQUESTS:
-                return response.status_code, _json(response)
-            failure = f"{response.status_code} {_message(_json(response))}"
-        raise _Unavailable(failure)
 
 
 def _trust(access: RegistryAccess) -> ssl.SSLContext:
@@ -211,6 +309,14 @@ def _trust(access: RegistryAccess) -> ssl.SSLContext:
             hint="ca.location, certificate.location and key.location name PEM files.",
         ) from None
     return context
+
+
+def _without_user(url: str) -> str:
+    try:
+        parsed = httpx2.URL(url)
+    except httpx2.InvalidURL:
+        return _USER.sub("", url)
+    return str(parsed.copy_with(username="", password="")) if parsed.userinfo else url
 
 
 def _escaped(subject: str) -> str:
@@ -230,5 +336,7 @@ def _code(answer: Mapping[str, Any]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _message(answer: Mapping[str, Any]) -> str:
-    return str(answer.get("message") or answer)[:1000]
+def message_of(answer: Any) -> str:
+    """What an answer says of a failure."""
+    said = answer.get("message") if isinstance(answer, Mapping) else None
+    return str(said or answer)[:1000]

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from minercdc.errors import DeliveryError
-from minercdc.kafka.client import classify
+from minercdc.kafka.codes import classify
 from minercdc.kafka.sink import KafkaSink
 
 

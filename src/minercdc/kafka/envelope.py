@@ -40,6 +40,7 @@ from minercdc.events import (
     UndecodableRow,
     VanishedRow,
 )
+from minercdc.formats.connect import WITHOUT_SCHEMA
 from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.dead_letter import dead_letter
@@ -50,7 +51,7 @@ from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_format import ROWID_KEY, CodecOf, KeyColumns, Published, TableFormat, TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
-from minercdc.kafka.vanished import members, print_vanished
+from minercdc.kafka.vanished import fits_key, fits_row, members, print_vanished
 from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
@@ -116,6 +117,7 @@ class EnvelopeEncoder:
         self._transactions = transactions
         self._counts = counts
         self._skip_unchanged = skip_unchanged
+        self._values_by_schema = by_number[1]
         self._topics = topics
         self._source = source
         self._values = values
@@ -291,11 +293,24 @@ class EnvelopeEncoder:
         key = members(event.key, wrapped=self._values.key_converter_schemas_enable)
         gone = ChangeEvent(Op.DELETE, event.schema, None, None, event.scn, event.time_us, None, 0)
         gone.snapshot = SnapshotMark.INCREMENTAL
+        by_schema = event.key.startswith(WITHOUT_SCHEMA)
+        if by_schema and not fits_key(compiled.key_columns, bool(compiled.rowid_frame), key):
+            log.warning(
+                "%s: key %s in topic %s is of another key definition; it is left as it is",
+                *(event.schema.id, event.key.decode(), compiled.topic),
+            )
+            return ()
         source = self._source.of_change(gone, compiled.source)
         names = tuple(column.name for column in compiled.columns)
         value = print_vanished(compiled.frame, names, key, source, _end(self._clock_ns()))
-        record = Record(compiled.topic, event.key, value)
-        return (record, Record(compiled.topic, event.key, None)) if self._values.tombstones_on_delete else (record,)
+        record_key = event.key
+        if record_key.startswith(WITHOUT_SCHEMA):
+            head, tail = compiled.key_frame
+            record_key = head.encode() + record_key[len(WITHOUT_SCHEMA) : -1] + tail.encode()
+        record, tombstone = Record(compiled.topic, record_key, value), Record(compiled.topic, record_key, None)
+        if self._values_by_schema and not fits_row(compiled.columns, event.schema, key):
+            return (tombstone,)  # a NOT NULL column of which nothing is known has no value in the schema
+        return (record, tombstone) if self._values.tombstones_on_delete else (record,)
 
     def _truncate(self, change: SchemaChange) -> Record:
         table = change.after or change.before

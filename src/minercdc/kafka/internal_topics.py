@@ -32,18 +32,21 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
                 f"topic {name} is not compacted: the connector's offset would be deleted with time",
                 _alter(brokers, name, "cleanup.policy=compact"),
                 blocking=True,
+                rule="offset-topic",
             )
         elif "delete" in policies and state.settings.get("retention.ms") != "-1":
             yield Finding(
                 f"topic {name} deletes what is older than {state.settings.get('retention.ms')} ms: the connector's offset, too",
                 _alter(brokers, name, "cleanup.policy=compact"),
                 blocking=True,
+                rule="offset-topic",
             )
     elif "compact" in policies:
         yield Finding(
             f"topic {name} is compacted: records of the schema history have no key, and are refused",
             _alter(brokers, name, "cleanup.policy=delete,retention.ms=-1,retention.bytes=-1"),
             blocking=True,
+            rule="history-topic",
         )
     else:
         limits = [limit for limit in ("retention.ms", "retention.bytes") if state.settings.get(limit, "-1") != "-1"]
@@ -53,6 +56,7 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
                 " the connector does not start without the whole schema history",
                 _alter(brokers, name, ",".join(f"{limit}=-1" for limit in limits)),
                 blocking=False,
+                rule="history-topic",
             )
     yield from _replicas(brokers, name, state)
 
@@ -64,12 +68,14 @@ def _replicas(brokers: str, name: str, state: TopicState) -> Iterator[Finding]:
             f"topic {name} wants {wanted} in-sync replicas and has {state.replicas}: nothing can be written to it",
             _alter(brokers, name, f"min.insync.replicas={state.replicas}"),
             blocking=True,
+            rule="replicas",
         )
     elif wanted == 1 and state.replicas > 2:
         yield Finding(
             f"topic {name} has {state.replicas} replicas and takes records that one of them has: they are lost with it",
             _alter(brokers, name, "min.insync.replicas=2"),
             blocking=False,
+            rule="replicas",
         )
 
 

@@ -19,15 +19,17 @@ from minercdc.offset import (
     TableProgress,
 )
 
-FORMAT_VERSION = 1
-"""Raised by a member that an earlier release must not pass over. All earlier versions are read for ever."""
+FORMAT_VERSION = 2
+"""Raised by a member that an earlier release must not pass over. All earlier versions are read for ever, and an offset is written in the
+earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start."""
 
 _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn"}
 
 
 def offset_to_bytes(offset: Offset) -> bytes:
     """The offset as JSON, with the format version; SCNs are text."""
-    document: dict[str, JsonValue] = {"v": FORMAT_VERSION, "adapter": offset.adapter}
+    version = 2 if offset.position is not None and "kept" in offset.position else 1
+    document: dict[str, JsonValue] = {"v": version, "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:
         more: dict[str, JsonValue] = {"events": dict(partial.events)} if partial.events else {}

@@ -13,7 +13,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaExcepti
 from confluent_kafka.admin import AdminClient, NewTopic
 
 from minercdc.errors import DeliveryError
-from minercdc.kafka.client import classify
+from minercdc.kafka.codes import classify
 
 _log = logging.getLogger(__name__)
 

@@ -20,7 +20,8 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 from minercdc import native
 from minercdc.contracts import Record
 from minercdc.errors import DeliveryError, FencedError, SinkError
-from minercdc.kafka.client import FINAL, KafkaClient, classify
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.codes import FINAL, classify
 from minercdc.kafka.large_records import LargeRecords, shown_key
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.ownership import Ownership

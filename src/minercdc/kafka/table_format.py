@@ -14,10 +14,10 @@ from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema
 from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, null, unavailable
 from minercdc.kafka.defaults import column_default
-from minercdc.kafka.name_adjustment import field_name, schema_name
 from minercdc.kafka.row_format import Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
+from minercdc.schema.name_adjustment import field_name, schema_name
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values import raw
 from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported

@@ -28,12 +28,17 @@ _log = logging.getLogger(__name__)
 
 _ROWS = 2_000
 _OP = b'"op":"'
-_TABLE = "CREATE TABLE keys (key BLOB PRIMARY KEY, alive INTEGER NOT NULL, touched INTEGER NOT NULL) WITHOUT ROWID"
+_TABLE = (
+    "CREATE TABLE keys (key BLOB PRIMARY KEY, alive INTEGER NOT NULL, touched INTEGER NOT NULL, given INTEGER NOT NULL)"
+    " WITHOUT ROWID"
+)
 _PUT = (
-    "INSERT INTO keys VALUES (?, ?, ?) ON CONFLICT (key)"
+    "INSERT INTO keys VALUES (?, ?, ?, 0) ON CONFLICT (key)"
     " DO UPDATE SET alive = excluded.alive, touched = max(touched, excluded.touched)"
 )
-_GONE = "SELECT key FROM keys WHERE alive AND NOT touched LIMIT ?"
+_GONE = "SELECT key FROM keys WHERE alive AND NOT touched AND NOT given LIMIT ?"
+_GIVEN = "UPDATE keys SET given = 1 WHERE key = ?"
+_LEFT = "SELECT count(*) FROM keys WHERE alive AND NOT touched AND given"
 
 
 def is_alive(value: bytes | None) -> bool:
@@ -95,6 +100,8 @@ class TopicFold:
     def gone(self, most: int) -> list[bytes]:
         """Up to `most` keys that are alive and have no record since the mark; [] when there are no more. Call it once `ready`.
 
+        Each key is returned once: one whose delete cannot be written is counted by `limits`.
+
         It reads records written meanwhile first, so our own must be committed before.
 
         :raises DeliveryError, SinkError: the topic cannot be read.
@@ -122,6 +129,7 @@ class _Reading:
         self._next: dict[int, int] = {}
         self._cut = False
         self._keyless = 0
+        self._left = 0
         self._database: sqlite3.Connection | None = None
         self._failure: Exception | None = None
         self._abandoned = threading.Event()
@@ -138,7 +146,12 @@ class _Reading:
         try:
             self._fold()
             assert self._database is not None
-            return [key for (key,) in self._database.execute(_GONE, [most])]
+            keys = [key for (key,) in self._database.execute(_GONE, [most])]
+            self._database.execute("BEGIN")
+            self._database.executemany(_GIVEN, [(key,) for key in keys])
+            self._database.execute("COMMIT")
+            ((self._left,),) = self._database.execute(_LEFT) if not keys else ((0,),)
+            return keys
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
 
@@ -148,6 +161,8 @@ class _Reading:
             limits.append("the beginning of the topic was deleted by retention: rows last written there cannot be found")
         if self._keyless:
             limits.append("records without a key cannot be matched with rows: rows that vanished are not deleted")
+        if self._left:
+            limits.append(f"{self._left} keys that cannot be written again were left in the topic as they are")
         return "; ".join(limits)
 
     def close(self) -> None:

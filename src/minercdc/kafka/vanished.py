@@ -7,7 +7,8 @@ from json import JSONDecoder
 from json.encoder import encode_basestring
 
 from minercdc.errors import SchemaMismatchError
-from minercdc.kafka.row_format import Frame
+from minercdc.kafka.row_format import Frame, PrintedColumn
+from minercdc.schema.table import TableSchema
 
 _scan = JSONDecoder().raw_decode
 
@@ -39,6 +40,34 @@ def _members(text: str, at: int) -> dict[str, str]:
         found[str(name)] = text[at + 1 : end]
         at = end
     return found
+
+
+def fits_key(columns: Sequence[PrintedColumn], is_rowid: bool, key: dict[str, str]) -> bool:
+    """Whether a key read back is one of the table's present key: written by another definition it could be the key of a live row.
+
+    :param columns: of the present key.
+    :param is_rowid: the key is the ROWID instead.
+    """
+    if is_rowid:
+        return key.keys() == {"ROWID"}
+    return key.keys() == {c.name for c in columns} and all(_fits(c, key[c.name]) for c in columns)
+
+
+def fits_row(columns: Sequence[PrintedColumn], schema: TableSchema, key: dict[str, str]) -> bool:
+    """Whether a row of which only the key is known fits the schema of values: no other column is NOT NULL."""
+    return all(_fits(c, key[c.name]) if c.name in key else schema.columns[c.position].nullable for c in columns)
+
+
+def _fits(column: PrintedColumn, text: str) -> bool:
+    """Whether the JSON is of the column's type."""
+    kind = column.codec.field.type
+    if kind in ("string", "bytes"):
+        return text.startswith('"')
+    if kind in ("float", "double"):
+        return text in ('"NaN"', '"Infinity"', '"-Infinity"') or (text[0] not in '"{[ntf' and any(c in text for c in ".eE"))
+    if kind == "boolean":
+        return text in ("true", "false")
+    return text.startswith("{") if kind == "struct" else text.lstrip("-").isdigit()
 
 
 def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], source: str, end: str) -> bytes:

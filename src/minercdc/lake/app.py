@@ -17,6 +17,7 @@ from minercdc.errors import ConfigError, DeliveryError, LakeError
 from minercdc.figures.lake import LakeFigures
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.avro import AvroTopics
+from minercdc.lake.jvm import java_class
 from minercdc.lake.maintenance import READERS_TIME, Maintenance
 from minercdc.lake.marks import Ends, Mark, Marks
 from minercdc.lake.merger import Merger
@@ -124,19 +125,17 @@ class Lake:
         return self._ends(max(numbers)) if numbers else {}
 
     def _hadoop_path(self, path: str) -> Any:
-        jvm: Any = self._spark._jvm
-        return jvm.org.apache.hadoop.fs.Path(path)
+        return java_class(self._spark, "org.apache.hadoop.fs.Path")(path)
 
     def _hadoop_configuration(self) -> Any:
         session: Any = self._spark
         return session._jsc.hadoopConfiguration()
 
     def _content(self, path: str) -> str:
-        jvm: Any = self._spark._jvm
         file = self._hadoop_path(path)
         stream = file.getFileSystem(self._hadoop_configuration()).open(file)
         try:
-            return str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            return str(java_class(self._spark, "org.apache.commons.io.IOUtils").toString(stream, "UTF-8"))
         finally:
             stream.close()
 

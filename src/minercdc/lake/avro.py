@@ -10,16 +10,16 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from minercdc.config.converters import SIDES, Side
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.registries import SIDES, Side
 from minercdc.errors import LakeError
 from minercdc.formats.reading import HEADER_BYTES, side_registry, without_logical_types
 from minercdc.formats.registry import SchemaRegistry
 from minercdc.formats.subjects import subject_names
-from minercdc.kafka.name_adjustment import schema_name
 from minercdc.lake.change_log import as_payload
 from minercdc.lake.sql import literal
 from minercdc.local.artifacts import SPARK_AVRO
+from minercdc.schema.name_adjustment import schema_name
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -21,6 +21,7 @@ from minercdc.lake.columns import (
     TableColumn,
     WidenColumn,
 )
+from minercdc.lake.jvm import java_class
 from minercdc.lake.sql import as_text, literal, quoted, unquoted
 
 if TYPE_CHECKING:
@@ -87,8 +88,7 @@ class DeltaTable:
     def mode(self, version: int | None = None) -> Mode:
         """How the table is kept, or was in one of its versions."""
         log = _delta_log(self._spark, self.path)
-        session: Any = self._spark
-        nothing = session._jvm.scala.Option.empty()
+        nothing = java_class(self._spark, "scala.Option").empty()
         snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
         found = snapshot.metadata().configuration().get(_MODE)
         return cast(Mode, found.get()) if found.isDefined() else "mirror"
@@ -264,18 +264,17 @@ def newest_version(spark: SparkSession, path: str) -> int:
     """Number of the newest version of the Delta table at `path`, of any process; `NO_TABLE` when there is none."""
     if not exists(spark, path):
         return NO_TABLE
-    session: Any = spark
-    nothing = session._jvm.scala.Option.empty()
+    nothing = java_class(spark, "scala.Option").empty()
     return int(_delta_log(spark, path).update(False, nothing, nothing).version())
 
 
 def _delta_log(spark: SparkSession, path: str) -> Any:
     session: Any = spark
-    return session._jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)
+    return java_class(spark, "org.apache.spark.sql.delta.DeltaLog").forTable(session._jsparkSession, path)
 
 
 def exists(spark: SparkSession, path: str) -> bool:
     """Whether there is a Delta table at `path`."""
     session: Any = spark
-    log = session._jvm.org.apache.hadoop.fs.Path(f"{path}/_delta_log")
+    log = java_class(spark, "org.apache.hadoop.fs.Path")(f"{path}/_delta_log")
     return bool(log.getFileSystem(session._jsc.hadoopConfiguration()).exists(log))

@@ -34,8 +34,8 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """
     if config.converters.uses_registry():
         raise LakeError(
-            "the topics of this connector are in Avro, which from_json does not read",
-            hint="from_avro does, with the schema of the registry; so does minercdc.lake.read_changes(table=...).",
+            "the topics of this connector are not in JSON, which is all that from_json reads",
+            hint="from_avro reads Avro, with the schema of the registry; so does minercdc.lake.read_changes(table=...).",
         )
     history = history_of(config)
     history.refresh()

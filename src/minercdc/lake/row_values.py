@@ -4,7 +4,7 @@
     DECIMAL                    Decimal of its scale
     others                     str, bytes, int, float, bool
 
-`tests/spark/test_direct_types.py` compares each type, in each mode, with the SQL of `types`.
+`tests/unit/lake/test_row_values.py` compares each type, in each mode, with the SQL of `types`.
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ from decimal import ROUND_HALF_UP, Decimal, localcontext
 from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError
-from minercdc.kafka.name_adjustment import field_name
 from minercdc.lake.decimals import MAX_PRECISION, exact_decimal, or_refused, plain_text
 from minercdc.lake.sql import literal
+from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import Column
 
 Expression = Callable[[str], str]  # SQL of the parsed member -> SQL

@@ -103,7 +103,7 @@ class KafkaBroker:
         """Process id of the broker; 0 when it does not run."""
         return self._process.pid if self._process else 0
 
-    def start(self, *, timeout: float = 90) -> Self:
+    def start(self, *, timeout: float = 180) -> Self:
         """Start and wait until it answers, at most `timeout` seconds; fetches its jars when they are not cached.
 
         :raises LocalServiceError: no jars or Java, port in use, its storage cannot be formatted, or it ended or did not answer in

@@ -40,7 +40,7 @@ class LocalRegistry:
         """For `….schema.registry.url`."""
         return f"http://{self.host}:{self.port}{_API}"
 
-    def start(self, *, seconds: float = 90) -> Self:
+    def start(self, *, seconds: float = 180) -> Self:
         """Start it, and wait until it answers.
 
         :raises LocalServiceError: it cannot be fetched, or does not answer within `seconds`.

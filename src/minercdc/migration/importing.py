@@ -32,10 +32,11 @@ from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_altered, read_tables
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import table_filter
+from minercdc.selection import table_filter, topic_names
 from minercdc.sink.opening import open_sink
 from minercdc.snapshot.start import describe
-from minercdc.wiring import adapter_of, schema_history, topic_names
+from minercdc.wiring.build import adapter_of
+from minercdc.wiring.history import schema_history
 
 _KEPT = ".debezium"
 

@@ -28,7 +28,7 @@ from libc.stdlib cimport calloc, free, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from minercdc.contracts import Record
-from minercdc.errors import MiningSessionError
+from minercdc.errors import MiningSessionError, ValueDecodeError
 from minercdc.events import ChangeEvent, TransactionInfo
 
 
@@ -70,6 +70,7 @@ cdef extern from "core.h":
         uint32_t member_size
         const char *unavailable
         uint32_t unavailable_size
+    int reserve(buffer *, size_t) nogil
     void put(buffer *, const char *, size_t) nogil
     void put_integer(buffer *, int64_t) nogil
     int print_cell(buffer *, const print_column *, const char *, const cell *) nogil
@@ -106,6 +107,8 @@ cdef extern from "store.h":
     int block_prepend(row_block *, const char *, size_t) nogil
     size_t block_part(const char *, size_t, size_t, size_t) nogil
     void block_free(row_block *) nogil
+    size_t block_numbers(const char *, size_t, uint8_t *, int32_t) nogil
+    int block_renumber(char *, size_t, const int32_t *, int32_t) nogil
     void *xid_find(const xid_table *, int64_t, uint64_t) nogil
     int xid_put(xid_table *, int64_t, uint64_t, void *) nogil
     void *xid_remove(xid_table *, int64_t, uint64_t) nogil
@@ -205,8 +208,9 @@ print_float = _float_text
 
 include "scan.pxi"
 include "print.pxi"
-include "read.pxi"
 include "store.pxi"
 include "mine.pxi"
 include "arrow.pxi"
+include "fetched.pxi"
+include "read.pxi"
 include "avro.pxi"

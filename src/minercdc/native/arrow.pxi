@@ -48,6 +48,10 @@ cdef const char *format_of(int column) noexcept:
     return b"Z" if _KINDS[column] == b'Z' else b"tsu:"
 
 
+MINED_FORMATS = [(<bytes>format_of(i)).decode() for i in range(20)]
+"""Of the members of a row of V$LOGMNR_CONTENTS, for RowSchema."""
+
+
 cdef void release_child(ArrowSchema *schema) noexcept:
     schema.release = NULL
 
@@ -70,30 +74,35 @@ cdef void forget_schema(object capsule) noexcept:
 
 
 class RowSchema:
-    """The types in which the columns of a query are wanted; see Arrow's PyCapsule interface."""
+    """The types in which the columns of a query are wanted; see Arrow's PyCapsule interface.
 
-    def __init__(self, columns):
-        assert len(columns) == 20
+    :param formats: of the columns, as Arrow's C interface spells them.
+    """
+
+    def __init__(self, columns, formats):
         self.names = [name.encode() for name in columns]
+        self.formats = [form.encode() for form in formats]
+        assert len(self.names) == len(self.formats)
 
     def __arrow_c_schema__(self):
         cdef ArrowSchema *schema = <ArrowSchema *>calloc(1, sizeof(ArrowSchema))
-        cdef int i
+        cdef Py_ssize_t i, count = len(self.names)
         if schema == NULL:
             raise MemoryError
-        schema.children = <ArrowSchema **>calloc(20, sizeof(ArrowSchema *))
+        schema.children = <ArrowSchema **>calloc(count + 1, sizeof(ArrowSchema *))
         if schema.children == NULL:
             free(schema)
             raise MemoryError
         schema.format, schema.name, schema.release = b"+s", b"", release_schema
-        for i in range(20):
+        for i in range(count):
             schema.children[i] = <ArrowSchema *>calloc(1, sizeof(ArrowSchema))
             if schema.children[i] == NULL:
                 release_schema(schema)
                 free(schema)
                 raise MemoryError
             schema.n_children = i + 1
-            schema.children[i].format, schema.children[i].name = format_of(i), PyBytes_AS_STRING(self.names[i])
+            schema.children[i].format = PyBytes_AS_STRING(self.formats[i])
+            schema.children[i].name = PyBytes_AS_STRING(self.names[i])
             schema.children[i].flags, schema.children[i].release = 2, release_child  # values may be null
         return PyCapsule_New(schema, "arrow_schema", forget_schema)
 

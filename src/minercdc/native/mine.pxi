@@ -59,6 +59,11 @@ cdef class Miner:
     cdef redo_place at, last_commit
     cdef bint has_commit, is_alone
     cdef object reading, delivered
+    # Of the thread that is read, see `transactions.TransactionBuffer.watch`.
+    cdef bytes log, asleep_to
+    cdef object asleep_slots
+    cdef redo_place floor
+    cdef int64_t floor_scn
 
     def __cinit__(self, TransactionBuffer buffer, RunScanner scanner, make_address, bint lobs):
         self.buffer, self.scanner, self.make_address, self.lobs = buffer, scanner, make_address, lobs
@@ -77,7 +82,29 @@ cdef class Miner:
         self.last_commit_scn, self.complete_scn = delivered.last_commit_scn, delivery.complete_scn
         self.is_alone = len(delivery.threads) == 1
         self.thread, self.reading, self.delivered = thread, reading, delivered
+        self.log = self.asleep_to = self.asleep_slots = None
+        self.floor.size = 0
+        if self.buffer.logs is not None:
+            self.log = self.buffer.logs.get(thread, b"")
+            self.asleep_to, self.asleep_slots = self.buffer.asleep.get(thread, (None, None))
+            floor = self.buffer.floors.get(thread)
+            if floor is not None:
+                copy_place(&self.floor, floor[0].rs_id, 0)
+                self.floor_scn = floor[1]
         return 1
+
+    cdef bint is_kept_row(self, const char *rs_id, int32_t rs_size, bint same, const int64_t *xid) except -1:
+        """Whether the row is Python's, because of transactions that are kept: `keeping.py` looks at it."""
+        cdef Py_ssize_t size
+        if not same and self.log is not None:
+            size = PyBytes_GET_SIZE(self.log)
+            if size == 0 or size >= rs_size or rs_id[size] != b'.' or memcmp(rs_id, PyBytes_AS_STRING(self.log), size) != 0:
+                return True
+        if self.asleep_to is not None:
+            if compared(rs_id, rs_size, PyBytes_AS_STRING(self.asleep_to), <int32_t>PyBytes_GET_SIZE(self.asleep_to)) >= 0:
+                return True
+            return (<const char *>xid)[:4] in self.asleep_slots
+        return False
 
     cdef int store(self, delivery) except -1:
         """Note how far the thread is read."""
@@ -136,6 +163,8 @@ cdef class Miner:
                     at += 1
                     continue
                 memcpy(&xid, row.xid, 8)
+                if self.log is not None and self.is_kept_row(rs_id, rs_size, same, &xid):
+                    break
                 if is_partial(&xid) or (buffer.given_up and (<char *>&xid)[:8] in buffer.given_up):
                     break
                 if 1 <= row.code <= 3:
@@ -176,6 +205,8 @@ cdef class Miner:
                 elif row.code == CODE_ROLLBACK:
                     known = buffer.known(row.container, xid)
                     if known is not None:
+                        if known.kept is not None:
+                            break
                         buffer.drop(known)
                         known.close()
                 elif row.code == CODE_COMMIT:
@@ -218,6 +249,8 @@ cdef class Miner:
         cdef run_segment *ended
         cdef bint is_known = known is not None and known.is_active
         cdef int64_t cost = known.cost() if is_known else 0
+        if is_known and known.kept is not None:
+            return 0
         if self.has_commit:
             order = compared(rs_id, rs_size, self.last_commit.rs_id, self.last_commit.size)
             if order == 0:
@@ -287,6 +320,8 @@ cdef class Miner:
                 oldest.address.rs_id, oldest.address.size, ended.resume.rs_id, ended.resume.size
             ) < 0:
                 ended.resume, ended.resume_scn = oldest.address, oldest.scn
+        if self.floor.size and compared(self.floor.rs_id, self.floor.size, ended.resume.rs_id, ended.resume.size) < 0:
+            ended.resume, ended.resume_scn = self.floor, self.floor_scn
         ended.commit, ended.complete_scn = self.last_commit, self.complete_scn
         return 0
 

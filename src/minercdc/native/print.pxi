@@ -105,6 +105,19 @@ cdef class Records:
         """Topics that are not among those known."""
         return set(self.topics).difference(known)
 
+    def lines(self, begin_of, bytes between, bytes end):
+        """All records as one text: for each `begin_of(topic)`, key, `between`, value, `end`; `null` where there is no key or value."""
+        cdef list parts = []
+        cdef Py_ssize_t i
+        cdef object topic = None, key, value, begin = None
+        for i in range(PyList_GET_SIZE(self.values)):
+            if self.topics[i] is not topic:
+                topic = self.topics[i]
+                begin = begin_of(topic)
+            key, value = self.keys[i], self.values[i]
+            parts += (begin, key if key else b"null", between, value if value else b"null", end)
+        return b"".join(parts)
+
     def produce(self, produce, Py_ssize_t begin):
         """Call `produce(topic, value, key, partition)` for each record from number `begin` on; with headers they are the eighth
         argument. The number of those it took: it may raise BufferError, for a queue that is full.

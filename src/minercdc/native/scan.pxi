@@ -24,7 +24,7 @@ cdef class TableScan:
         cdef bytes encoded, given
         cdef scan_column *column
         for i, (name, position, uses, check, absent) in enumerate(columns):
-            encoded, given = name.encode(), uses
+            encoded, given = name.encode("utf-8", "surrogatepass"), uses
             assert len(given) == FUNCTIONS and -1 <= position < <int>width
             self.names.append(encoded)
             column = &self.table.columns[i]

@@ -10,6 +10,9 @@ typedef struct {
     mined_row row; /* without texts */
 } row_head;
 
+/* Files keep rows in this form: another one needs another version of them (kept_files.py). */
+_Static_assert(sizeof(row_head) == 144, "kept_rows.py has rows with a head of 144 bytes");
+
 static uint32_t length(const mined_text *text) { return text->size > 0 ? (uint32_t)text->size : 0; }
 
 static int reserve(row_block *block, size_t more) {
@@ -142,6 +145,28 @@ size_t block_part(const char *data, size_t size, size_t at, size_t most) {
         end += head.size;
     }
     return end - at;
+}
+
+size_t block_numbers(const char *data, size_t size, uint8_t *used, int32_t count) {
+    row_head head;
+    size_t rows = 0;
+    for (size_t at = 0; at < size; at += head.size, rows++) {
+        if (!read_head(data, size, at, &head) || head.row.name < 0 || head.row.name >= count || head.row.info >= count) return NO_PLACE;
+        used[head.row.name] = 1;
+        if (head.row.info >= 0) used[head.row.info] = 1;
+    }
+    return rows;
+}
+
+int block_renumber(char *data, size_t size, const int32_t *to, int32_t count) {
+    row_head head;
+    for (size_t at = 0; at < size; at += head.size) {
+        if (!read_head(data, size, at, &head) || head.row.name < 0 || head.row.name >= count || head.row.info >= count) return 0;
+        head.row.name = to[head.row.name];
+        if (head.row.info >= 0) head.row.info = to[head.row.info];
+        memcpy(data + at, &head, sizeof head);
+    }
+    return 1;
 }
 
 void block_free(row_block *block) {

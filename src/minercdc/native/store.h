@@ -52,6 +52,15 @@ size_t block_part(const char *data, size_t size, size_t at, size_t most);
 
 void block_free(row_block *block);
 
+/* ---- rows as files keep them: capture/logminer/kept_rows.py has their form ---- */
+
+/* Mark in `used` the numbers of names and infos below `count` that the rows of a block have. The number of rows; NO_PLACE when these
+   are no rows, or have other numbers. */
+size_t block_numbers(const char *data, size_t size, uint8_t *used, int32_t count);
+
+/* Replace these numbers by `to[number]`. 0 when these are no rows, or have a number from `count` on. */
+int block_renumber(char *data, size_t size, const int32_t *to, int32_t count);
+
 /* ---- what is known by container and XID ---- */
 
 typedef struct {

@@ -170,6 +170,8 @@ cdef class OpenTransaction:
     cdef readonly int64_t thread, changes
     cdef public bint is_large
     cdef public object spill
+    # What positions name of it, None while it is not kept over a restart.
+    cdef public object kept
     cdef set seen
     cdef Names names
     cdef TransactionBuffer buffer
@@ -292,9 +294,15 @@ cdef class OpenTransaction:
         """See `transactions.Transaction.take_out`."""
         self.remove(self.locate(later))
 
+    @property
+    def without_address(self):
+        if self.seen is None:
+            self.seen = set()
+        return self.seen
+
     def is_repeated(self, row):
         """See `transactions.Transaction.is_repeated`."""
-        identity = (row.scn, row.ssn, row.code, row.rollback, row.row_id, row.sql)
+        identity = (row.scn, row.ssn, int(row.code), row.rollback, row.row_id, row.sql)
         if self.seen is None:
             self.seen = set()
         if identity in self.seen:
@@ -422,6 +430,8 @@ cdef class TransactionBuffer:
     cdef object make_spill, make_row, make_start, undo_large
     cdef Names names
     cdef public set given_up
+    # See `transactions.TransactionBuffer.watch`.
+    cdef dict logs, asleep, floors
 
     def __cinit__(self, int64_t memory_max, make_spill, make_row, make_start, undo_large):
         self.memory_max, self.make_spill, self.make_row = memory_max, make_spill, make_row
@@ -437,6 +447,87 @@ cdef class TransactionBuffer:
 
     def counted(self):
         return self.names.counted()
+
+    @property
+    def native_rows(self):
+        return self
+
+    def pack(self, bytes part):
+        """Rows as files keep them: their names, the rows with numbers of these, and how many rows."""
+        cdef int32_t count = <int32_t>len(self.names.values), number, given = 0
+        cdef uint8_t *used = <uint8_t *>calloc(count + 1, 1)
+        cdef int32_t *to = <int32_t *>calloc(count + 1, sizeof(int32_t))
+        cdef size_t rows
+        cdef bytes packed
+        cdef list listed = []
+        try:
+            if used == NULL or to == NULL:
+                raise MemoryError
+            rows = block_numbers(PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part), used, count)
+            if rows == NO_PLACE:
+                raise SystemError("no row there")
+            for number in range(count):
+                if used[number]:
+                    to[number] = given
+                    given += 1
+                    listed.append(self.names.values[number])
+            packed = PyBytes_FromStringAndSize(PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+            block_renumber(PyBytes_AS_STRING(packed), PyBytes_GET_SIZE(packed), to, count)
+            return listed, packed, rows
+        finally:
+            free(used)
+            free(to)
+
+    def unpack(self, listed, bytes part):
+        """Back from `pack`; the names get numbers of this buffer. Raises ValueError for what are no rows."""
+        cdef int32_t count = <int32_t>len(listed), number
+        cdef int32_t *to = <int32_t *>calloc(count + 1, sizeof(int32_t))
+        cdef bytes rows
+        try:
+            if to == NULL:
+                raise MemoryError
+            for number in range(count):
+                to[number] = self.names.number(listed[number])
+            rows = PyBytes_FromStringAndSize(PyBytes_AS_STRING(part), PyBytes_GET_SIZE(part))
+            if not block_renumber(PyBytes_AS_STRING(rows), PyBytes_GET_SIZE(rows), to, count):
+                raise ValueError("bytes that are no row")
+            return rows
+        finally:
+            free(to)
+
+    def watch(self, logs, asleep, floors):
+        self.logs = {thread: log.encode() for thread, log in logs.items()}
+        self.asleep = {thread: (rs_id.encode(), slots) for thread, (rs_id, slots) in asleep.items()}
+        self.floors = dict(floors)
+
+    def write_out(self, OpenTransaction transaction):
+        cdef int64_t before = transaction.cost()
+        if transaction.spill is None:
+            transaction.spill = self.make_spill()
+        transaction.write_out()
+        self.held_bytes += transaction.cost() - before
+
+    def restored(self, kept, start, file):
+        cdef OpenTransaction made = OpenTransaction.__new__(OpenTransaction)
+        cdef bytes xid = kept.key[1]
+        made.container, made.buffer, made.names = kept.container, self, self.names
+        memcpy(&made.xid, PyBytes_AS_STRING(xid), 8)
+        made.scn, made.start_scn, made.time_us, made.start_thread = start.scn, start.start_scn, microseconds(start.time), start.thread
+        made.thread, made.user, made.client, made.seen_at = kept.thread, kept.user, kept.client_id, NO_PLACE
+        made.spill, made.kept, made.changes, made.is_large, made.seen = file, kept, kept.changes, kept.is_large, file.seen
+        self.place_at(made, start.address)
+        return made
+
+    def adopt(self, OpenTransaction transaction):
+        cdef OpenTransaction known = self.known(transaction.container, transaction.xid)
+        if known is not None:
+            self.drop(known)
+        self.order += 1
+        transaction.order = self.order
+        if not xid_put(&self.table, transaction.container, <uint64_t>transaction.xid, <void *>transaction):
+            raise MemoryError
+        Py_INCREF(transaction)
+        self.activate(transaction, transaction.thread)
 
     cdef void forget_all(self):
         cdef void *at
@@ -508,16 +599,14 @@ cdef class TransactionBuffer:
             at = (<OpenTransaction>at).newer
         if largest is None or largest.block.size == 0:
             return 0
-        if largest.spill is None:
-            largest.spill = self.make_spill()
-        cdef int64_t before = largest.cost()
-        largest.write_out()
-        self.held_bytes += largest.cost() - before
+        self.write_out(largest)
         return 0
 
     cdef int64_t resolved(self, int64_t container, int64_t xid) noexcept:
-        """The XID that a partial one stands for: that of the same undo segment and slot."""
+        """The XID that a partial one stands for: that of the same undo segment and slot, of an open transaction or else of one that is
+        given up."""
         cdef OpenTransaction own
+        cdef bytes given_up
         cdef int untouched
         cdef void *at
         if not is_partial(&xid):
@@ -531,6 +620,10 @@ cdef class TransactionBuffer:
                 if (<OpenTransaction>at).container == container and memcmp(&(<OpenTransaction>at).xid, &xid, 4) == 0:
                     return (<OpenTransaction>at).xid
                 at = (<OpenTransaction>at).newer
+        for given_up in self.given_up:
+            if memcmp(PyBytes_AS_STRING(given_up), &xid, 4) == 0:
+                memcpy(&xid, PyBytes_AS_STRING(given_up), 8)
+                break
         return xid
 
     cdef int read(self, row, mined_row *out, list kept) except -1:
@@ -560,7 +653,8 @@ cdef class TransactionBuffer:
             if known.is_active:
                 return
             self.drop(known)
-        self.given_up.discard((<char *>&xid)[:8])
+        if self.given_up and (<char *>&xid)[:8] in self.given_up:
+            return
         known = self.made(mined.container, xid, &mined, mined.scn, row.user, row.client_id)
         link(&self.untouched, known)
         self.place_at(known, address)
@@ -636,7 +730,7 @@ cdef class TransactionBuffer:
         cdef void *at = self.untouched.oldest if untouched else self.active.oldest
         while at != NULL:
             if (<OpenTransaction>at).start_thread == thread if untouched else (
-                (<OpenTransaction>at).has_address and (<OpenTransaction>at).thread == thread
+                (<OpenTransaction>at).has_address and (<OpenTransaction>at).thread == thread and (<OpenTransaction>at).kept is None
             ):
                 return <OpenTransaction>at
             at = (<OpenTransaction>at).newer

@@ -156,7 +156,7 @@ ORA: Final[Mapping[int, Known]] = {
     44609: Known(_P, "CONTINUOUS_MINE desupported"),
     44613: Known(_S, "dictionary files are desupported"),
     65011: Known(_P, "the pluggable database does not exist"),
-    65040: Known(_P, "not allowed in a PDB: LogMiner needs the root"),
+    65040: Known(_P, "not allowed in a PDB: before Oracle 19.10, LogMiner needs the root"),
 }
 """Oracle's codes that the connector can meet. Codes that python-oracledb reports as DPY-4011 count by their own number."""
 
@@ -230,7 +230,7 @@ _HINTS = {
     28000: "ALTER USER ... ACCOUNT UNLOCK, once it is known who locked it.",
     28001: "ALTER USER ... IDENTIFIED BY a new password, and correct database.password.",
     65011: "Correct database.pdb.name.",
-    65040: "Set database.pdb.name and connect as a common user to the root container.",
+    65040: "LogMiner within a PDB takes Oracle 19.10 or later. Before, set database.pdb.name and connect as a common user to the root container.",
 }
 
 

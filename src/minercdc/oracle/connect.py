@@ -7,9 +7,9 @@ with a connection, so this one routine prepares every connection (docs/reference
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import Thread
 from typing import Any, Literal
@@ -18,7 +18,7 @@ import oracledb
 from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential
 
 from minercdc.config.sections import DatabaseConfig
-from minercdc.errors import ConfigError, MinerCdcError, TransientSourceError
+from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 
 _SESSION = (
@@ -101,13 +101,40 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
         with oracle_errors("preparing the session"), connection.cursor() as cursor:
             for statement in _SESSION:
                 cursor.execute(statement)
-            if config.database_pdb_name:
-                cursor.execute(f"ALTER SESSION SET CONTAINER = {_container(config.database_pdb_name, container)}")
+        if config.database_pdb_name:
+            _set_container(connection, config, container)
     except BaseException:
         with suppress(oracledb.Error):  # it may be closed already
             connection.close()
         raise
     return connection
+
+
+@contextmanager
+def in_root(connection: oracledb.Connection, config: DatabaseConfig) -> Iterator[None]:
+    """Within the context, the session works in the root; `database.pdb.name` is given, and no transaction is open.
+
+    :raises SourceError, PrerequisiteError: Oracle refuses.
+    """
+    _set_container(connection, config, "root")
+    try:
+        yield
+    finally:
+        _set_container(connection, config, "pdb")
+
+
+def _set_container(connection: oracledb.Connection, config: DatabaseConfig, container: Literal["root", "pdb"]) -> None:
+    name = _container(config.database_pdb_name or "", container)
+    try:
+        with oracle_errors(f"going to container {name}"), connection.cursor() as cursor:
+            cursor.execute(f"ALTER SESSION SET CONTAINER = {name}")
+    except PrerequisiteError as error:
+        if "ORA-01031" in error.message:
+            error.hint = (
+                f"GRANT SET CONTAINER TO {config.database_user} CONTAINER=ALL; only common users (C##...) can have it. A user of the"
+                " PDB alone mines within the PDB: leave database.pdb.name out, and give the PDB's service as database.dbname."
+            )
+        raise
 
 
 def _connect_once(config: DatabaseConfig) -> oracledb.Connection:

@@ -9,16 +9,27 @@ from typing import Protocol
 import oracledb
 
 from minercdc.config.sections import DatabaseConfig
-from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.connect import database_name
+from minercdc.oracle.connect import database_name, in_root
 from minercdc.oracle.dictionary import read_table_ids, read_tables
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.grants import Platform, platform_of
+from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import is_supported
 
+# By who repairs it: the administrator of the database, of Amazon's, of a PDB.
+_ARCHIVELOG = (
+    "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
+    "Set the backup retention period of the instance above 0 days: then Amazon RDS archives.",
+    "The container database archives, or not: its administrator sets ARCHIVELOG mode.",
+)
+_MINIMAL = (
+    "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
+    "EXEC rdsadmin.rdsadmin_util.alter_supplemental_logging(p_action => 'ADD');",
+    "ALTER PLUGGABLE DATABASE ADD SUPPLEMENTAL LOG DATA;",
+)
 _NO_TABLE = "Correct schema.include.list or table.include.list; a table created later is captured from its first row."
 
 
@@ -30,12 +41,16 @@ class Finding:
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
     :param suspends: unless it is fixed, rows of a table cannot be decoded; with
         `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
+    :param rule: name of the rule of `minercdc.rules` that it breaks.
+    :param examined: False: it is not known whether the rule holds, since something that it is examined by cannot be read.
     """
 
     problem: str
     fix: str
     blocking: bool
     suspends: bool = False
+    rule: str = ""
+    examined: bool = True
 
 
 class CapturePrerequisites(Protocol):
@@ -57,12 +72,16 @@ def check(
     """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks
     need, only findings on privileges.
 
-    :param connection: to where the tables are.
+    :param connection: to where the tables are; privileges are examined in the root, too, where redo is mined.
     :param needed: prerequisites of the adapter.
     :raises SourceError, PrerequisiteError: the query of a check failed.
     :raises ConfigError: a pattern took too long.
     """
     findings = list(needed.privileges(connection, config.database_user))
+    if config.database_pdb_name:
+        with in_root(connection, config):
+            findings += needed.privileges(connection, config.database_user)
+        findings = list(dict.fromkeys(findings))
     if any(finding.blocking for finding in findings):
         return findings
     tables = read_tables(connection, read_table_ids(connection, table_filter, database_name(config)))
@@ -70,8 +89,10 @@ def check(
     findings += needed.tables(tables)
     findings += unsupported_columns(tables)
     if not tables:
-        findings.append(Finding("no table is captured: the include and exclude lists leave none", _NO_TABLE, blocking=False))
-    findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables])
+        problem = "no table is captured: the include and exclude lists leave none"
+        findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
+    user = config.database_user.upper()
+    findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables], user)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
 
@@ -122,24 +143,21 @@ class SupplementalLogging:
         fix = f'ALTER TABLE "{table.schema}"."{table.table}" ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;'
         if not keyed or (name in self._with_key and (self._keys or name in self._groups["PRIMARY KEY LOGGING"])):
             problem = f"{table}: not all columns are logged: before images are partial, columns may be missing"
-            yield Finding(problem, fix, blocking=False)
+            yield Finding(problem, fix, blocking=False, rule="table-logging")
             return
         problem = (
             f"{table}: supplemental logging is missing: redo does not hold the key of a row that is changed or deleted, so the table"
             " is suspended at the first such row"
         )
-        yield Finding(problem, fix, blocking=False, suspends=True)
+        yield Finding(problem, fix, blocking=False, suspends=True, rule="table-logging")
 
 
-def unreadable_views(connection: oracledb.Connection, views: Sequence[str], user: str) -> Iterator[Finding]:
-    """V$ views that the user may not read. Grants are on the V_$ forms."""
-    for view in views:
-        try:
-            with oracle_errors(view), connection.cursor() as cursor:
-                cursor.execute(f"SELECT 1 FROM {view} WHERE 1 = 0")
-        except PrerequisiteError as error:
-            fix = f"GRANT SELECT ON {view.replace('V$', 'V_$')} TO {user}"
-            yield Finding(f"{view} cannot be read ({error.message})", fix, blocking=True)
+def _fix(connection: oracledb.Connection, fixes: tuple[str, str, str]) -> str:
+    of_oracle, of_amazon, of_pdb = fixes
+    if platform_of(connection) is Platform.RDS:
+        return of_amazon
+    user = str(one_row(connection, "SELECT USER FROM DUAL", "reading the user")[0])
+    return of_pdb if container_id(connection) > ROOT and not user.startswith("C##") else of_oracle
 
 
 def redo_findings(
@@ -154,14 +172,16 @@ def redo_findings(
     if log_mode != "ARCHIVELOG":
         yield Finding(
             f"the database is in {log_mode} mode: redo is overwritten before it is read",
-            "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
+            _fix(connection, _ARCHIVELOG),
             blocking=True,
+            rule="archivelog",
         )
     if minimal not in ("YES", "IMPLICIT"):
         yield Finding(
             f"minimal supplemental logging is off: {without_minimal}",
-            "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA;",
+            _fix(connection, _MINIMAL),
             blocking=True,
+            rule="minimal-logging",
         )
     if all_columns != "YES":
         logging = SupplementalLogging(connection, {table.id.schema for table in tables})
@@ -178,16 +198,18 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
                 f"{table.id}: columns of unsupported types are left out: {', '.join(names)}",
                 f"Accept it, or leave the table out: table.exclude.list={table.id}",
                 blocking=False,
+                rule="column-types",
             )
 
 
-def filter_findings(patterns: Sequence[str], names: Sequence[str]) -> Iterator[Finding]:
+def filter_findings(patterns: Sequence[str], names: Sequence[str], user: str) -> Iterator[Finding]:
     """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
-    slip."""
+    slip, or since `user` has no privilege on the table."""
     for pattern in patterns:
         if not any(configured_pattern(pattern).matches(name) for name in names):
             yield Finding(
                 f"table.include.list: '{pattern}' matches no table",
-                "Correct it, or create the table; it is captured from then on.",
+                f"Correct it; or create the table, which is captured from then on; or, where it is there, GRANT SELECT, FLASHBACK ON it TO {user};",
                 blocking=False,
+                rule="include-list",
             )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import oracledb
 
-from minercdc.events import UNAVAILABLE, FetchedRow, Row, Value
+from minercdc.events import UNAVAILABLE, ColumnarRows, FetchedRow, Row, Value
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.lob import TYPES as LOB_TYPES
@@ -25,13 +25,14 @@ def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
     :raises ValueDecodeError: a column's type is not supported.
     """
     selected = [
-        reading_for(column).select(f'"{column.name}"') if _is_read(column, lobs) else "NULL" for column in schema.columns
+        reading_for(column).select(f'"{column.name}"') if is_read(column, lobs) else "NULL" for column in schema.columns
     ]
     selected += [f'CASE WHEN "{schema.columns[i].name}" IS NULL THEN 1 ELSE 0 END' for i in _lob_columns(schema, lobs)]
     return ", ".join([row_id, *selected])
 
 
-def _is_read(column: Column, lobs: bool) -> bool:
+def is_read(column: Column, lobs: bool) -> bool:
+    """Whether `selected_columns` selects its value, with these `lobs`."""
     return lobs or column.type_name not in LARGE_TYPES
 
 
@@ -53,11 +54,11 @@ class RowConverter:
     def __init__(self, schema: TableSchema, *, lobs: bool = True) -> None:
         columns = schema.columns
         self._conversions = [
-            _conversion(reading_for(column).from_driver) if _is_read(column, lobs) else _unavailable for column in columns
+            _conversion(reading_for(column).from_driver) if is_read(column, lobs) else _unavailable for column in columns
         ]
         self._empty = [b"" if column.type_name == "BLOB" else "" for column in columns]
         nulls = {column: 1 + len(columns) + place for place, column in enumerate(_lob_columns(schema, lobs))}
-        self.places = tuple((1 + i if _is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
+        self.places = tuple((1 + i if is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
 
     def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
         """(ROWID, Row) pairs of at least one row.
@@ -72,6 +73,9 @@ class RowConverter:
 
     def values(self, batch: Sequence[FetchedRow], column: int) -> Sequence[Value]:
         """The values of one column, by its position, of at least one row; raises ValueDecodeError."""
+        place, null = self.places[column]
+        if not isinstance(batch, list) and place >= 0 and null < 0:
+            return self._conversions[column](cast(ColumnarRows, batch).column(place))
         return self._values(tuple(zip(*batch, strict=True)), column)
 
     def _values(self, fetched: Sequence[tuple[Any, ...]], column: int) -> Sequence[Value]:

@@ -45,10 +45,12 @@ def written_scn(connection: oracledb.Connection) -> Scn:
     return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
 
 
-def last_redo_scn(connection: oracledb.Connection) -> Scn:
-    """The highest SCN of which redo is written, in any open thread: it changes with every COMMIT."""
-    sql = "SELECT MAX(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
-    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
+def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
+    """For each open thread, the highest SCN of which redo is written there: it changes with every COMMIT."""
+    sql = "SELECT THREAD#, LAST_REDO_CHANGE# FROM V$THREAD WHERE STATUS = 'OPEN'"
+    with oracle_errors("reading the redo threads"), connection.cursor() as cursor:
+        cursor.execute(sql)
+        return frozenset((int(thread), Scn(int(scn or 0))) for thread, scn in cursor.fetchall())
 
 
 @contextmanager
@@ -145,6 +147,15 @@ def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
 def database_time_zone(connection: oracledb.Connection) -> str:
     """DBTIMEZONE, in which TIMESTAMP WITH LOCAL TIME ZONE is stored: `+02:00`, or the name of a region."""
     return str(one_row(connection, "SELECT DBTIMEZONE FROM DUAL", "reading the time zone of the database")[0])
+
+
+ROOT = 1
+"""CON_ID of CDB$ROOT; that of a database without containers is 0, that of the seed 2, those of PDBs come after it."""
+
+
+def container_id(connection: oracledb.Connection) -> int:
+    """CON_ID of the container that the session works in."""
+    return int(one_row(connection, "SELECT SYS_CONTEXT('USERENV', 'CON_ID') FROM DUAL", "reading the container")[0])
 
 
 def character_set(connection: oracledb.Connection) -> str:

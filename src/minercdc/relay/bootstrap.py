@@ -98,7 +98,7 @@ class SnapshotBootstrap:
         key = key_of(table, key_columns(self._config.filters)(table))
         scan = Scan(table, scn, _FETCH)
         for batch in scan.batches(database, ChunkProgress()):
-            for row_id, row in scan.rows(batch):
+            for row_id, row in batch.convert(batch.rows):
                 values = convert(row)
                 consumer.event(Change(source.name, key(row, row_id), False, values, scn, 0, convert.schema))
 

@@ -37,10 +37,14 @@ _TICK = Record("", None, None)
 
 @dataclass(slots=True)
 class Completeness:
-    """What the capture has said: every commit at or below `scn` was emitted; and the SCN that its stream began after."""
+    """What the capture has said: every commit at or below `scn` was emitted; and the SCN that its stream began after.
+
+    :ivar saved: the last commit stored its offset; not while a window is held back.
+    """
 
     scn: int = 0
     begun: int = 0
+    saved: bool = False
 
 
 class RelaySink:
@@ -164,7 +168,8 @@ class RelaySink:
         self._publish(complete)
         if complete >= self._known:
             self._again = 0
-        if self._windows or self._floating or self._again:  # the position is before the end of what is published
+        self._complete.saved = not (self._windows or self._floating or self._again)
+        if not self._complete.saved:  # the position is before the end of what is published
             return
         state = self._buffer.state
         self._offsets.save(Stored(state.max_scn, offset_to_bytes(offset).decode()))
@@ -234,8 +239,9 @@ class CompletenessCapture:
             yield event
 
     def confirm(self, position: Position) -> None:
-        """See `contracts.Capture`."""
-        self._capture.confirm(position)
+        """See `contracts.Capture`. Only what is stored is confirmed: the source may then forget it."""
+        if self._complete.saved:
+            self._capture.confirm(position)
 
     def close(self) -> None:
         """See `contracts.Capture`."""

@@ -11,6 +11,7 @@ from minercdc.events import FetchedRows, SchemaChange, Scn
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.present_scn import present_scn, reached_scn
 from minercdc.schema.filter import TableFilter
@@ -50,7 +51,7 @@ class TableSource:
         self._fetch_size = fetch_size
         self._lobs = lobs
         self._now_us = now_us
-        self._reading: oracledb.Connection | None = None
+        self._reading = KeptConnection(connect)
 
     def list_tables(self) -> list[TableId]:
         """Captured tables that exist now."""
@@ -79,20 +80,16 @@ class TableSource:
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         """See `blocking.Tables`."""
-        if self._reading is None:
-            self._reading = self._connect()
-        connection, scan = self._reading, Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None)
+        connection = self._reading.get()
+        scan = Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None, as_columns=True)
         batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
         with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
             for batch in fetched:
-                yield FetchedRows(schema, list(batch or ()), scan.rows)
+                yield scan.fetched([]) if batch is None else batch
 
     def close(self) -> None:
         """Close the connection that `rows` reads on; the next call of `rows` makes another."""
-        if self._reading is not None:
-            with suppress(oracledb.Error):  # it may be lost
-                self._reading.close()
-            self._reading = None
+        self._reading.close()
 
 
 def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:

@@ -11,9 +11,11 @@ from typing import Final
 
 import oracledb
 
+from minercdc import native
 from minercdc.errors import UnsupportedRowError
-from minercdc.events import FetchedRow
+from minercdc.events import FetchedRow, FetchedRows
 from minercdc.oracle.binds import BINDS, ROWID
+from minercdc.oracle.columnar import arrow_columns, selected
 from minercdc.oracle.rows import RowConverter, selected_columns
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import reading_for
@@ -61,6 +63,7 @@ class Keyset:
     :param condition: predicate that rows have to fulfil, '' for none.
     :param lobs: read large values; else they are the placeholder.
     :ivar rows: converts what is fetched.
+    :ivar arrow: how its rows can come as columns; None when they cannot.
     """
 
     def __init__(self, schema: TableSchema, order: Sequence[str], condition: str = "", *, lobs: bool = False) -> None:
@@ -74,17 +77,25 @@ class Keyset:
         self._condition = condition
         self._lobs = lobs
         self.rows = RowConverter(schema, lobs=lobs)
+        self.arrow = None if native.rows is None else arrow_columns(schema, lobs)
 
-    def statement(self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str]) -> str:
+    def statement(
+        self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str], *, as_columns: bool = False
+    ) -> str:
         """SELECT of the next `limit` rows after key `last`, up to key `maximum`; empty ones are no bounds.
 
         :param scn: as of when; None for now.
+        :param as_columns: select `arrow`.
         """
+        expressions = selected_columns(self.schema, ROWID, self._lobs)
+        if as_columns:
+            assert self.arrow is not None
+            expressions = selected(self.arrow)
         where = [*self._after(last, ":l"), *self._up_to(maximum, ":m")]
         if self._condition:
             where.append(self._in_parentheses())
         return (
-            f"SELECT {selected_columns(self.schema, ROWID, self._lobs)} FROM {self._table(scn)}"
+            f"SELECT {expressions} FROM {self._table(scn)}"
             f"{' WHERE ' + ' AND '.join(where) if where else ''}"
             f" ORDER BY {', '.join(self._quoted)} FETCH FIRST {limit} ROWS ONLY"
         )
@@ -122,10 +133,12 @@ class Keyset:
                 found[f"{prefix}{i}"] = variable
         return found
 
-    def last_of(self, fetched: FetchedRow) -> tuple[str, ...]:
-        """Row text of the ordering columns of a row."""
-        ((row_id, row),) = self.rows([fetched])
-        return tuple(row_id if place is None else str(row[place]) for place in self._places)
+    def last_of(self, rows: Sequence[FetchedRow]) -> tuple[str, ...]:
+        """Row text of the ordering columns of the last row."""
+        last = FetchedRows(self.schema, rows[len(rows) - 1 :], self.rows)
+        return tuple(
+            str(last.row_id(0) if place is None else self.rows.values(last.rows, place)[0]) for place in self._places
+        )
 
     def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:
         """Row text of the one row that `maximum_statement` fetched."""

@@ -32,7 +32,12 @@ def signal_table_findings(
     found = next(iter(read_tables(connection, [table])), None)
     if found is None:
         fix = f"CREATE TABLE {name} {_COLUMNS}; GRANT SELECT, INSERT, DELETE ON {name} TO {user};"
-        yield Finding(f"signal.data.collection: there is no table {table} that {user} can see", fix, blocking=False)
+        yield Finding(
+            f"signal.data.collection: there is no table {table} that {user} can see",
+            fix,
+            blocking=False,
+            rule="signal-table",
+        )
         return
     yield from _shape(found, name)
     if redo:
@@ -43,7 +48,10 @@ def signal_table_findings(
         except PrerequisiteError as error:
             fix = f"GRANT SELECT, {privilege} ON {name} TO {user};"
             yield Finding(
-                f"{table}: marks of incremental snapshots cannot be written ({error.message})", fix, blocking=False
+                f"{table}: marks of incremental snapshots cannot be written ({error.message})",
+                fix,
+                blocking=False,
+                rule="signal-table",
             )
 
 
@@ -52,12 +60,18 @@ def _shape(table: TableSchema, name: str) -> Iterator[Finding]:
     if len(columns) < 3 or any(column.type_name not in _TEXT for column in columns):
         shape = ", ".join(f"{column.name} {column.type_name}" for column in table.columns)
         fix = f"DROP TABLE {name}; CREATE TABLE {name} {_COLUMNS};"
-        yield Finding(f"{table.id}: three columns of text are needed, id, type, data; it has {shape}", fix, blocking=False)
+        yield Finding(
+            f"{table.id}: three columns of text are needed, id, type, data; it has {shape}",
+            fix,
+            blocking=False,
+            rule="signal-table",
+        )
     elif len(table.columns) > 3:
         yield Finding(
             f"{table.id}: has more than three columns, so marks of incremental snapshots cannot be inserted",
             f"ALTER TABLE {name} DROP ({', '.join(column.name for column in table.columns[3:])});",
             blocking=False,
+            rule="signal-table",
         )
 
 
@@ -72,7 +86,10 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
     if everything != "YES" and not logged:
         fix = f"ALTER TABLE {name} ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS;"
         yield Finding(
-            f"{table}: not all columns are logged: a mark that is deleted may not be recognised", fix, blocking=False
+            f"{table}: not all columns are logged: a mark that is deleted may not be recognised",
+            fix,
+            blocking=False,
+            rule="signal-table",
         )
 
 

@@ -14,7 +14,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -26,6 +26,7 @@ from minercdc.errors import MinerCdcError, MiningSessionError, SnapshotTooOldErr
 from minercdc.events import FetchedRow, FetchedRows
 from minercdc.offset import TableRead
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.columnar import fetch_columns
 from minercdc.oracle.present_scn import present_scn, reached_scn
 from minercdc.oracle.rows import exact_values
 from minercdc.schema.table import TableId, TableSchema
@@ -321,7 +322,7 @@ class _Reading:
         chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
         self._too_old = False
         count = 0
-        held: list[FetchedRow] | None = None
+        held: Sequence[FetchedRow] | None = None
         for rows in chunks:
             if held is not None:
                 self._put(self._chunk(keyset, held, scn, scn - 1, time_us, final=False))
@@ -343,7 +344,8 @@ class _Reading:
         scn = self._choose_scn(connection)
         window = _Window(str(uuid4()), self._context.now_ms())
         marks.open(connection, window.id, window.opened_ms)
-        rows = [row for batch in self._fetched(connection, keyset, None, limit) for row in batch]
+        batches = list(self._fetched(connection, keyset, None, limit))
+        rows = batches[0] if len(batches) == 1 else [row for batch in batches for row in batch]
         final, time_us = len(rows) < limit, self._context.now_ms() * 1000
         chunk = (
             self._chunk(keyset, rows, scn, 0, time_us, final=final, window=window.id)
@@ -363,9 +365,17 @@ class _Reading:
 
     def _fetched(
         self, connection: oracledb.Connection, keyset: Keyset, scn: int | None, limit: int
-    ) -> Iterator[list[FetchedRow]]:
+    ) -> Iterator[Sequence[FetchedRow]]:
         state, pace = self._state, self._context.pace
         with oracle_errors(f"reading a chunk of {self._table}"), connection.cursor() as cursor:
+            if keyset.arrow is not None:
+                statement = keyset.statement(scn, limit, state.last, state.maximum, as_columns=True)
+                binds = keyset.binds(cursor, state.last, state.maximum)
+                batches = fetch_columns(connection, statement, binds, pace.chunk, keyset.arrow)
+                if batches is not None:
+                    yield from batches
+                    return
+                keyset.arrow = None
             cursor.arraysize = cursor.prefetchrows = min(pace.chunk, _LARGE_ROWS) if pace.lobs else pace.chunk
             cursor.outputtypehandler = exact_values
             statement = keyset.statement(scn, limit, state.last, state.maximum)
@@ -376,7 +386,7 @@ class _Reading:
     def _chunk(
         self,
         keyset: Keyset,
-        rows: list[FetchedRow],
+        rows: Sequence[FetchedRow],
         floor: int,
         ceiling: int,
         time_us: int,
@@ -384,12 +394,10 @@ class _Reading:
         final: bool,
         window: str = "",
     ) -> Chunk:
-        last = keyset.last_of(rows[-1])
+        last = keyset.last_of(rows)
         self._state = replace(self._state, last=last)
-        sample = rows[:_SAMPLE]
-        width = sum(len(value) for row in sample for value in row if isinstance(value, str | bytes)) / len(sample)
-        size = int((width + 50 * len(keyset.schema.columns)) * len(rows))
-        return Chunk(FetchedRows(keyset.schema, rows, keyset.rows), last, floor, ceiling, time_us, final, window, size)
+        found = FetchedRows(keyset.schema, rows, keyset.rows)
+        return Chunk(found, last, floor, ceiling, time_us, final, window, found.size(_SAMPLE))
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
         """An empty last chunk: the rows that were left are gone."""
@@ -409,10 +417,13 @@ class _Reading:
                 self._flight.bytes += outcome.size
 
 
-def _sized(batches: Iterator[list[FetchedRow]], size: int) -> Iterator[list[FetchedRow]]:
-    """The same rows in lists of `size`, the last one shorter."""
+def _sized(batches: Iterator[Sequence[FetchedRow]], size: int) -> Iterator[Sequence[FetchedRow]]:
+    """The same rows in batches of `size`, the last one shorter."""
     held: list[FetchedRow] = []
     for batch in batches:
+        if not held and len(batch) == size:
+            yield batch
+            continue
         held += batch
         while len(held) >= size:
             yield held[:size]

@@ -240,14 +240,8 @@ class Resumptions:
         if schema is None:
             change = self._learn(name)
             if change is None or change.after is None:
-                state = without_resumption(state, entry.table)
-                yield (
-                    [
-                        SuspensionChange(entry.table, None),
-                        *self._completed(signal_id, entry.table, time_us, "it is dropped"),
-                    ],
-                    state,
-                )
+                completed = self._completed(signal_id, entry.table, time_us, "it is dropped")
+                yield [SuspensionChange(entry.table, None), *completed], without_resumption(state, entry.table)
                 return
             schema = change.after
             reports.append(change)
@@ -257,12 +251,9 @@ class Resumptions:
             yield from _durable(before)
             marks = self._memory.ends(schema)
         now, written = self._source.moment()
-        fixed = known.fixed_scn if known else now
-        resumption = Resumption(entry.table, signal_id, fixed, max(written, emitted_scn), marks)
-        resumption = replace(resumption, answered=known is not None and known.answered)
-        snapshot = AdHocSnapshot(
-            id=signal_id, blocking=False, collections=(f"{name.database}.{name}",), tables=(TableRead(entry.table),)
-        )
+        fixed, answered = (known.fixed_scn, known.answered) if known else (now, False)
+        resumption = Resumption(entry.table, signal_id, fixed, max(written, emitted_scn), marks, answered=answered)
+        snapshot = AdHocSnapshot(signal_id, False, (f"{name.database}.{name}",), (TableRead(entry.table),))
         state = without_resumption(state, entry.table)
         state = with_resumption(replace(state, snapshots=(*state.snapshots, snapshot)), resumption)
         self.begun += 1

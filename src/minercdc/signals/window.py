@@ -124,13 +124,12 @@ class Changes:
         identities: Iterable[object] = (
             [RowId("")] * len(rows) if not key else key[0] if len(key) == 1 else zip(*key, strict=True)
         )
-        return rows.only(
-            [
-                row
-                for row, identity in zip(rows.rows, identities, strict=True)
-                if keys.get(identity, 0) <= floor and (not row[0] or keys.get(RowId(row[0]), 0) <= floor)
-            ]
-        )
+        kept = [
+            place
+            for place, (row_id, identity) in enumerate(zip(rows.row_ids(), identities, strict=True))
+            if keys.get(identity, 0) <= floor and (not row_id or keys.get(RowId(row_id), 0) <= floor)
+        ]
+        return rows if len(kept) == len(rows) else rows.only([rows.rows[place] for place in kept])
 
     def prune(self, floor: int) -> None:
         """Raise `floor` to this SCN, and sometimes forget the changes up to it. No chunk that is read, or will be, has a lower one."""

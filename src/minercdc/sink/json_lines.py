@@ -11,26 +11,46 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 
+from minercdc import native
 from minercdc.contracts import Record
 from minercdc.errors import SchemaHistoryError, SinkError
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import Offset
 from minercdc.sink.files import OwnerLock, file_errors, make_durable, replace_file, write_all
 
+_BETWEEN = b',"value":'
+
 
 def json_line(record: Record) -> bytes:
     """The line of a record. Keys and values are JSON already, without line breaks; a null value is a tombstone."""
-    line = b'{"topic":%b,"key":%b,"value":%b' % (
-        json.dumps(record.topic).encode(),
-        record.key or b"null",
-        record.value or b"null",
-    )
-    if record.headers:
-        headers = {name: content.decode(errors="replace") for name, content in record.headers}
-        line += b',"headers":%b' % json.dumps(headers, separators=(",", ":")).encode()
-    return line + b"}\n"
+    begin, end = _topic_text(record.topic), _headers_text(record.headers)
+    return b"%b%b%b%b%b" % (begin, record.key or b"null", _BETWEEN, record.value or b"null", end)
+
+
+def json_lines(records: Sequence[Record]) -> bytes:
+    """The lines of records that were encoded together."""
+    if native.rows is not None and isinstance(records, native.rows.Records):
+        lines: bytes = records.lines(_topic_text, _BETWEEN, _headers_text(records.headers))
+        return lines
+    return b"".join(map(json_line, records))
+
+
+# Records that follow each other mostly have the same topic, and the same headers.
+@lru_cache(maxsize=1 << 12)
+def _topic_text(topic: str) -> bytes:
+    return b'{"topic":%b,"key":' % json.dumps(topic).encode()
+
+
+@lru_cache(maxsize=1 << 12)
+def _headers_text(headers: tuple[tuple[str, bytes], ...]) -> bytes:
+    if not headers:
+        return b"}\n"
+    named = {name: content.decode(errors="replace") for name, content in headers}
+    return b',"headers":%b}\n' % json.dumps(named, separators=(",", ":")).encode()
 
 
 def offset_file(beside: Path) -> Path:
@@ -126,6 +146,10 @@ class JsonLines:
     def write(self, record: Record) -> None:
         """Keep the record for the next commit."""
         self._lines.append(json_line(record))
+
+    def write_run(self, records: Sequence[Record]) -> None:
+        """See `contracts.RunSink`."""
+        self._lines.append(json_lines(records))
 
     def commit(self, offset: Offset) -> None:
         """See `contracts.RecordSink`.

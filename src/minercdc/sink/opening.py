@@ -55,8 +55,6 @@ def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords 
 
 def not_read_back(config: ConnectorConfig) -> str:
     """Why records cannot be read back, '' where they can."""
-    if config.converters.uses_registry():
-        return "records in Avro cannot be read back yet"
     if reason := config.converters.not_read_back():
         return f"{reason}, which cannot be read back"
     if config.transforms:

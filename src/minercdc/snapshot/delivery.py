@@ -14,7 +14,7 @@ import oracledb
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.contracts import StopFlag
-from minercdc.events import Event, FetchedRows, Progress, Scn
+from minercdc.events import Event, Progress, Scn
 from minercdc.offset import SnapshotState, TableProgress
 from minercdc.snapshot.marks import Placed, RowMarks, read_events
 from minercdc.snapshot.notices import InitialNotices
@@ -102,9 +102,7 @@ class SnapshotRows:
             table.begun.add(place[1])
             yield self._notices.chunk_in_progress(self._names[place[0]], place[1], table.ranges, table.rows)
         if isinstance(read, Batch):
-            scan = read.range.scan
-            rows = FetchedRows(scan.schema, read.rows, scan.rows)
-            events = read_events(rows, Scn(scan.scn), self._time_us, runs=self._runs)
+            events = read_events(read.rows, Scn(read.range.scan.scn), self._time_us, runs=self._runs)
             yield from self._delivered(self._marks.take(place, events))
         elif read.error is not None:
             yield from self._defer(place[0], read)

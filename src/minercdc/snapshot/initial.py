@@ -198,7 +198,7 @@ class InitialSnapshot:
         select = self._select(found)
         if select and not found.key:
             raise ConfigError([f"{name} is read by a SELECT, and has no key; rows of a SELECT have no ROWID"])
-        return Scan(found, scn, self._config.snapshot_fetch_size, lobs=self._lobs, select=select)
+        return Scan(found, scn, self._config.snapshot_fetch_size, lobs=self._lobs, select=select, as_columns=True)
 
     def _now_us(self) -> int:
         return int(self._now() * 1_000_000)

@@ -30,7 +30,7 @@ class Placed(NamedTuple):
 
 
 def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> list[ChangeEvent | ReadRun]:
-    """The rows as READ events for `RowMarks.take`; with `runs` as one run, out of which the first and the last row stay."""
+    """The rows as READ events for `RowMarks.take`; with `runs` as three runs: the first row, the last row, and those between them."""
 
     def run(some: FetchedRows) -> ReadRun:
         return ReadRun(some, scn, time_us, SnapshotMark.TRUE)
@@ -40,8 +40,7 @@ def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> lis
         return []
     if not runs or last < 2:
         return [*run(rows).events(0, last + 1)]
-    whole = run(rows)
-    return [*whole.events(0, 1), run(rows.only(rows.rows[1:last])), *whole.events(last, last + 1)]
+    return [run(rows.only(rows.rows[begin:end])) for begin, end in ((0, 1), (1, last), (last, last + 1))]
 
 
 class RowMarks:
@@ -68,7 +67,7 @@ class RowMarks:
         """Mark the next rows of a range, and yield rows whose mark is certain: those held back before, then `events`, of
         which the last is taken out and held back. Like `end_table` and `end` it does nothing until it is iterated over.
 
-        :param events: the first and the last one are no runs.
+        :param events: the first and the last one are each of one row.
         """
         if not events:
             return

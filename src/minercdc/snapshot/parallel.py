@@ -18,7 +18,7 @@ from typing import TypeAlias
 import oracledb
 
 from minercdc.errors import MinerCdcError, PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
-from minercdc.events import FetchedRow
+from minercdc.events import FetchedRows
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.handover import CANCEL_SECONDS, Handover
 from minercdc.snapshot.scan import Scan
@@ -47,7 +47,7 @@ class Batch:
     """Some rows of a range, as fetched: the first value of each is the ROWID, None with a SELECT of the user's."""
 
     range: Range
-    rows: list[FetchedRow]
+    rows: FetchedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ class _Readers:
                 for batch in wanted.scan.batches(connection, chunk):
                     if not self.handover.give(Batch(wanted, batch)):
                         return
-                    chunk = replace(chunk, last_row_id=batch[-1][0])
+                    chunk = replace(chunk, last_row_id=batch.row_id(-1))
             except TransientSourceError:  # of the connection or instance, not of this table
                 raise
             except (SourceError, PrerequisiteError) as error:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 import oracledb
@@ -18,6 +17,7 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, Scn
 from minercdc.metrics import Counters
 from minercdc.oracle.binds import BINDS, ROWID
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import LARGE_TYPES
@@ -48,12 +48,11 @@ class RowReselect:
         key_changes_only: bool = True,
         counters: Counters | None = None,
     ) -> None:
-        self._connect = connect
+        self._connection = KeptConnection(connect)
         self._published = published
         self._key_columns = key_columns
         self._key_changes_only = key_changes_only
         self._counters = counters or Counters()
-        self._connection: oracledb.Connection | None = None
         self._large: dict[tuple[TableId, int], tuple[int, ...]] = {}
         self._warned: set[TableId] = set()
 
@@ -89,10 +88,7 @@ class RowReselect:
 
     def close(self) -> None:
         """Release the connection; safe to call twice. A later `complete` makes another."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with suppress(oracledb.Error):
-                connection.close()
+        self._connection.close()
 
     def _large_columns(self, schema: TableSchema) -> tuple[int, ...]:
         version = schema.id, schema.version
@@ -119,7 +115,7 @@ class RowReselect:
             f'SELECT {selected_columns(selected, ROWID, True)} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
             f" WHERE {condition}"
         )
-        connection = self._connection = self._connection or self._connect()
+        connection = self._connection.get()
         with oracle_errors(f"reading a row of {schema.id} as of SCN {scn}"), connection.cursor() as cursor:
             cursor.outputtypehandler = exact_values
             binds = {f"k{i}": cursor.var(BINDS[kind].kind) for i, (_, kind, _) in enumerate(place)}

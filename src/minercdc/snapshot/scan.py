@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import oracledb
 
+from minercdc import native
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
-from minercdc.events import FetchedRow
+from minercdc.events import FetchedRow, FetchedRows
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.columnar import arrow_columns, fetch_columns, selected
 from minercdc.oracle.rows import LARGE_COLUMNS, RowConverter, exact_values, selected_columns
 from minercdc.oracle.scn import as_of, one_row
 from minercdc.schema.table import TableId, TableSchema
@@ -28,12 +30,19 @@ class Scan:
     :param fetch_size: rows per fetch; at most 100 when large values are read.
     :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
     :param lobs: read large values; otherwise they are UNAVAILABLE.
-    :ivar rows: converts what is fetched.
+    :param as_columns: fetch columns of Arrow, for who prints them natively, where the types of the table and the driver can.
     :raises ValueDecodeError: a column's type is not supported.
     """
 
     def __init__(
-        self, schema: TableSchema, scn: int, fetch_size: int, *, lobs: bool = True, select: str | None = None
+        self,
+        schema: TableSchema,
+        scn: int,
+        fetch_size: int,
+        *,
+        lobs: bool = True,
+        select: str | None = None,
+        as_columns: bool = False,
     ) -> None:
         self.schema = schema
         self.scn = scn
@@ -42,33 +51,49 @@ class Scan:
             self._fetch_size = min(fetch_size, _LARGE_ROWS)
         self._lobs = lobs
         self._select = select
-        self.rows = RowConverter(schema, lobs=lobs)
+        self._convert = RowConverter(schema, lobs=lobs)
+        self._arrow = arrow_columns(schema, lobs) if as_columns and native.rows is not None and select is None else None
 
-    def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[list[FetchedRow]]:
+    def fetched(self, rows: Sequence[FetchedRow]) -> FetchedRows:
+        """Rows as `batches` gives them."""
+        return FetchedRows(self.schema, rows, self._convert)
+
+    def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[FetchedRows]:
         """The rest of a range as fetched, in order of ROWID; with `select` all of its rows, in any order.
 
         :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
         """
         doing = f"reading {self.schema.id} as of SCN {self.scn}"
+        if self._arrow is not None:
+            with oracle_errors(doing):
+                sql, binds = scan_sql(self.schema, self.scn, chunk, selected(self._arrow))
+                batches = fetch_columns(connection, sql, binds, self._fetch_size, self._arrow)
+                if batches is not None:
+                    yield from map(self.fetched, batches)
+                    return
+            self._arrow = None
         with self._at_scn(connection), oracle_errors(doing), connection.cursor() as cursor:
             cursor.arraysize = cursor.prefetchrows = self._fetch_size
             cursor.outputtypehandler = exact_values
             cursor.execute(*self._statement(chunk))
-            yield from iter(cursor.fetchmany, [])
+            yield from map(self.fetched, iter(cursor.fetchmany, []))
 
     def _statement(self, chunk: ChunkProgress) -> tuple[str, dict[str, str]]:
         if self._select is not None:
             return select_sql(self.schema, self._select, lobs=self._lobs), {}
-        return scan_sql(self.schema, self.scn, chunk, lobs=self._lobs)
+        return scan_sql(self.schema, self.scn, chunk, selected_columns(self.schema, "ROWID", self._lobs))
 
     def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
         """The user's SELECT has no AS OF: DBMS_FLASHBACK takes the whole session back."""
         return nullcontext() if self._select is None else as_of(connection, self.scn)
 
 
-def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool = True) -> tuple[str, dict[str, str]]:
-    """SELECT of the rest of a range: `selected_columns` in order of ROWID; and its binds."""
+def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, expressions: str) -> tuple[str, dict[str, str]]:
+    """SELECT of the rest of a range, in order of ROWID; and its binds.
+
+    :param expressions: what to select.
+    """
     table = f'"{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
     bounds = {
         "ROWID > :last": chunk.last_row_id,
@@ -78,7 +103,7 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, *, lobs: bool 
     given = {condition: row_id for condition, row_id in bounds.items() if row_id is not None}
     where = " WHERE " + " AND ".join(given) if given else ""
     binds = {condition.rpartition(":")[2]: row_id for condition, row_id in given.items()}
-    return f"SELECT {selected_columns(schema, 'ROWID', lobs)} FROM {table}{where} ORDER BY ROWID", binds
+    return f"SELECT {expressions} FROM {table}{where} ORDER BY ROWID", binds
 
 
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, KafkaError, TopicPartition
 
-from minercdc.kafka.client import KafkaClient, classify
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.codes import classify
 from minercdc.kafka.ownership import Claim, claim_from_bytes, claim_key
 
 _BATCH = 1000

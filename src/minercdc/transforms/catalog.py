@@ -11,7 +11,7 @@ from minercdc.config import transform_options as options_of
 from minercdc.config.transform_options import Options
 from minercdc.config.transforms import Predicate, Transformation
 from minercdc.errors import ConfigError
-from minercdc.kafka.name_adjustment import schema_name
+from minercdc.schema.name_adjustment import schema_name
 from minercdc.transforms import casts, expressions, fields, headers, outbox, routing, time_zones, unwrap
 from minercdc.transforms.chain import Chain, Step
 from minercdc.transforms.record import ConnectRecord, Transform

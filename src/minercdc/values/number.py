@@ -215,7 +215,8 @@ def _decimal_json(scale: int) -> Convert:
 
 
 def _variable_scale_json(text: str) -> str:
-    """The scale is that of the canonical spelling."""
+    """JSON of Debezium's VariableScaleDecimal: the scale of the canonical spelling, and the unscaled value as base64. Raises
+    ValueDecodeError when the text is no number."""
     whole, _, fraction = text.partition(".")
     if not fraction.endswith("0"):
         try:

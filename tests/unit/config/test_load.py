@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from minercdc.config.converters import STRING
 from minercdc.config.flashback import Strategy
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
 from minercdc.config.section import Section, choices
@@ -128,6 +129,63 @@ def test_naming_connects_json_converter_brings_its_default_of_schemas() -> None:
     assert not parse_properties({**named, "value.converter.schemas.enable": "false"}).values.value_converter_schemas_enable
 
 
+def test_a_converter_of_the_environment_brings_schemas_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MINERCDC_VALUE_CONVERTER", STRING)
+    monkeypatch.setenv("MINERCDC_VALUE_CONVERTER_SCHEMAS_ENABLE", "false")
+    assert parse_properties(GOOD).values.value_converter_schemas_enable
+    monkeypatch.setenv("MINERCDC_VALUE_CONVERTER", "org.apache.kafka.connect.json.JsonConverter")
+    assert not parse_properties(GOOD).values.value_converter_schemas_enable
+    monkeypatch.delenv("MINERCDC_VALUE_CONVERTER_SCHEMAS_ENABLE")
+    assert parse_properties(GOOD).values.value_converter_schemas_enable
+    assert not parse_properties(GOOD).values.key_converter_schemas_enable
+
+
+def test_the_urls_of_apicurio_are_of_one_version_of_its_api() -> None:
+    avro = {"value.converter": "io.apicurio.registry.utils.converter.AvroConverter"}
+    (problem,) = problems(
+        {**GOOD, **avro, "value.converter.apicurio.registry.url": "http://a/apis/registry/v3,http://b/apis/registry/v2"}
+    )
+    assert problem == "value.converter.apicurio.registry.url: the URLs are of one version of the API, v3 or v2"
+
+
+@pytest.mark.parametrize(
+    ("given", "converter"),
+    [
+        ({"value": "avro", "value.apicurio.registry.url": "APICURIO"}, "io.apicurio.registry.utils.converter.AvroConverter"),
+        ({"value": "avro", "apicurio.registry.url": "APICURIO"}, "io.apicurio.registry.utils.converter.AvroConverter"),
+        (
+            {"value": "json", "value.apicurio.registry.url": "APICURIO"},
+            "io.apicurio.registry.utils.converter.ExtJsonConverter",
+        ),
+        ({"value": "avro", "value.schema.registry.url": "http://r"}, "io.confluent.connect.avro.AvroConverter"),
+        ({"value": "simplestring"}, "org.apache.kafka.connect.storage.StringConverter"),
+        (
+            {
+                "value": "cloudevents",
+                "value.data.serializer.type": "avro",
+                "value.avro.schema.registry.url": "http://r",
+            },
+            "io.debezium.converters.CloudEventsConverter",
+        ),
+        (
+            {
+                "value": "cloudevents",
+                "value.data.serializer.type": "avro",
+                "value.avro.apicurio.registry.url": "APICURIO",
+            },
+            "io.debezium.converters.CloudEventsConverter",
+        ),
+    ],
+)
+def test_formats_of_debezium_server_are_its_converters(given: dict[str, str], converter: str) -> None:
+    api = "http://r/apis/registry/v3"
+    of_server = {f"debezium.format.{name}": value.replace("APICURIO", api) for name, value in given.items()}
+    config = parse_properties({**GOOD, **of_server})
+    assert config.converters.value_converter == converter
+    urls = (*config.converters.registry("value").urls, *config.converters.apicurio("value", "url"))
+    assert urls == (() if given == {"value": "simplestring"} else (api,) if "APICURIO" in given.values() else ("http://r",))
+
+
 def test_client_settings_are_passed_on() -> None:
     config = parse_properties(
         {**GOOD, "producer.override.security.protocol": "SSL", "minercdc.kafka.client.client.rack": "r1"}
@@ -187,24 +245,50 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
     assert not config.values.key_converter_schemas_enable
     for more, problem in (
         ({"value.converter.schema.registry.url": "a:8081"}, "neither http nor https"),
+        *(
+            ({"value.converter.schema.registry.url": f"http://a:8081,{bad}"}, "http://HOST:PORT is needed")
+            for bad in (
+                "http://[x",
+                "http://",
+                "https://:8081",
+                "http://a:b",
+                "http://a:99999",
+                "http://a:0",
+            )
+        ),
         ({"value.converter.basic.auth.credentials.source": "USER_INFO"}, "USER:PASSWORD is needed"),
         (
             {"value.converter.use.latest.version": "true", "value.converter.auto.register.schemas": "true"},
             "does not go with",
         ),
         ({"value.converter.schema.registry.ssl.truststore.location": "/t.jks"}, "PEM"),
-        ({"key.converter": "io.confluent.connect.protobuf.ProtobufConverter"}, "AvroConverter"),
+        ({"key.converter": "org.apache.kafka.connect.converters.LongConverter"}, "AvroConverter"),
         ({"debezium.sink.type": "json", "minercdc.sink.path": "-"}, "goes with JSON converters only"),
+        ({"debezium.sink.type": "json", "minercdc.sink.path": "-", "value.converter": STRING}, "value.converter=" + STRING),
     ):
         assert problem in "".join(problems({**GOOD, **avro, **url, **more}))
 
 
-def test_what_asks_for_nothing_is_taken() -> None:
+def test_what_requests_nothing_is_taken() -> None:
     asked = {
         "openlineage.integration.enabled": "False",
         "capture.mode": "primary",
     }
     assert set(parse_properties({**GOOD, **asked}).ignored) == set(asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("capture.mode", "physical_standby", "redo of a physical standby is not mined yet"),
+        ("secondary.hostname", "standby", "neither a physical standby nor a downstream database"),
+        ("log.mining.readonly.hostname", "standby", "neither a physical standby nor a downstream database"),
+        ("database.pdb.name", "SALES,STOCK", "run a connector for each"),
+    ],
+)
+def test_ways_to_reach_oracle_that_are_not_there_are_refused_with_the_reason(name: str, value: str, reason: str) -> None:
+    given = {key: text for key, text in GOOD.items() if key != name}
+    assert reason in "".join(problems({**given, name: value}))
 
 
 def test_internal_spellings_are_known() -> None:
@@ -430,3 +514,8 @@ def test_the_reselect_post_processor_is_our_own_property() -> None:
 def test_what_the_reselect_post_processor_cannot_do_is_refused(change: dict[str, str], problem: str) -> None:
     (found,) = problems({**GOOD, **RESELECT, **change})
     assert found.startswith(problem)
+
+
+def test_structured_times_are_refused_with_the_reason() -> None:
+    (problem,) = problems({**GOOD, "time.precision.mode": "structured"})
+    assert problem.startswith("time.precision.mode: structured is not there yet: Debezium 3.7")

@@ -16,8 +16,8 @@ import yaml
 
 from minercdc.config.load import load_config
 from minercdc.exposition import exposition_of
+from minercdc.http_port.server import serve
 from minercdc.metrics import Counters
-from minercdc.signals.http import serve
 from minercdc.signals.watch import Watch
 
 ROOT = Path(__file__).parents[3]

@@ -20,7 +20,7 @@ from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.connect import Schema, numbered, schema_of, split
 from minercdc.kafka import connect_schema
-from minercdc.kafka.name_adjustment import Mode, field_name
+from minercdc.schema.name_adjustment import Mode, field_name
 from minercdc.schema.table import Column, TableId, TableSchema
 
 ALL = TableSchema(
@@ -184,7 +184,7 @@ def test_short_integers_name_their_type() -> None:
 
 def test_a_number_of_any_scale_is_a_documented_record() -> None:
     found = column("N", "NUMBER")
-    assert list(found) == ["name", "type", "doc", "default"]
+    assert list(found) == ["name", "type", "default"]  # the documentation is the type's
     assert found["type"][1] == {
         "type": "record",
         "name": "VariableScaleDecimal",

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
+from io import BytesIO
 from typing import Any
 
+import fastavro
 import pytest
+from tests.unit.formats.registry_server import registry_server
 from tests.unit.kafka.test_envelope import NEW, PAID, encoder, event
 
 from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
 from minercdc.errors import ConfigError
 from minercdc.events import Op
-from minercdc.formats.cloud_events import CloudEventsFormat
+from minercdc.formats.avro import AvroFormat
+from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.formats.configured import record_converter
 from minercdc.formats.connect import split
 from minercdc.formats.converting import Side
+from minercdc.formats.registered import Identity
+from minercdc.formats.registry import SchemaText
 from minercdc.kafka import connect_schema
 from minercdc.kafka.connect_schema import SOURCE
+from minercdc.schema.name_adjustment import schema_name
 
 SOURCE_OF_INSERT: dict[str, Any] = {
     "version": "3.6.1.Final",
@@ -78,8 +87,8 @@ SCHEMA = {
 }
 
 
-def documents(payload: str, **options: bool) -> Any:
-    side = Side(CloudEventsFormat(**{"schemas": False, "extensions": True, **options}))
+def documents(payload: str, **options: Any) -> Any:
+    side = Side(CloudEventsFormat(CloudEventsOptions(**options)))
     text = f'{{"schema":{json.dumps(SCHEMA, separators=(",", ":"))},"payload":{payload}}}'
     return side.rewritten("ce.BENCH.T", text.encode()).decode()
 
@@ -115,7 +124,7 @@ def test_the_place_in_a_transaction_is_an_attribute() -> None:
     assert [found[f"iodebeziumtx{name}"] for name in ("id", "totalorder", "datacollectionorder")] == ["0500", "2", "1"]
 
 
-def configured(**more: str) -> Any:
+def configured(more: dict[str, str]) -> Any:
     given = {
         "name": "n",
         "topic.prefix": "p",
@@ -126,11 +135,11 @@ def configured(**more: str) -> Any:
         "minercdc.kafka.bootstrap.servers": "b:1",
         "value.converter": "io.debezium.converters.CloudEventsConverter",
     }
-    return parse_properties({**given, **{name.replace("_", "."): value for name, value in more.items()}})
+    return parse_properties({**given, **more})
 
 
 def test_records_of_a_connector_keep_keys_tombstones_and_other_records() -> None:
-    config = configured(value_converter_json_schemas_enable="false")
+    config = configured({"value.converter.json.schemas.enable": "false"})
     converter = record_converter(config.converters, 1)
     assert converter is not None
     printing = encoder(value_converter_schemas_enable="true", key_converter_schemas_enable="false")
@@ -149,6 +158,135 @@ def test_records_of_a_connector_keep_keys_tombstones_and_other_records() -> None
     assert split(b'{"ts_ms":1}') is None
 
 
-def test_avro_in_cloud_events_is_refused_by_name() -> None:
-    with pytest.raises(ConfigError, match=r"value\.converter\.data\.serializer\.type"):
-        configured(value_converter_data_serializer_type="avro")
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"value.converter.serializer.type": "avro"}, "json does not go with value.converter.serializer.type=avro"),
+        ({"value.converter.data.serializer.type": "avro"}, "value.converter.avro.schema.registry.url: needed"),
+        (
+            {"value.converter.data.serializer.type": "avro", "value.converter.avro.apicurio.registry.url": "http://r:1"},
+            "http://HOST:PORT/apis/registry/v3",
+        ),
+        ({"value.converter.metadata.source": "header"}, "value.converter.metadata.source"),
+        (
+            {
+                "value.converter.serializer.type": "avro",
+                "value.converter.data.serializer.type": "avro",
+                "value.converter.avro.schema.registry.url": "http://r:1",
+                "minercdc.cloudevents.mode": "binary",
+            },
+            "binary has no envelope",
+        ),
+        (
+            {
+                "debezium.sink.type": "json",
+                "minercdc.sink.path": "-",
+                "value.converter.data.serializer.type": "avro",
+                "value.converter.avro.schema.registry.url": "http://r:1",
+                "minercdc.cloudevents.mode": "binary",
+            },
+            "debezium.sink.type: json writes lines of JSON",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused_by_name(given: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(problem)):
+        configured(given)
+
+
+def test_debeziums_default_sources_of_attributes_are_taken() -> None:
+    default = "value,id:generate,type:generate,traceparent:header"
+    for given in (default, f"{default},dataSchemaName:generate"):
+        assert configured({"value.converter.metadata.source": given}).converters.value_converter_metadata_source == given
+
+
+@pytest.mark.parametrize("mode", ["structured", "binary"])
+def test_the_registrys_password_is_in_no_event(mode: str) -> None:
+    with registry_server(lambda _: (200, {"id": 5})) as server:
+        config = configured(
+            {
+                "value.converter.data.serializer.type": "avro",
+                "value.converter.avro.schema.registry.url": f"http://user:s3cret@{server.address}",
+                "minercdc.cloudevents.mode": mode,
+            }
+        )
+        converter = record_converter(config.converters, 1)
+        assert converter is not None
+        (made,) = encoder(value_converter_schemas_enable="true").encode(event(Op.CREATE, None, NEW))
+        record = converter.record(made)
+    url = f"http://{server.address}/schemas/ids/5"
+    if mode == "binary":
+        assert dict(record.headers)["ce_dataschema"] == url.encode()
+    else:
+        assert json.loads(record.value or b"")["dataschema"] == url
+    assert "s3cret" not in repr(record)
+
+
+def test_in_binary_mode_the_value_is_data_and_attributes_are_headers() -> None:
+    converter = record_converter(configured({"minercdc.cloudevents.mode": "binary"}).converters, 1)
+    assert converter is not None
+    text = f'{{"schema":{json.dumps(SCHEMA, separators=(",", ":"))},"payload":{PAYLOAD}}}'
+    record = converter.record(Record("ce.BENCH.T", b"{}", text.encode(), (("other", b"kept"),)))
+    assert json.loads(record.value or b"")["payload"] == {"before": None, "after": json.loads(AFTER)}
+    headers = dict(record.headers)
+    assert headers.pop("other") == b"kept"
+    assert headers["content-type"] == b"application/json"
+    structured = json.loads(WRITTEN)
+    for name in ("data", "datacontenttype"):
+        structured.pop(name)
+    expected = {f"ce_{name}": str(value).encode() for name, value in structured.items() if value is not None}
+    assert {name: value for name, value in headers.items() if name != "content-type"} == expected
+    tombstone = converter.record(Record("ce.BENCH.T", b"{}", None))
+    assert (tombstone.value, tombstone.headers) == (None, ())
+
+
+class Numbered:
+    """A registry that gives each schema a number of its own."""
+
+    url = "http://r:1"
+    has_headers = False
+
+    def __init__(self) -> None:
+        self.schemas: dict[tuple[str, str], str] = {}
+
+    def identity(self, topic: str, name: str, schema: SchemaText, same: object) -> Identity:
+        self.schemas[topic, name] = schema.text
+        number = list(self.schemas).index((topic, name)) + 1
+        return Identity(number, b"\0" + number.to_bytes(4, "big"))
+
+
+def read_avro(content: bytes, schemas: Numbered) -> tuple[str, Any]:
+    (_, name), text = list(schemas.schemas.items())[int.from_bytes(content[1:5], "big") - 1]
+    return name, fastavro.schemaless_reader(BytesIO(content[5:]), fastavro.parse_schema(json.loads(text)), None)
+
+
+AFTER_OF_SCHEMA = '{"ID":2}'
+
+
+def test_data_in_avro_is_bytes_with_the_schemas_address() -> None:
+    schemas = Numbered()
+    side = Side(CloudEventsFormat(CloudEventsOptions(), AvroFormat(schemas)))
+    text = f'{{"schema":{json.dumps(SCHEMA)},"payload":{PAYLOAD.replace(AFTER, AFTER_OF_SCHEMA)}}}'.replace(
+        ', "payload"', ',"payload"'
+    )
+    found = json.loads(side.rewritten("ce.BENCH.T", text.encode()))
+    assert (found["datacontenttype"], found["dataschema"]) == ("application/avro", "http://r:1/schemas/ids/1")
+    assert read_avro(base64.b64decode(found["data"]), schemas) == (
+        "io.debezium.connector.oracle.Data",
+        {"before": None, "after": {"ID": 2}},
+    )
+
+
+def test_an_event_in_avro_holds_its_data_in_avro() -> None:
+    schemas = Numbered()
+    options = CloudEventsOptions(avro_envelope=True, adjusted=schema_name("avro"))
+    side = Side(CloudEventsFormat(options, AvroFormat(schemas)))
+    text = f'{{"schema":{json.dumps(SCHEMA)},"payload":{PAYLOAD.replace(AFTER, AFTER_OF_SCHEMA)}}}'.replace(
+        ', "payload"', ',"payload"'
+    )
+    name, event_ = read_avro(side.rewritten("ce.BENCH.T", text.encode()), schemas)
+    assert name == "ce.ORCLPDB1.CloudEvents.Envelope"
+    expected = {**json.loads(WRITTEN), "datacontenttype": "application/avro", "dataschema": "http://r:1/schemas/ids/1"}
+    assert {**event_, "data": None} == {**expected, "data": None}
+    assert read_avro(event_["data"], schemas)[1] == {"before": None, "after": {"ID": 2}}
+    assert list(schemas.schemas) == [("ce.BENCH.T-data", "io.debezium.connector.oracle.Data"), ("ce.BENCH.T", name)]

@@ -11,7 +11,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from minercdc.config.load import parse_properties
 from minercdc.errors import DeliveryError, FencedError, SinkError
-from minercdc.kafka.client import FENCED, FINAL
+from minercdc.kafka.codes import FENCED, FINAL
 from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames

@@ -58,3 +58,23 @@ def test_a_number_does_not_pass_through_a_float() -> None:
 def test_what_is_no_key_of_ours_is_refused(key: bytes) -> None:
     with pytest.raises(SchemaMismatchError):
         members(key, wrapped=key.endswith(b"x"))
+
+
+def test_a_delete_that_does_not_fit_its_schema_is_a_tombstone_alone() -> None:
+    table = replace(WIDE, key=(0,))
+    made = encoder(by_number=(True, True), key_converter_schemas_enable="true", value_converter_schemas_enable="true")
+    (written,) = made.encode(event(Op.CREATE, None, ROW, table))
+    (tombstone,) = made.encode(VanishedRow(table, b'{"schema":null,"payload":{"ORDER_ID":12345678901234567}}', Scn(99), 0))
+    assert (tombstone.key, tombstone.value) == (written.key, None)
+
+
+@pytest.mark.parametrize("payload", [b'{"ORDER_ID":5,"LINE":2}', b'{"ID":5}', b'{"ORDER_ID":"5"}'])
+def test_a_key_of_another_definition_deletes_no_live_row(payload: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    key = b'{"schema":null,"payload":' + payload + b"}"
+    assert (
+        encoder(by_number=(True, True), key_converter_schemas_enable="true", value_converter_schemas_enable="true").encode(
+            VanishedRow(ORDERS, key, Scn(99), 0)
+        )
+        == ()
+    )
+    assert payload.decode() in caplog.text

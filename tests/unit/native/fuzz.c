@@ -113,12 +113,15 @@ static void print_all(const char *sql, const cell *before, const cell *after, in
 /* ---- the store, beside arrays that say what is in it ---- */
 
 #define ROWS 24
+#define NUMBERS 8 /* of names and infos */
 
 static mined_row row_with(uint32_t mark, char *texts) {
     mined_row row;
     memset(&row, 0, sizeof row);
     row.scn = mark;
     row.code = (int32_t)below(4);
+    row.name = (int32_t)below(NUMBERS);
+    row.info = (int32_t)below(NUMBERS + 1) - 1;
     for (int i = 0; i < 64; i++) texts[i] = (char)below(256);
     row.rs_id = (mined_text){texts, (int32_t)below(24)};
     row.row_id = (mined_text){texts + 24, (int32_t)below(20) - 1};
@@ -140,6 +143,22 @@ static void check_block(const row_block *block, const uint32_t *marks, size_t co
         if (end == NO_PLACE || !block_get(block->data, block->size, end, &row) || row.scn != marks[i]) abort();
     }
     if (end != 0 || block_before(block, 0) != NO_PLACE) abort();
+}
+
+/* Rows as files keep them. `whole`: they are undamaged, and this is how many. */
+static void check_numbers(char *data, size_t size, size_t whole) {
+    static const int32_t BACKWARDS[NUMBERS] = {7, 6, 5, 4, 3, 2, 1, 0};
+    uint8_t used[NUMBERS] = {0}, renumbered[NUMBERS] = {0};
+    size_t rows = block_numbers(data, size, used, NUMBERS);
+    if (whole && rows != whole) abort();
+    int done = block_renumber(data, size, BACKWARDS, NUMBERS);
+    if (done != (rows != NO_PLACE)) abort();
+    if (!done) return;
+    if (block_numbers(data, size, renumbered, NUMBERS) != rows) abort();
+    for (int i = 0; i < NUMBERS; i++)
+        if (used[i] != renumbered[NUMBERS - 1 - i]) abort();
+    if (!block_renumber(data, size, BACKWARDS, NUMBERS)) abort(); /* as they were */
+    if (rows && block_numbers(data, size, used, 0) != NO_PLACE) abort();
 }
 
 static void fuzz_rows(void) {
@@ -164,6 +183,8 @@ static void fuzz_rows(void) {
             size_t at = 0, size = block.size;
             char *spilled = malloc(size);
             memcpy(spilled, block.data, size);
+            check_numbers(spilled, size, count);
+            if (memcmp(spilled, block.data, size)) abort();
             while (at < size) {
                 size_t part = block_part(spilled, size, at, below(600));
                 if (part == 0 || part > size - at) abort();
@@ -173,6 +194,7 @@ static void fuzz_rows(void) {
             if (!below(4)) {
                 spilled[below((uint32_t)size)] ^= (char)(1u << below(8));
                 block_prepend(&older, spilled, size - below(9));
+                check_numbers(spilled, size, 0);
                 for (at = 0; at < older.size;) {
                     uint32_t one = block_get(older.data, older.size, at, &row);
                     if (one == 0) break;

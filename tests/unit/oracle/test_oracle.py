@@ -155,9 +155,10 @@ def test_findings_of_tables_and_filter() -> None:
     assert "DOC BFILE" in unsupported.problem
     assert "FLAG BOOLEAN" in unmined.problem
     assert "table.exclude.list=LAB.T" in unsupported.fix
-    assert not list(filter_findings([r"lab\.\p{Lu}", r"\Qlab.t\E"], ["LAB.T"]))  # of RE2, which `re` refuses
-    (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"])
+    assert not list(filter_findings([r"lab\.\p{Lu}", r"\Qlab.t\E"], ["LAB.T"], "CDC"))  # of RE2, which `re` refuses
+    (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"], "CDC")
     assert "lab.x" in finding.problem
+    assert "GRANT SELECT, FLASHBACK ON it TO CDC" in finding.fix
 
 
 @pytest.mark.parametrize(

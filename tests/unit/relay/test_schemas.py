@@ -146,7 +146,7 @@ def test_values(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["1.5", ".5", str(2**63), str(-(2**63) - 1), "1E+30"])
-def test_a_number_that_is_no_long_asks_for_another_version(text: str, tmp_path: Path) -> None:
+def test_a_number_that_is_no_long_requests_another_version(text: str, tmp_path: Path) -> None:
     registry = SchemaRegistry(tmp_path, namespace="a")
     schema = table(Column("N", "NUMBER"), Column("M", "NUMBER"))
     with pytest.raises(NotLongError) as caught:

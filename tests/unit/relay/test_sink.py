@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.unit.relay.filling import Filling, T, change, insert
 
-from minercdc.contracts import Record
+from minercdc.contracts import Capture, Record
 from minercdc.errors import FencedError, RelayError, SinkError
 from minercdc.events import Op, SchemaChange, Scn
+from minercdc.offset import Position
 from minercdc.relay.buffer import ScnNotFoundError
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.event import DELETE, UPSERT
 from minercdc.relay.progress_file import MaxScnFile
+from minercdc.relay.sink import CompletenessCapture
 from minercdc.relay.values import row_reader
 
 
@@ -53,6 +56,34 @@ def test_transactions_of_one_scn_share_a_window(tmp_path: Path) -> None:
     filling.commit(complete=10, position=2)
     assert filling.shown() == [(10, 1), (10, 2), (10, "end")]
     assert filling.position == 2
+
+
+class Confirmed:
+    """A capture that keeps what is confirmed."""
+
+    def __init__(self) -> None:
+        self.positions: list[Position] = []
+
+    def confirm(self, position: Position) -> None:
+        self.positions.append(position)
+
+
+def test_the_source_may_forget_what_is_stored_only(tmp_path: Path) -> None:
+    filling, inner = Filling(tmp_path), Confirmed()
+    capture = CompletenessCapture(cast(Capture, inner), filling.complete)
+    first, second = cast(Position, "first"), cast(Position, "second")
+    filling.put(insert(1, 10, xid=1))
+    filling.commit(complete=9, position=1)
+    capture.confirm(first)
+    assert (filling.position, inner.positions) == (None, [])
+    filling.put(insert(2, 11, xid=2))
+    filling.commit(complete=11, position=2)
+    capture.confirm(second)
+    assert (filling.position, inner.positions) == (2, [second])
+    filling.put(insert(3, 12, xid=3))
+    filling.commit(complete=11, position=3)
+    capture.confirm(cast(Position, "third"))
+    assert (filling.position, inner.positions) == (2, [second])
 
 
 def test_the_last_commit_of_an_idle_database_is_held_for_a_while_only(tmp_path: Path) -> None:

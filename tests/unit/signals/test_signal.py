@@ -171,7 +171,7 @@ def test_a_journal_outlives_its_process_and_gives_each_signal_once(tmp_path: Pat
         ("execute-snapshot", {"data-collections": ["S.T"], "additional-condition": "(A = ')'"}, "parentheses"),
     ],
 )
-def test_what_would_ask_for_something_else_than_was_meant_is_refused(
+def test_what_would_request_something_else_than_was_meant_is_refused(
     kind: str, data: dict[str, object], reason: str
 ) -> None:
     with pytest.raises(SignalRefused) as refused:

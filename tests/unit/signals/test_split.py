@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
+from tests.scripted import Clock, MemorySink, NoHistory, RowEncoder, Store
 from tests.unit.signals.model import SIGNAL_TABLE, TABLE, At, Commit, World, stage_of
-from tests.unit.test_engine import Clock, MemorySink, NoHistory, RowEncoder, Store
 
 from minercdc.contracts import Record, StopFlag
 from minercdc.engine import run_once

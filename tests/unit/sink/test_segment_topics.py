@@ -58,6 +58,8 @@ def test_keys_that_were_not_written_since_the_mark_are_found(tmp_path: Path) -> 
     write(sink, KEYS[5:6], "c")  # while it was folded
     assert sorted(fold.gone(100)) == sorted(KEYS[6:10])
     assert fold.limits() == ""
+    assert fold.gone(100) == [], "each key is given once, also when nothing is written for it"
+    assert "4 keys" in fold.limits()
     numbers = SegmentLog(tmp_path / "s").numbers()
     assert len(numbers) > 5
     segment_file(tmp_path / "s", numbers[0]).unlink()

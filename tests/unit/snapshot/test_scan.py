@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minercdc.offset import ChunkProgress
-from minercdc.oracle.rows import RowConverter
+from minercdc.oracle.rows import RowConverter, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.snapshot.scan import scan_sql
 
@@ -20,19 +20,19 @@ TABLE = TableSchema(
 )
 
 
-def test_scan_asks_for_exact_values_in_order_of_rowid() -> None:
+def test_scan_requests_exact_values_in_order_of_rowid() -> None:
     columns = """ROWID, "ID", "QTY", "Name", TO_CHAR("D", 'SYYYY-MM-DD HH24:MI:SS'), "R\""""
-    assert scan_sql(TABLE, 77, ChunkProgress()) == (
+    assert scan_sql(TABLE, 77, ChunkProgress(), selected_columns(TABLE, "ROWID", True)) == (
         f'SELECT {columns} FROM "LAB"."ITEM" AS OF SCN 77 ORDER BY ROWID',
         {},
     )
 
 
 def test_scan_of_a_range_goes_on_after_its_last_row() -> None:
-    sql, binds = scan_sql(TABLE, 77, ChunkProgress("AAA", "AAZ"))
+    sql, binds = scan_sql(TABLE, 77, ChunkProgress("AAA", "AAZ"), "ROWID")
     assert sql.endswith(" AS OF SCN 77 WHERE ROWID >= :first AND ROWID < :until ORDER BY ROWID")
     assert binds == {"first": "AAA", "until": "AAZ"}
-    sql, binds = scan_sql(TABLE, 77, ChunkProgress("AAA", "AAZ", "AAF"))
+    sql, binds = scan_sql(TABLE, 77, ChunkProgress("AAA", "AAZ", "AAF"), "ROWID")
     assert sql.endswith(" AS OF SCN 77 WHERE ROWID > :last AND ROWID < :until ORDER BY ROWID")
     assert binds == {"last": "AAF", "until": "AAZ"}
 

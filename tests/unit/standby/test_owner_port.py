@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from minercdc.exposition import exposition_of
+from minercdc.http_port.server import serve
 from minercdc.kafka.ownership import Claim
 from minercdc.local.ports import free_port
 from minercdc.metrics import Counters
-from minercdc.signals.http import serve
 from minercdc.signals.watch import Watch
 from minercdc.standby.owner_port import OwnerPort
 from minercdc.standby.turn import Port

@@ -5,7 +5,7 @@
 
 A row's cell has no row address (object 0); it gets one when a query hands it out, so that a client can write through it.
 The check is over all bytes before it: a client that changes one gets ORA-22275. A temporary LOB's root is a handle: all copies of its locator show what was last written.
-Drivers read bytes 4 (BLOB, CLOB), 6 (UTF-16) and 7 (temporary: to be freed); see the reference on the wire, section 6.
+Drivers read bytes 4 (BLOB, CLOB), 6 (UTF-16) and 7 (temporary: to be freed); python-oracledb calls them TNS_LOB_LOC_OFFSET_FLAG_1, _3 and _4 (`impl/thin/constants.pxi`).
 """
 
 from __future__ import annotations

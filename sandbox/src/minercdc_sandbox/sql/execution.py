@@ -21,6 +21,7 @@ from minercdc_sandbox.sql.redo_bounds import first_record
 from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
 from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, Environment, VariableNames
+from minercdc_sandbox.sql_area import SqlArea
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.locks import Client
@@ -146,6 +147,7 @@ class Instance(Protocol):
     banner: str
     startup_time: float
     faults: Faults
+    sql_area: SqlArea
 
     @property
     def name(self) -> str: ...

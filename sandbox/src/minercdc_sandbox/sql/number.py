@@ -159,7 +159,12 @@ def _scientific(value: Decimal, point: str) -> str:
 
 def rounded(value: Decimal, places: int) -> Decimal:
     """The value rounded to `places` after the point, half away from zero."""
-    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, ARITHMETIC_WIDE)
+    return value.quantize(unit_of(places), ROUND_HALF_UP, ARITHMETIC_WIDE)
+
+
+def unit_of(places: int) -> Decimal:
+    """One in the last of so many places after the point, negative ones before it; no NUMBER has digits beyond 130."""
+    return Decimal(1).scaleb(-max(-130, min(130, places)))
 
 
 ARITHMETIC_WIDE = Context(prec=400, rounding=ROUND_HALF_UP, Emin=-999, Emax=999)

@@ -10,6 +10,9 @@ from minercdc_sandbox.sql import number
 
 _NUMBER_MODEL = re.compile(r"^(FM)?(\$?)(S?)([09,G]*)(?:([.D])([09]*))?(S|MI|PR)?$", re.IGNORECASE)
 
+_TEXT_MINIMUM = re.compile(r"TM([9E]?)", re.IGNORECASE)
+_TEXT_MINIMUM_CHARACTERS = 64
+
 
 def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
     """TO_CHAR of a number with a model; `#`s for a number that does not fit. Raises ORA-01481 for a model that is not read here.
@@ -19,6 +22,8 @@ def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
     upper = model.upper()
     if upper.replace("FM", "").strip("0X") == "" and "X" in upper:
         return _hex(value, model)
+    if text_minimum := _TEXT_MINIMUM.fullmatch(model.strip()):
+        return _minimum(value, scientific=text_minimum[1].upper() == "E", point=characters[0])
     match = _NUMBER_MODEL.match(model.strip())
     if match is None:
         raise OraError(1481, "invalid number format model")
@@ -39,6 +44,26 @@ def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
     if point:
         body += (characters[0] if point in "Dd" else ".") + fraction
     return _signed(body, value < 0 and rounded != 0, dollar, lead, tail, "" if fm else " ", width)
+
+
+def _minimum(value: Decimal, *, scientific: bool, point: str) -> str:
+    """TM, TM9 and TME: as few characters as show all digits; TM9 turns to TME beyond 64 (SQL Language Reference, "Number Format
+    Models")."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    text = "".join(map(str, digits)).lstrip("0")
+    significant = text.rstrip("0")
+    exponent += len(text) - len(significant)
+    if not significant:
+        return "0E+00" if scientific else "0"
+    power = exponent + len(significant) - 1
+    fixed = format(Decimal((sign, tuple(map(int, significant)), exponent)), "f")
+    whole, _, fraction = fixed.lstrip("-").partition(".")
+    body = (whole if whole != "0" else "") + (point + fraction if fraction else "")
+    if scientific or len(body) + sign > _TEXT_MINIMUM_CHARACTERS:
+        first, rest = significant[0], significant[1:]
+        body = f"{first}{point + rest if rest else ''}E{'-' if power < 0 else '+'}{abs(power):02d}"
+    return ("-" if sign else "") + body
 
 
 def _signed(body: str, negative: bool, dollar: str, lead: str, tail: str | None, blank: str, width: int) -> str:

@@ -104,10 +104,13 @@ def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[C
 
 
 def translated(error: apsw.Error, run: Run) -> OraError:
-    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-00600 for any other error of SQLite."""
+    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-03001 for what SQLite refuses to run; ORA-00600 for any other
+    error of it."""
     if isinstance(error, apsw.InterruptError):
         run.session.client.cancelled = False
         return OraError(1013, "user requested cancel of current operation")
+    if isinstance(error, apsw.SQLError):
+        return OraError(3001, f"unimplemented feature: {error}")
     return OraError(600, f"internal error code, arguments: [SQLite], [{error}]")
 
 

@@ -51,6 +51,7 @@ _INCARNATION = (
     "INCARNATION# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, PRIOR_RESETLOGS_CHANGE# N, PRIOR_RESETLOGS_TIME D, STATUS V7, "
     "RESETLOGS_ID N, PRIOR_INCARNATION# N, FLASHBACK_DATABASE_ALLOWED V26=NO, CON_ID N=0"
 )
+_UNDO = "BEGIN_TIME D, END_TIME D, UNDOTSN N=2, SSOLDERRCNT N=0, NOSPACEERRCNT N=0, TUNED_UNDORETENTION N, CON_ID N=0"
 _STATISTICS = ("session uga memory", "session uga memory max", "session pga memory", "session pga memory max")
 _TYPES = {"string": 2, "integer": 3, "boolean": 1, "big integer": 6}
 
@@ -81,6 +82,7 @@ def _database(session: ViewSession) -> Iterator[Row]:
         "SUPPLEMENTAL_LOG_DATA_ALL": yes_no(logging.all),
         "SUPPLEMENTAL_LOG_DATA_PL": yes_no(logging.procedural),
         "SUPPLEMENTAL_LOG_DATA_SR": yes_no(logging.subset),
+        "FORCE_LOGGING": yes_no(catalog.force_logging),
         "RECOVERY_TARGET_INCARNATION#": redo.incarnation.number,
         "LAST_OPEN_INCARNATION#": redo.incarnation.number,
         "CURRENT_SCN": database.clock.read(),
@@ -130,13 +132,17 @@ def _pdbs(session: ViewSession) -> Iterator[Row]:
 def _parameters(session: ViewSession) -> Iterator[Row]:
     catalog = session.database.catalog
     release = f"{session.database.version[0]}.0.0"
+    recorded = catalog.parameters.get
     values = (
+        ("archive_lag_target", "integer", recorded("archive_lag_target", "0")),
         ("compatible", "string", release),
         ("db_block_size", "integer", "8192"),
         ("db_create_file_dest", "string", None),
         ("db_domain", "string", None),
         ("db_name", "string", catalog.database_name),
         ("db_unique_name", "string", catalog.database_name),
+        ("db_recovery_file_dest", "string", None),
+        ("db_recovery_file_dest_size", "big integer", recorded("db_recovery_file_dest_size", "0")),
         ("enable_goldengate_replication", "boolean", str(catalog.goldengate).upper()),
         ("enable_pluggable_database", "boolean", "TRUE"),
         ("instance_name", "string", catalog.instance_name),
@@ -146,6 +152,7 @@ def _parameters(session: ViewSession) -> Iterator[Row]:
         ("nls_language", "string", "AMERICAN"),
         ("nls_territory", "string", "AMERICA"),
         ("open_cursors", "integer", "1000"),
+        ("pga_aggregate_limit", "big integer", recorded("pga_aggregate_limit", str(4 << 30))),
         ("processes", "integer", "500"),
         ("undo_retention", "integer", str(session.storage.undo_seconds)),
     )
@@ -242,6 +249,11 @@ def _undo_statistics(session: ViewSession) -> Iterator[Row]:
     yield {"BEGIN_TIME": date(now - now % 600), "END_TIME": date(now), "TUNED_UNDORETENTION": session.storage.undo_seconds}
 
 
+def _recovery_area(_: ViewSession) -> Iterator[Row]:
+    """Without DB_RECOVERY_FILE_DEST, a row without a name (Oracle Database Reference)."""
+    yield {"SPACE_LIMIT": 0, "SPACE_USED": 0, "SPACE_RECLAIMABLE": 0, "NUMBER_OF_FILES": 0}
+
+
 VIEWS: tuple[View, ...] = (
     view("V$DATABASE", _DATABASE, _database),
     view("GLOBAL_NAME", "GLOBAL_NAME V4000", _global_name),
@@ -251,7 +263,12 @@ VIEWS: tuple[View, ...] = (
     view("V$PDBS", _CONTAINERS, _pdbs),
     view("V$PARAMETER", _PARAMETER, _parameters),
     view("V$SYSTEM_PARAMETER", _PARAMETER, _parameters),
-    view("V$UNDOSTAT", "BEGIN_TIME D, END_TIME D, UNDOTSN N=2, TUNED_UNDORETENTION N, CON_ID N=0", _undo_statistics),
+    view("V$UNDOSTAT", _UNDO, _undo_statistics),
+    view(
+        "V$RECOVERY_FILE_DEST",
+        "NAME V513, SPACE_LIMIT N, SPACE_USED N, SPACE_RECLAIMABLE N, NUMBER_OF_FILES N, CON_ID N=0",
+        _recovery_area,
+    ),
     view("V$DATABASE_INCARNATION", _INCARNATION, _incarnations),
     view("V$STATNAME", "STATISTIC# N, NAME V64, CLASS N, STAT_ID N, DISPLAY_NAME V64, CON_ID N", _statistic_names),
     view("V$MYSTAT", "SID N, STATISTIC# N, VALUE N, CON_ID N", _own_statistics),

@@ -1,4 +1,4 @@
-"""Sessions and their transactions: V$SESSION, V$TRANSACTION and V$LOCK with their GV$ forms, and V$PROCESS."""
+"""Sessions, their transactions and statements: V$SESSION, V$TRANSACTION and V$LOCK with their GV$ forms, V$PROCESS, V$SQLAREA."""
 
 from __future__ import annotations
 
@@ -35,6 +35,10 @@ _SESSION = (
     "PORT N, TERMINAL V30, PROGRAM V48, TYPE V10=USER, SQL_ID V13, MODULE V64, ACTION V64, CLIENT_INFO V64, LOGON_TIME D, "
     "LAST_CALL_ET N, BLOCKING_SESSION_STATUS V11=UNKNOWN, BLOCKING_SESSION N, EVENT V64, WAIT_CLASS V64, STATE V19, "
     "SERVICE_NAME V64, CLIENT_IDENTIFIER V64, CON_ID N"
+)
+_SQL_AREA = (
+    "SQL_TEXT V1000, SQL_ID V13, EXECUTIONS N, FETCHES N, ROWS_PROCESSED N, ELAPSED_TIME N, CPU_TIME N, PARSING_SCHEMA_NAME V128, "
+    "MODULE V64, CON_ID N"
 )
 
 
@@ -161,6 +165,24 @@ def _processes(session: ViewSession) -> Iterator[Row]:
         }
 
 
+def _statements(session: ViewSession) -> Iterator[Row]:
+    """Times are microseconds. A PDB sees its own."""
+    for cost in session.database.sql_area.costs():
+        if session.container in (ROOT, cost.container):
+            yield {
+                "SQL_TEXT": cost.text,
+                "SQL_ID": cost.sql_id,
+                "EXECUTIONS": cost.executions,
+                "FETCHES": cost.fetches,
+                "ROWS_PROCESSED": cost.rows,
+                "ELAPSED_TIME": cost.elapsed // 1000,
+                "CPU_TIME": cost.cpu // 1000,
+                "PARSING_SCHEMA_NAME": cost.schema,
+                "MODULE": cost.module,
+                "CON_ID": cost.container,
+            }
+
+
 def _process_address(session: SqlSession) -> bytes:
     """Joins V$SESSION.PADDR to V$PROCESS.ADDR."""
     return (1 << 32 | session.sid).to_bytes(8, "big")
@@ -171,6 +193,7 @@ def _with_instance(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 VIEWS: tuple[View, ...] = (
+    view("V$SQLAREA", _SQL_AREA, _statements),
     view("V$PROCESS", _PROCESS, _processes),
     view("V$TRANSACTION", _TRANSACTION, _transactions),
     view("GV$TRANSACTION", "INST_ID N, " + _TRANSACTION, lambda session: _with_instance(_transactions(session))),

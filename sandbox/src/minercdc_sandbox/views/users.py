@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from minercdc_sandbox.catalog import Grant, User
+from minercdc_sandbox.sql.privileges import grants_of
 from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, Value, date, view, yes_no
 
@@ -112,7 +113,11 @@ def _tab_privs(session: ViewSession) -> Iterator[Row]:
 
 
 def _session_privs(session: ViewSession) -> Iterator[Row]:
-    return ({"PRIVILEGE": row["PRIVILEGE"]} for row in _own(_sys_privs(session), session))
+    """Those of the roles, too (Oracle Database Reference, SESSION_PRIVS)."""
+    roles = _roles(session)
+    grants = grants_of(session.database.catalog, session.container, session.user)
+    names = {grant.privilege for grant in grants if grant.object is None} - roles
+    return ({"PRIVILEGE": name} for name in sorted(names))
 
 
 def _session_roles(session: ViewSession) -> Iterator[Row]:

@@ -71,7 +71,7 @@ func main() {
 	out := json.NewEncoder(os.Stdout)
 	for _, refused := range []struct{ name, user, password, service string }{
 		{"wrong password", "app", "wrong", service},
-		{"unknown user", "nobody", "app", service},
+		{"unknown user", "stranger", "app", service},
 		{"unknown service", "app", "app", "nowhere"},
 	} {
 		db, _ := sql.Open("oracle", ora.BuildUrl(host, port, refused.service, refused.user, refused.password, nil))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC
 from functools import partial
@@ -39,6 +38,7 @@ from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
 from minercdc.offset import JsonValue, Position
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import host_clock
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableSchema
@@ -107,7 +107,7 @@ class FlashbackCapture:
         self._begun_us: int | None = None  # clock of the source when the last window was opened: its end
         self._phases = Phases(tables, self._is_captured, self._stability)
         self._cyclic: tuple[TableId, ...] = ()
-        self._connection: oracledb.Connection | None = None
+        self._connection = KeptConnection(connect)
         self._reader: TablesReader | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
@@ -148,10 +148,7 @@ class FlashbackCapture:
         if self._reader is not None:
             self._reader.close()
             self._reader = None
-        if self._connection is not None:
-            with suppress(oracledb.Error, OSError):
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     # ---- one window ----
 
@@ -323,11 +320,10 @@ class FlashbackCapture:
         return self._progress(position, None, 0)
 
     def _sessions(self) -> tuple[oracledb.Connection, TablesReader]:
-        if self._connection is None:
-            self._connection = self._connect()
+        connection = self._connection.get()
         if self._reader is None:
             self._reader = TablesReader(self._connect, self._config.minercdc_flashback_threads)
-        return self._connection, self._reader
+        return connection, self._reader
 
 
 def _place(version: Version) -> Place:

@@ -27,6 +27,7 @@ class FlashbackPrerequisites:
                 "the present SCN is known by TIMESTAMP_TO_SCN only: changes come up to three seconds later",
                 f"GRANT EXECUTE ON DBMS_FLASHBACK TO {user}, or SELECT ON V_$DATABASE",
                 blocking=False,
+                rule="present-scn",
             )
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
@@ -41,12 +42,16 @@ class FlashbackPrerequisites:
                     cursor.fetchall()
             except PrerequisiteError as error:
                 fix = f"GRANT SELECT, FLASHBACK ON {name} TO {connection.username.upper()}"
-                yield Finding(f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True)
+                yield Finding(
+                    f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True, rule="grant-flashback"
+                )
             except SnapshotTooOldError:
                 continue  # DDL was a moment ago
             except SourceError as error:
                 fix = f"Leave the table out: table.exclude.list={table.id}"
-                yield Finding(f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True)
+                yield Finding(
+                    f"{table.id}: its versions cannot be read ({error.message})", fix, blocking=True, rule="grant-flashback"
+                )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Tables with columns of types that VERSIONS BETWEEN refuses."""
@@ -57,4 +62,5 @@ class FlashbackPrerequisites:
                     f"{table.id}: Oracle shows no versions of tables with columns of these types: {', '.join(names)}",
                     f"Leave the table out: table.exclude.list={table.id}",
                     blocking=False,
+                    rule="mined-types",
                 )

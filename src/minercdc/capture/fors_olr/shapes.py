@@ -12,11 +12,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from time import monotonic, sleep, time_ns
-
-import oracledb
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.fors_olr.operations import RowChange
@@ -24,6 +21,7 @@ from minercdc.capture.fors_olr.rows import RowReader
 from minercdc.errors import SchemaMismatchError
 from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.dictionary import read_tables
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.supported import without_unsupported
@@ -49,7 +47,7 @@ class Shapes:
         self._looked = 0  # SCN of the last comparison with the dictionary
         self._next_look = 0.0
         self._altered: dict[TableId, int] = {}  # SCN up to which the known shape holds
-        self._connection: oracledb.Connection | None = None
+        self._connection = KeptConnection(context.connect_pdb)
         self._time_zone = _once(context.time_zone)
 
     def captured(self, row: RowChange) -> TableId | None:
@@ -79,10 +77,9 @@ class Shapes:
         known = {schema.id: schema for schema in self._tables if schema.id not in self._altered}
         sleep(min(max(self._next_look - monotonic(), 0.0), _LONGEST_PAUSE_SECONDS))
         begun = monotonic()
-        if self._connection is None:
-            self._connection = self._context.connect_pdb()
-        scn = current_scn(self._connection)
-        present = {schema.id: without_unsupported(schema) for schema in read_tables(self._connection, known)}
+        connection = self._connection.get()
+        scn = current_scn(connection)
+        present = {schema.id: without_unsupported(schema) for schema in read_tables(connection, known)}
         for table, schema in known.items():
             if self._context.mined.includes(table.schema, table.table) and not _same(present.get(table), schema):
                 self._altered[table] = self._looked
@@ -122,10 +119,7 @@ class Shapes:
 
     def close(self) -> None:
         """Safe to call twice."""
-        if self._connection is not None:
-            with suppress(oracledb.Error, OSError):
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def reader(self, table: TableId) -> RowReader:
         """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""

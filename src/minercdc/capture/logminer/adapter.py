@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
+import sys
+from datetime import timedelta
+
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
+from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.capture.logminer.start import missing_redo, start_position
+from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
 from minercdc.offset import Position
@@ -32,6 +38,8 @@ class LogMinerFactory:
         config, connect = context.config, context.connect_root
         container = context.database if config.database.database_pdb_name else None
         flushed = config.log_mining.minercdc_log_mining_flush_table
+        files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
+        rules = self._rules(context, container)
         capture = LogMinerCapture(
             connect,
             context.read_table,
@@ -50,12 +58,14 @@ class LogMinerFactory:
             unread=context.unread,
             unlogged=context.unlogged,
             runs=context.runs,
+            files=files,
+            rules=rules,
         )
 
         def unreadable(position: Position) -> MinerCdcError | None:
             if not isinstance(position, LogMinerPosition):
                 raise TypeError(f"{type(position).__name__} is no position of LogMiner")
-            return missing_redo(connect, position, config.log_mining)
+            return missing(connect, position, config.log_mining, files, rules)
 
         return Adapter(
             capture,
@@ -65,7 +75,22 @@ class LogMinerFactory:
             None if self._committed else capture,
         )
 
+    def _rules(self, context: CaptureContext, container: str | None) -> KeepingRules | None:
+        mining = context.config.log_mining
+        if self._committed or context.config.capture.lob_enabled or sys.byteorder != "little":
+            return None
+        keeps = mining.minercdc_log_mining_buffer_durable == "disk"
+        after = timedelta(milliseconds=mining.minercdc_log_mining_buffer_durable_after_ms) if keeps else None
+        return KeepingRules(after, captured_tables(context.mined, container))
+
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """The table of `minercdc.log.mining.flush.table`, in the schema of `database.user`; none when that is not set."""
         flushed = config.log_mining.minercdc_log_mining_flush_table
         return frozenset([(config.database.database_user.upper(), flushed.upper())] if flushed else ())
+
+
+def _directory_name(config: ConnectorConfig) -> str:
+    """Of what is kept: connectors with one name and another prefix or sink have offsets of their own, and may share a directory."""
+    sink = config.sink
+    what = config.identity.topic_prefix, sink.debezium_sink_type, sink.minercdc_sink_path
+    return f"{config.identity.name}-{hashlib.sha256(repr(what).encode()).hexdigest()[:8]}"

@@ -20,6 +20,8 @@ from typing import Any
 
 from minercdc.capture.logminer.delivery import Delivered, Delivery
 from minercdc.capture.logminer.dispatch import dispatch
+from minercdc.capture.logminer.keeping import Keeping, KeepingRules, Loaded
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.mining import Mining
 from minercdc.capture.logminer.passes import Pass
@@ -75,8 +77,16 @@ class BufferedAssembly:
         self._bound = NO_BOUND
         self._held: list[tuple[int, int, LogMinerRow, RedoAddress | None]] = []
         self._holding = itertools.count()
+        self._keeping: Keeping | None = None
         # Row 0 of the record: after a restart, commits say what is dropped, not counted rows.
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
+
+    def keep(self, files: KeptFiles, rules: KeepingRules, loaded: Loaded) -> None:
+        """Keep open transactions over restarts, and go on with those of `loaded`. To be called before the first pass; `start` has to be
+        the position of `loaded`."""
+        self._keeping = Keeping(files, rules, self._buffer, loaded, self._has_held)
+        if self._miner is not None:
+            self._miner.keeping = self._keeping
 
     def marks(self) -> dict[int, RedoAddress]:
         """Per thread, the record at which the next pass begins, see `_Reading.rs_id`."""
@@ -100,10 +110,6 @@ class BufferedAssembly:
                 mark, scn = RedoAddress(start.address.rs_id), start.scn
         return mark, scn
 
-    def reached(self) -> object:
-        """A value that compares unequal to that of an earlier call when rows were read in between."""
-        return self.marks()
-
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
@@ -111,6 +117,8 @@ class BufferedAssembly:
     def begin_pass(self, begun: Pass) -> None:
         """Rows from `marks` on are about to come, those of the marked records once more."""
         self._bound = begun.bound
+        if self._keeping is not None:
+            self._keeping.begin_pass()
         for at in self._threads.values():
             at.skip = at.rows
 
@@ -159,6 +167,11 @@ class BufferedAssembly:
         """The rows that an earlier pass has not read, with their addresses."""
         for row in rows:
             address = self._advance(row)
+            if self._keeping is not None:
+                for early in self._keeping.waiting():
+                    yield early, None
+                if self._keeping.passes_over(row, address):
+                    continue
             if address is None or address.rows:
                 yield row, address
 
@@ -192,6 +205,7 @@ class BufferedAssembly:
     def roll_back(self, row: LogMinerRow) -> None:
         """See `dispatch.RowHandler`."""
         if transaction := self._buffer.end(row):
+            self._forget(transaction)
             transaction.close()
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
@@ -214,21 +228,37 @@ class BufferedAssembly:
                 continue
             resume, scn = self._oldest(thread, RedoAddress(at.rs_id), at.scn)
             done = self._delivery.threads[thread]
-            threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
+            for _, _, row, place in self._held:
+                if row.thread == thread and place is not None and place.rs_id < resume.rs_id:
+                    resume, scn = RedoAddress(place.rs_id), row.scn  # DDL, of which nothing is buffered
+            floor, floor_scn = self._keeping.floors.get(thread, (None, 0)) if self._keeping else (None, 0)
+            if floor is not None and floor.rs_id < resume.rs_id:
+                resume, scn = floor, floor_scn
+            threads[thread] = ThreadMark(
+                *(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl), floor, floor_scn
+            )
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
-        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
+        kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
+        start = self._start
+        return LogMinerPosition(threads, start.start_scn, start.snapshot_scn, start.resetlogs, given_up, *kept)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end; not those whose COMMIT was read and is held."""
         held = [self._buffer.find(row) for _, _, row, _ in self._held if row.code == OpCode.COMMIT]
-        return [transaction for transaction in self._buffer.open() if transaction not in held]
+        asleep = self._keeping.open() if self._keeping else []
+        return [transaction for transaction in self._buffer.open() if transaction not in held] + asleep
 
     def give_up(self, transaction: Transaction) -> None:
         """Do not wait for the end of an open transaction any more: its changes are lost."""
+        if self._keeping is not None and self._keeping.give_up(transaction):
+            return
+        self._forget(transaction)
         self._buffer.give_up(transaction)
 
     def close(self) -> None:
-        """Forget the open transactions; they are mined again."""
+        """Forget the open transactions; they are mined again, but for those that are kept."""
+        if self._keeping is not None:
+            self._keeping.close()
         self._buffer.close()
 
     def _advance(self, row: LogMinerRow) -> RedoAddress | None:
@@ -237,6 +267,8 @@ class BufferedAssembly:
         if place is None:
             return None
         rs_id = place.rs_id
+        if self._keeping is not None and (row.thread not in self._threads or rs_id != self._threads[row.thread].rs_id):
+            self._keeping.meet(row, rs_id)
         at = self._threads.get(row.thread) or self._thread(row.thread)
         if rs_id != at.rs_id:
             at.rs_id, at.rows, at.skip, at.commits = rs_id, 1, 0, 0
@@ -252,6 +284,14 @@ class BufferedAssembly:
         at = self._threads.setdefault(number, _Reading())
         self._delivery.threads.setdefault(number, Delivered())
         return at
+
+    def _forget(self, transaction: Transaction) -> None:
+        """Positions that are made from now on do not name it as kept."""
+        if self._keeping is not None:
+            self._keeping.end(transaction)
+
+    def _has_held(self, thread: int) -> bool:
+        return any(row.thread == thread for _, _, row, _ in self._held)
 
     def _waits(self, row: LogMinerRow) -> bool:
         return row.scn >= self._bound
@@ -270,6 +310,8 @@ class BufferedAssembly:
 
     def _end(self, row: LogMinerRow, place: RedoAddress | None) -> Iterator[Event]:
         transaction = self._buffer.end(row)
+        if transaction is not None:
+            self._forget(transaction)
         delivered = self._note_commit(row, place, transaction) or self._delivery.is_snapshot(row)
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 

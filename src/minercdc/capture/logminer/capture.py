@@ -25,8 +25,10 @@ from minercdc.capture.logminer.decoding import OnFailure, TransactionDecoder, Un
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.keeping import KeepingRules, load
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.log_window import LogWindow, PassLogs
-from minercdc.capture.logminer.logs import NO_BOUND
+from minercdc.capture.logminer.logs import NO_BOUND, switched_scn
 from minercdc.capture.logminer.measuring import Measuring
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -35,14 +37,14 @@ from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
-from minercdc.capture.logminer.start import check_incarnation
+from minercdc.capture.logminer.start import check_incarnation, check_lost
 from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
 from minercdc.capture.logminer.waiting import PassPause
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
-from minercdc.events import Event
+from minercdc.events import Event, Scn
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.memory import session_pga
@@ -51,6 +53,7 @@ from minercdc.oracle.scn import (
     character_set,
     current_scn,
     host_clock,
+    last_redo,
     oldest_undecided_scn,
     open_transactions,
 )
@@ -80,6 +83,8 @@ class LogMinerCapture:
     :param time_zone: DBTIMEZONE of the captured container, called when a stored local time has to be read.
     :param reselect: reads large values that redo does not hold; None: they stay unavailable.
     :param runs: emit ChangeRuns where rows can be scanned natively.
+    :param files: of transactions that are kept over a restart; the `rules` say which, None: this way of mining keeps none, and mines
+        those of an earlier one again.
     """
 
     def __init__(
@@ -103,7 +108,11 @@ class LogMinerCapture:
         unread: Unread = lambda _: frozenset(),
         unlogged: Callable[[TableId], str] = lambda _: "",
         runs: bool = False,
+        files: KeptFiles | None = None,
+        rules: KeepingRules | None = None,
     ) -> None:
+        self._files = files or KeptFiles(shared.minercdc_state_dir, "connector")
+        self._rules = rules
         self._flush = flush
         self._reselect = reselect if shared.lob_enabled else None
         self._connect = connect
@@ -113,7 +122,7 @@ class LogMinerCapture:
         self._config = config
         self._lobs = shared.lob_enabled
         self._poll = shared.poll_interval_ms / 1000
-        self._pause = PassPause(self._poll)
+        self._pause = PassPause(self._poll, config.minercdc_log_mining_pass_interval_ms / 1000, look=self._look)
         self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
@@ -166,9 +175,16 @@ class LogMinerCapture:
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
         check_directory(self._spill)
         most = self._config.minercdc_log_mining_buffer_memory_max_bytes
-        buffer = transaction_buffer(most, self._spill, native_rows=self._decoder.scans)
+        keeps = self._rules is not None and (self._rules.after is not None or bool(start.kept))
+        files = self._files.begin() if keeps else None
+        buffer = transaction_buffer(most, self._spill, native_rows=self._decoder.scans, files=files)
+        loaded = load(start, self._files, self._rules, buffer)
+        check_lost(self._connect, loaded, self._config)
+        start = loaded.position
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants if self._names_users() else None)
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
+        if files is not None and self._rules is not None and isinstance(self._assembly, BufferedAssembly):
+            self._assembly.keep(files, self._rules, loaded)
         _log.info("streaming from %s", start)
         try:
             yield from self._sessions(self._assembly, start, stop)
@@ -202,7 +218,9 @@ class LogMinerCapture:
         return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
-        """Nothing to do: LogMiner keeps no position for its readers."""
+        """LogMiner keeps no position for its readers; files of kept transactions that the position does not name are removed."""
+        if isinstance(position, LogMinerPosition):
+            self._files.confirm(position)
 
     def close(self) -> None:
         """End the LogMiner session and the other connections, forget open transactions and delete their spill files; safe to
@@ -249,6 +267,7 @@ class LogMinerCapture:
                     dictionary_in_redo=self._dictionary is not None,
                     native_rows=self._decoder.scans,
                 )
+                self._check_place(session)
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 self._counters.mining.sessions += 1
@@ -271,6 +290,15 @@ class LogMinerCapture:
                     self._session.close()
                     self._session = None
 
+    def _check_place(self, session: MiningSession) -> None:
+        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not wanted."""
+        self._window.reads_all = session.within_pdb
+        if session.within_pdb and self._config.log_mining_archive_log_only_mode:
+            raise PrerequisiteError(
+                "log.mining.archive.log.only.mode: within a PDB, LogMiner reads the online logs, too",
+                hint="Leave it out, or mine in the root: database.pdb.name, and a common user.",
+            )
+
     def _outgrown(self, session: MiningSession) -> bool:
         """Whether the session holds so much memory that it is better replaced. A pass is over: nothing is read again."""
         most = self._config.minercdc_log_mining_session_max_pga_bytes
@@ -290,7 +318,6 @@ class LogMinerCapture:
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = time.monotonic()
-        reached = assembly.reached()
         self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(session.connection))
@@ -298,6 +325,7 @@ class LogMinerCapture:
         host_time, self._clock.offset = host_clock(session.connection)
         self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
         self._pause.begin(session.connection)
+        self._measuring.asks_source()
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
             return
@@ -309,7 +337,11 @@ class LogMinerCapture:
         # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
         # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
         # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
-        bound = min(selection.bound, current_scn(session.connection) + 1) if several else selection.bound
+        # So is what a thread has committed in a log that is not in the list: it may have switched since that was read.
+        bound = selection.bound
+        if several:
+            bound = min(bound, current_scn(session.connection) + 1)
+            bound = min(bound, switched_scn(session.connection, selection.files))
         self._measuring.start(selection.files, logs.complete_scn)
         session.start(selection.start_scn, committed=assembly.committed)
         archived_only = self._config.log_mining_archive_log_only_mode
@@ -323,8 +355,6 @@ class LogMinerCapture:
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop, held=held)
         if stop.is_set():
             return
-        # Rows of the marked records always come once more, so rows alone say nothing.
-        found = assembly.reached() != reached
         yield from assembly.end_pass(begun)
         if not lagging and not archived_only:
             self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
@@ -336,8 +366,19 @@ class LogMinerCapture:
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        self._pause.wait(session.connection, stop, found=found, lagging=lagging, took=took)
+        if not lagging:
+            for unwritten in self._pause.wait(session.connection, stop):
+                if not archived_only:
+                    self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
+                yield assembly.idle(self._delivered_us)
         self._measuring.asks_source()
+
+    def _look(self, connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
+        """What is written; a database that does not answer is a cause of lag of its own."""
+        self._measuring.asks_source()
+        found = last_redo(connection)
+        self._measuring.waits_for_redo()
+        return found
 
     def _assembled(
         self,

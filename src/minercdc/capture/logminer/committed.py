@@ -71,10 +71,6 @@ class CommittedAssembly:
         """`marks`: transactions are shown from their start anyway."""
         return self.marks()
 
-    def reached(self) -> object:
-        """A value that compares unequal to that of an earlier call when commits were delivered in between."""
-        return {thread: done.last_commit for thread, done in self._delivery.threads.items()}
-
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)

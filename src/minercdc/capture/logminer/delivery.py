@@ -135,14 +135,16 @@ class Delivery:
         if transaction is None:
             return
         info = self._info(row, transaction)
-        if not delivered and (self._wants is None or self._wants(info.user, info.client_id)):
-            count = 0
-            for event in self._decoder.events(transaction, info):
-                count += 1
-                yield event
-            if count:
-                yield Progress(position(), Scn(self.complete_scn), info.commit_us, info)
-        transaction.close()
+        try:
+            if not delivered and (self._wants is None or self._wants(info.user, info.client_id)):
+                count = 0
+                for event in self._decoder.events(transaction, info):
+                    count += 1
+                    yield event
+                if count:
+                    yield Progress(position(), Scn(self.complete_scn), info.commit_us, info)
+        finally:
+            transaction.close()
 
     @property
     def scans(self) -> bool:

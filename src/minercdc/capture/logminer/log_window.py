@@ -38,12 +38,14 @@ class LogWindow:
     """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long.
 
     :param dictionary: in the redo, None when LogMiner uses the online catalog.
+    :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer.
     """
 
     def __init__(self, config: LogMiningConfig, *, lobs: bool, dictionary: RedoDictionary | None) -> None:
         self._config = config
         self._lobs = lobs
         self._dictionary = dictionary
+        self.reads_all = False
         self._most = config.log_mining_log_count_min
 
     def choose(self, connection: oracledb.Connection, assembly: Assembly, start_scn: int) -> PassLogs:
@@ -80,7 +82,7 @@ class LogWindow:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only
         # of transactions it has read from their start.
-        unbounded = not self._most or assembly.committed or self._lobs or self._dictionary is not None
+        unbounded = self.reads_all or not self._most or assembly.committed or self._lobs or self._dictionary is not None
         at_most = len(logs) if unbounded else self._most
         archived_only = self._config.log_mining_archive_log_only_mode
         known = all(thread.number in begins for thread in threads)

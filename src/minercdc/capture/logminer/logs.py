@@ -35,6 +35,7 @@ _ENDED = (
     "SELECT H.THREAD#, MAX(H.SEQUENCE#) FROM V$LOG_HISTORY H JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = H.RESETLOGS_CHANGE#"
     " WHERE H.NEXT_CHANGE# <= :scn GROUP BY H.THREAD#"
 )
+_BEGINS = "SELECT THREAD#, SEQUENCE#, FIRST_CHANGE# FROM V$LOG WHERE STATUS <> 'UNUSED'"
 NO_BOUND: Final = 1 << 64
 _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, DISABLE_CHANGE# FROM V$THREAD"
 
@@ -148,6 +149,16 @@ def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
     with oracle_errors("reading V$LOG_HISTORY"), connection.cursor() as cursor:
         cursor.execute(_ENDED, {"scn": scn})
         return {int(thread): int(sequence) for thread, sequence in cursor}
+
+
+def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> int:
+    """The least SCN with which an online log begins that follows the last one of `files` in its thread, NO_BOUND for none: a thread
+    that has switched since the logs were listed has commits from there on which are not in them."""
+    last = {log.thread: log.sequence for log in sorted(files, key=lambda log: log.sequence)}
+    with oracle_errors("looking for a log switch"), connection.cursor() as cursor:
+        cursor.execute(_BEGINS)
+        begins = [int(first) for thread, sequence, first in cursor if int(sequence) > last.get(int(thread), int(sequence))]
+    return min(begins, default=NO_BOUND)
 
 
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:

@@ -118,6 +118,8 @@ class Measuring:
         figures.open_count = len(found)
         figures.open_changes = sum(one.changes for one in found)
         figures.spilled_bytes = sum(one.spill.size for one in found if one.spill is not None)
+        figures.kept_count = sum(one.kept is not None for one in found)
+        figures.kept_bytes = sum(one.kept.bytes for one in found if one.kept is not None)
         starts = sorted(((one.start, one) for one in found), key=lambda pair: pair[0].time)
         figures.open = tuple(
             BufferedTransaction(

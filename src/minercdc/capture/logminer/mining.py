@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from minercdc import native
 from minercdc.capture.logminer.delivery import Delivery
+from minercdc.capture.logminer.keeping import Keeping
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.events import Progress, ScannedRows, Scn, TransactionInfo
@@ -20,10 +21,12 @@ class Mining:
 
     :param buffer: of the native path, see `transactions.transaction_buffer`.
     :param lobs: `lob.enabled`.
+    :ivar keeping: see `BufferedAssembly.keep`.
     """
 
     def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool) -> None:
         self._start, self._buffer, self._delivery, self._lobs = start, buffer, delivery, lobs
+        self.keeping: Keeping | None = None
         self._scanner: object = None
         self._miner: Any = None
 
@@ -66,10 +69,13 @@ class Mining:
         """Makes what follows a transaction, from where a restart goes on and what was delivered then."""
         start, last_ddl = self._start, self._delivery.threads[thread].last_ddl
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
+        floor = self.keeping.floors.get(thread, (None, 0)) if self.keeping else (None, 0)
+        kept = (tuple(self.keeping.kept.values()), self.keeping.version) if self.keeping else ((), 0)
 
         def progress(info: TransactionInfo, resume: _Place, commit: _Place, complete_scn: int) -> Progress:
-            mark = ThreadMark(RedoAddress(resume[0]), resume[1], RedoAddress(*commit), info.commit_scn, last_ddl)
-            position = LogMinerPosition({thread: mark}, start.start_scn, start.snapshot_scn, start.resetlogs, given_up)
+            mark = ThreadMark(RedoAddress(resume[0]), resume[1], RedoAddress(*commit), info.commit_scn, last_ddl, *floor)
+            base = start.start_scn, start.snapshot_scn, start.resetlogs
+            position = LogMinerPosition({thread: mark}, *base, given_up, *kept)
             return Progress(position, Scn(complete_scn), info.commit_us, info)
 
         return progress

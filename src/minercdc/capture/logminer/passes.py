@@ -48,9 +48,6 @@ class Assembly(Protocol):
     def begins(self) -> dict[int, RedoAddress]:
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
-    def reached(self) -> object:
-        """A value that compares unequal to that of an earlier call when the passes in between brought something new."""
-
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass."""
 

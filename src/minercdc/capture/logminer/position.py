@@ -3,15 +3,16 @@
 An SCN is given when a change is made, but the change's record may reach the log later (private strands), so SCNs go up
 and down along the redo, and a bound by SCN can pass over rows for ever. A redo address cannot.
 
-    resume       where mining begins after a restart: first record of the oldest transaction that was open
+    resume       where mining begins after a restart: first record of the oldest transaction that was open, and is not kept
+    kept_to      rows of kept transactions before it are in files (`keeping.py`), later ones are mined
     last_commit  transactions that ended at or before it are delivered: dropped when they are mined again
     last_ddl     likewise for DDL
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
 from minercdc.offset import JsonValue
@@ -45,11 +46,111 @@ def log_start(sequence: int) -> RedoAddress:
     return RedoAddress(f"0x{sequence:06x}.00000000.0000")
 
 
+class KeptPart(NamedTuple):
+    """A file that holds rows of a kept transaction, or the beginning of it.
+
+    :param length: bytes that count; what follows was not stored with an offset.
+    :param checksum: CRC-32 of these.
+    """
+
+    name: str
+    length: int
+    checksum: int
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTransaction:
+    """An open transaction whose rows up to `ThreadMark.kept_to` are in files, so that their redo is not needed any more.
+
+    :param xid: as hex, 16 digits.
+    :param start: address of its START, or first row; `scn` is that row's.
+    :param start_scn: 0 when its START was not read.
+    :param time: of its start, by the database's host, ISO 8601 without zone.
+    :param rows: in the files, and not undone; `changes` counts undone ones, too.
+    :param is_large: see `transactions.Transaction`.
+    :param tables: says which tables were captured when the rows were kept, see `keeping.captured_tables`.
+    :param files: the rows, oldest first.
+    """
+
+    container: int
+    xid: str
+    thread: int
+    start: RedoAddress
+    scn: int
+    start_scn: int
+    time: str
+    user: str | None
+    client_id: str | None
+    rows: int
+    changes: int
+    is_large: bool
+    tables: str
+    files: tuple[KeptPart, ...]
+
+    @property
+    def key(self) -> tuple[int, bytes]:
+        """Container and XID."""
+        return self.container, bytes.fromhex(self.xid)
+
+    @property
+    def bytes(self) -> int:
+        """Length of its files."""
+        return sum(part.length for part in self.files)
+
+    def __str__(self) -> str:
+        """For messages."""
+        return (
+            f"transaction {self.xid} of thread {self.thread}, user {self.user or 'unknown'}, begun {self.time} at SCN {self.scn},"
+            f" {self.rows} rows in {', '.join(part.name for part in self.files) or 'no file'}"
+        )
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As plain JSON; SCNs as text."""
+        return {
+            "container": self.container,
+            "xid": self.xid,
+            "thread": self.thread,
+            "start": list(self.start),
+            "scn": str(self.scn),
+            "start_scn": str(self.start_scn),
+            "time": self.time,
+            "user": self.user,
+            "client_id": self.client_id,
+            "rows": self.rows,
+            "changes": self.changes,
+            "large": self.is_large,
+            "tables": self.tables,
+            "files": [list(part) for part in self.files],
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> KeptTransaction:
+        """Back from `to_json`; errors as those of `LogMinerPosition.from_json`."""
+        return cls(
+            int(saved["container"]),
+            str(saved["xid"]),
+            int(saved["thread"]),
+            RedoAddress(*saved["start"]),
+            int(saved["scn"]),
+            int(saved["start_scn"]),
+            str(saved["time"]),
+            saved["user"],
+            saved["client_id"],
+            int(saved["rows"]),
+            int(saved["changes"]),
+            bool(saved["large"]),
+            str(saved["tables"]),
+            tuple(KeptPart(str(name), int(length), int(checksum)) for name, length, checksum in saved["files"]),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class ThreadMark:
     """How far we are in one thread.
 
     :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
+    :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
+        before `resume`. `kept_to_scn` is its SCN.
     """
 
     resume: RedoAddress
@@ -57,6 +158,35 @@ class ThreadMark:
     last_commit: RedoAddress | None = None
     last_commit_scn: int = 0
     last_ddl: RedoAddress | None = None
+    kept_to: RedoAddress | None = None
+    kept_to_scn: int = 0
+
+    def to_json(self) -> dict[str, JsonValue]:
+        """As plain JSON."""
+        kept: dict[str, JsonValue] = (
+            {"kept_to": list(self.kept_to), "kept_to_scn": str(self.kept_to_scn)} if self.kept_to else {}
+        )
+        return {
+            "resume": list(self.resume),
+            "resume_scn": str(self.resume_scn),
+            "last_commit": list(self.last_commit) if self.last_commit else None,
+            "last_commit_scn": str(self.last_commit_scn),
+            "last_ddl": list(self.last_ddl) if self.last_ddl else None,
+            **kept,
+        }
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> ThreadMark:
+        """Back from `to_json`; errors as those of `LogMinerPosition.from_json`."""
+        return cls(
+            RedoAddress(*saved["resume"]),
+            int(saved["resume_scn"]),
+            RedoAddress(*saved["last_commit"]) if saved["last_commit"] else None,
+            int(saved["last_commit_scn"]),
+            RedoAddress(*saved["last_ddl"]) if saved["last_ddl"] else None,
+            RedoAddress(*saved["kept_to"]) if "kept_to" in saved else None,
+            int(saved.get("kept_to_scn", 0)),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +197,8 @@ class LogMinerPosition:
     :param snapshot_scn: commits and DDL at or below it are part of the snapshot.
     :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to.
     :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
+    :param kept: open transactions that are not mined again from their start.
+    :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
     threads: Mapping[int, ThreadMark] = field(default_factory=dict)
@@ -74,13 +206,33 @@ class LogMinerPosition:
     snapshot_scn: int = 0
     resetlogs: int = 0
     given_up: frozenset[str] = frozenset()
+    kept: tuple[KeptTransaction, ...] = ()
+    kept_version: int = field(default=0, compare=False)
+
+    def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
+        """The position without the kept transactions that are `wanted`: they are mined again from their start."""
+        if not any(map(wanted, self.kept)):
+            return self
+        kept = tuple(one for one in self.kept if not wanted(one))
+        threads = dict(self.threads)
+        for one in self.kept:
+            mark = threads.get(one.thread)
+            if wanted(one) and mark is not None and one.start.rs_id < mark.resume.rs_id:
+                threads[one.thread] = replace(mark, resume=RedoAddress(one.start.rs_id), resume_scn=one.scn)
+        left = {one.thread for one in kept}
+        for thread, mark in threads.items():
+            if thread not in left:
+                threads[thread] = replace(mark, kept_to=None, kept_to_scn=0)
+        return replace(self, threads=threads, kept=kept)
 
     def precedes(self, other: Self) -> bool:
-        """True when going from `other` to this position would go backwards."""
+        """True when going from `other` to this position would go backwards: in what is delivered, or in where the oldest open
+        transaction began, kept or not."""
         if self.resetlogs != other.resetlogs:
             return self.resetlogs < other.resetlogs
-        for thread, theirs in other.threads.items():
-            ours = self.threads.get(thread)
+        begins = self.mined_again().threads
+        for thread, theirs in other.mined_again().threads.items():
+            ours = begins.get(thread)
             if ours is None or ours.resume < theirs.resume:
                 return True
             if _place(ours.last_commit) < _place(theirs.last_commit) or _place(ours.last_ddl) < _place(theirs.last_ddl):
@@ -98,46 +250,32 @@ class LogMinerPosition:
             f"thread {thread} at redo address {mark.resume.rs_id} (SCN {mark.resume_scn})"
             for thread, mark in sorted(self.threads.items())
         ]
-        return ", ".join(threads) or f"SCN {self.start_scn}"
+        kept = [f"{len(self.kept)} open transactions kept in files"] if self.kept else []
+        return ", ".join(threads + kept) or f"SCN {self.start_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
         """As plain JSON; SCNs as text, since they exceed 2**53."""
-        threads: dict[str, JsonValue] = {}
-        for thread, mark in sorted(self.threads.items()):
-            threads[str(thread)] = {
-                "resume": list(mark.resume),
-                "resume_scn": str(mark.resume_scn),
-                "last_commit": list(mark.last_commit) if mark.last_commit else None,
-                "last_commit_scn": str(mark.last_commit_scn),
-                "last_ddl": list(mark.last_ddl) if mark.last_ddl else None,
-            }
+        threads: dict[str, JsonValue] = {str(thread): mark.to_json() for thread, mark in sorted(self.threads.items())}
         return {
             "threads": threads,
             "start_scn": str(self.start_scn),
             "snapshot_scn": str(self.snapshot_scn),
             "resetlogs": str(self.resetlogs),
             **({"given_up": list[JsonValue](sorted(self.given_up))} if self.given_up else {}),
+            **({"kept": list[JsonValue](one.to_json() for one in self.kept)} if self.kept else {}),
         }
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> LogMinerPosition:
         """Back from `to_json`. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
-        threads = {
-            int(thread): ThreadMark(
-                RedoAddress(*mark["resume"]),
-                int(mark["resume_scn"]),
-                RedoAddress(*mark["last_commit"]) if mark["last_commit"] else None,
-                int(mark["last_commit_scn"]),
-                RedoAddress(*mark["last_ddl"]) if mark["last_ddl"] else None,
-            )
-            for thread, mark in saved["threads"].items()
-        }
+        threads = {int(thread): ThreadMark.from_json(mark) for thread, mark in saved["threads"].items()}
         return cls(
             threads,
             int(saved["start_scn"]),
             int(saved["snapshot_scn"]),
             int(saved["resetlogs"]),
             frozenset(map(str, saved.get("given_up", ()))),
+            tuple(map(KeptTransaction.from_json, saved.get("kept", ()))),
         )
 
 

@@ -1,29 +1,46 @@
-"""What LogMiner needs: views, ARCHIVELOG mode, supplemental logging, names and types that it shows."""
+"""What LogMiner needs: privileges, ARCHIVELOG mode, supplemental logging, names and types that it shows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 import oracledb
 
-from minercdc.oracle.prerequisites import Finding, redo_findings, unreadable_views
+from minercdc.oracle import grants
+from minercdc.oracle.prerequisites import Finding, redo_findings
+from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
-# What the connector reads.
-_VIEWS = ("V$DATABASE", "V$LOG", "V$LOGFILE", "V$ARCHIVED_LOG", "V$ARCHIVE_DEST_STATUS", "V$THREAD", "V$TRANSACTION")
 _LONGEST_NAME = 30  # bytes; LogMiner gives no usable SQL for longer names of tables or columns
+_ROLE = "SELECT DATABASE_ROLE, OPEN_MODE FROM V$DATABASE"
 
 
 class LogMinerPrerequisites:
     """See `oracle.prerequisites.CapturePrerequisites`."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """Views that cannot be read."""
-        yield from unreadable_views(connection, _VIEWS, user)
+        """What LogMiner needs in the session's container, each with the statement that grants it."""
+        missing = list(chain(grants.missing_mining(connection), grants.missing_views(connection, grants.MINING_VIEWS)))
+        if not missing:
+            return
+        platform = grants.platform_of(connection)
+        for grant, why in missing:
+            fix = grant.statement(user.upper(), everywhere=user.upper().startswith("C##"), platform=platform)
+            rule = "grant-views" if grant in grants.MINING_VIEWS else "grant-logminer"
+            yield Finding(f"{grant.name} is not granted ({why}): {grant.purpose}", fix, blocking=True, rule=rule)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """ARCHIVELOG mode and supplemental logging."""
+        """The database's role, ARCHIVELOG mode and supplemental logging."""
+        role, mode = one_row(connection, _ROLE, "reading the database's role")
+        if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
+            yield Finding(
+                f"the database is a {role} ({mode}): redo of a standby is not mined yet",
+                "Connect to the primary database: database.hostname, database.port, database.dbname.",
+                blocking=True,
+                rule="database-role",
+            )
         yield from redo_findings(connection, tables, without_minimal="LogMiner cannot show whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
@@ -38,6 +55,7 @@ class LogMinerPrerequisites:
                     + ", ".join(long_names),
                     f"Exclude the table by table.exclude.list, or rename {long_names[0]}.",
                     blocking=False,
+                    rule="long-names",
                 )
             unmined = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
             if unmined:
@@ -45,4 +63,5 @@ class LogMinerPrerequisites:
                     f"{table.id}: LogMiner does not show changes of tables with columns of these types: {', '.join(unmined)}",
                     "Leave the table out, or set event.processing.failure.handling.mode=warn to go on without its changes.",
                     blocking=False,
+                    rule="mined-types",
                 )

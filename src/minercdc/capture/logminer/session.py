@@ -12,8 +12,9 @@ import oracledb
 from minercdc import native
 from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.row import COLUMNS
-from minercdc.errors import MinerCdcError
+from minercdc.errors import MinerCdcError, MiningSessionError, PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.scn import ROOT, container_id
 
 _log = logging.getLogger(__name__)
 
@@ -36,9 +37,13 @@ _GIVES_COLUMNS: Final = tuple(int(part) for part in oracledb.__version__.split("
 class MiningSession:
     """Mines on a connection of its own. Oracle's errors are raised as `codes.classify` makes them.
 
+    Within a PDB (Oracle 19.10 and later) no logs are added, which is ORA-65040 there: Oracle finds those of the range by itself, up to
+    the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
+
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
+    :ivar within_pdb: Oracle chooses the logs.
     """
 
     def __init__(
@@ -51,6 +56,12 @@ class MiningSession:
     ) -> None:
         self._native_rows = native_rows and _GIVES_COLUMNS
         self.connection = connection
+        self.within_pdb = container_id(connection) > ROOT
+        if self.within_pdb and dictionary_in_redo:
+            raise PrerequisiteError(
+                "log.mining.strategy=redo_log_catalog: within a PDB, LogMiner uses the online catalog only",
+                hint="Leave log.mining.strategy out, or mine in the root: database.pdb.name, and a common user.",
+            )
         self._dictionary = _IN_REDO if dictionary_in_redo else _ONLINE
         self._fetch_size = fetch_size
         self._listed: tuple[LogFile, ...] = ()
@@ -68,7 +79,7 @@ class MiningSession:
             if self._listed:
                 cursor.execute(_END)
             self._listed = ()
-            for i, log in enumerate(logs):
+            for i, log in enumerate(() if self.within_pdb else logs):
                 # NEW drops whatever an earlier list held.
                 option = "DBMS_LOGMNR.ADDFILE" if i else "DBMS_LOGMNR.NEW"
                 cursor.execute(_ADD.format(option=option), {"name": log.name})
@@ -94,7 +105,7 @@ class MiningSession:
             self._reading = True
             try:
                 cursor.execute(sql, dict(binds))
-                while batch := cursor.fetchmany():
+                while batch := _fetched(cursor):
                     yield batch
             finally:
                 self._reading = False
@@ -102,7 +113,7 @@ class MiningSession:
     def _columns(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
         """`rows` without an object for each value."""
         assert native.rows is not None
-        wanted = native.rows.RowSchema(COLUMNS)
+        wanted = native.rows.RowSchema(COLUMNS, native.rows.MINED_FORMATS)
         try:
             with oracle_errors("reading V$LOGMNR_CONTENTS"):
                 self._reading = True
@@ -144,3 +155,12 @@ class MiningSession:
             _log.debug("%s", error.message)
         with suppress(oracledb.Error):
             self.connection.close()
+
+
+def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:
+    """The next batch. Raises MiningSessionError for a text that is no UTF-8, as the native path does."""
+    try:
+        batch: list[tuple[Any, ...]] = cursor.fetchmany()
+        return batch
+    except UnicodeDecodeError as error:
+        raise MiningSessionError(f"LogMiner gave a text that is no UTF-8: {error}") from error

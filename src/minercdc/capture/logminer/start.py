@@ -7,6 +7,8 @@ from contextlib import closing
 
 import oracledb
 
+from minercdc.capture.logminer.keeping import KeepingRules, Loaded, Lost, unusable
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.logs import begin_scn, read_ended, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.log_mining import LogMiningConfig
@@ -23,6 +25,42 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMi
     """
     with closing(connect()) as connection:
         return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
+
+
+def missing(
+    connect: Connect, position: LogMinerPosition, config: LogMiningConfig, files: KeptFiles, rules: KeepingRules | None
+) -> LogGapError | None:
+    """As `missing_redo`; kept transactions whose files are not there, or damaged, need the redo from their start.
+
+    :param rules: see `keeping.unusable`.
+    """
+    lost = unusable(position, files, rules)
+    if position.kept:
+        # Redo from the start of all of them makes up for any damage: no file has to be read then.
+        if missing_redo(connect, position.mined_again(lambda _: True), config) is None:
+            return None
+        whole = [kept for kept in position.kept if kept.key not in lost]
+        lost |= {kept.key: (kept, damage) for kept in whole if (damage := files.damage(kept))}
+    gap = missing_redo(connect, position.mined_again(lambda kept: kept.key in lost), config)
+    return _described(gap, tuple(lost.values()))
+
+
+def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig) -> None:
+    """Check that what is to be mined again from its start can be. Raises LogGapError, and Oracle's errors."""
+    if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config), loaded.lost)):
+        raise gap
+
+
+def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError | None:
+    if gap is None or not lost:
+        return gap
+    listed = "; ".join(f"{kept}, from redo address {kept.start.rs_id}: {reason}" for kept, reason in lost)
+    return LogGapError(
+        f"open transactions have to be mined again from their start, and that redo is gone ({gap.message}): {listed}",
+        hint="Restore the files in minercdc.state.dir, or the archived log. Without them the changes of these transactions are lost:"
+        " `minercdc offsets set` goes on from an SCN, without transactions that were open then and whose redo is gone; a new snapshot"
+        " (`minercdc offsets reset`) has what is committed by then.",
+    )
 
 
 def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMiningConfig) -> LogGapError | None:

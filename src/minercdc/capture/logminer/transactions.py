@@ -8,14 +8,15 @@ out as soon as their undo row is read; LogMiner prints undo newest first, so the
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from minercdc import native
-from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.kept_files import KeptFile, KeptFiles
+from minercdc.capture.logminer.position import KeptTransaction, RedoAddress
 from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow, same_object
 from minercdc.capture.logminer.spill import SpillFile
 from minercdc.capture.logminer.undo import undo_large
@@ -50,17 +51,20 @@ class Transaction:
 
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows that may belong together, see `large_rows`.
+    :ivar without_address: `row_identity` of its rows without redo address.
+    :ivar kept: what positions name of it, None while it is not kept over a restart (`keeping.py`).
     """
 
     key: TransactionKey
     thread: int
     start: Start
     rows: list[LogMinerRow] = field(default_factory=list)
-    spill: SpillFile | None = None
+    spill: SpillFile | KeptFile | None = None
     bytes: int = 0
     changes: int = 0
     is_large: bool = False
-    without_address: set[tuple[object, ...]] = field(default_factory=set)
+    without_address: set[tuple[Any, ...]] = field(default_factory=set)
+    kept: KeptTransaction | None = None
 
     def undo(self, row: LogMinerRow) -> bool:
         """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
@@ -101,7 +105,7 @@ class Transaction:
     def is_repeated(self, row: LogMinerRow) -> bool:
         """Whether a row without redo address was seen before, and note that it was; such rows cannot be distinguished by
         their place."""
-        identity = (row.scn, row.ssn, row.code, row.rollback, row.row_id, row.sql)
+        identity = row_identity(row)
         if identity in self.without_address:
             return True
         self.without_address.add(identity)
@@ -113,24 +117,33 @@ class Transaction:
             self.spill.close()
 
 
+def row_identity(row: LogMinerRow) -> tuple[Any, ...]:
+    """By which a row without redo address is recognized."""
+    return row.scn, row.ssn, int(row.code), row.rollback, row.row_id, row.sql
+
+
 def _cost(row: LogMinerRow) -> int:
     return _ROW_BYTES + len(row.sql or "")
 
 
-def transaction_buffer(memory_max: int, directory: Path, *, native_rows: bool) -> TransactionBuffer:
+def transaction_buffer(
+    memory_max: int, directory: Path, *, native_rows: bool, files: KeptFiles | None = None
+) -> TransactionBuffer:
     """A TransactionBuffer, or what takes its place on the native path; parameters as there.
 
     :param native_rows: rows are wanted as the native path scans them.
     """
     if not native_rows:
-        return TransactionBuffer(memory_max, directory)
+        return TransactionBuffer(memory_max, directory, files)
     assert native.rows is not None
 
     def start(order: int, address: tuple[str, int] | None, *rest: Any) -> Start:
         return Start(order, None if address is None else RedoAddress(*address), *rest)
 
     buffer: TransactionBuffer = native.rows.TransactionBuffer(
-        memory_max, lambda: SpillFile(directory), LogMinerRow._make, start, undo_large
+        memory_max,
+        lambda: SpillFile(directory) if files is None else files.make(buffer.native_rows),
+        *(LogMinerRow._make, start, undo_large),
     )
     return buffer
 
@@ -140,11 +153,17 @@ class TransactionBuffer:
 
     :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
     :param directory: for spill files.
-    :ivar given_up: XIDs of open transactions whose rows are dropped.
+    :param files: for those of transactions that may be kept over a restart; None: none are.
+    :ivar given_up: XIDs of open transactions whose rows are dropped, up to their end. Oracle gives an XID to one transaction only: its
+        sequence number counts the uses of the slot.
+    :ivar native_rows: see `kept_files.KeptFile`.
     """
 
-    def __init__(self, memory_max: int, directory: Path) -> None:
+    native_rows = None
+
+    def __init__(self, memory_max: int, directory: Path, files: KeptFiles | None = None) -> None:
         self._memory_max = memory_max
+        self._files = files
         self.given_up: set[bytes] = set()
         self._directory = directory
         self._open: dict[TransactionKey, Transaction] = {}
@@ -158,12 +177,10 @@ class TransactionBuffer:
 
     def begin(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Remember a START row. One that comes after rows of its XID has no effect, nor one of the all-zero XID, which never
-        ends."""
+        ends, nor one of a transaction that is given up: a restart reads it again."""
         key = self._resolve(row)
-        if row.xid == ZERO_XID or key in self._open:
+        if row.xid == ZERO_XID or key in self._open or key[1] in self.given_up:
             return
-        # The XID is used again: whatever was given up under it has ended.
-        self.given_up.discard(key[1])
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
@@ -220,12 +237,12 @@ class TransactionBuffer:
         return list(self._open.values())
 
     def oldest(self, thread: int) -> Start | None:
-        """Start of the oldest open transaction of a thread whose START, or first row, had an address; None when there is
-        none."""
+        """Start of the oldest open transaction of a thread that is not kept, and whose START, or first row, had an address; None
+        when there is none."""
         heap = self._by_age.get(thread, [])
         while heap:
             transaction = self._open.get(heap[0][1])
-            if transaction is not None and transaction.start.order == heap[0][0]:
+            if transaction is not None and transaction.start.order == heap[0][0] and transaction.kept is None:
                 return transaction.start
             heapq.heappop(heap)
         return None
@@ -233,6 +250,44 @@ class TransactionBuffer:
     def oldest_untouched(self, thread: int) -> Start | None:
         """Of a thread's transactions that have a START but no captured row, the oldest; None when there is none."""
         return next((start for start in self._starts.values() if start.thread == thread), None)
+
+    def write_out(self, transaction: Transaction) -> None:
+        """Move an open transaction's rows to disk. Raises StateDirectoryError when they cannot be written."""
+        if transaction.spill is None:
+            transaction.spill = SpillFile(self._directory) if self._files is None else self._files.make(None)
+        transaction.spill.append(transaction.rows)
+        transaction.rows = []
+        self._bytes -= transaction.bytes
+        transaction.bytes = 0
+
+    def restored(self, kept: KeptTransaction, start: Start, file: KeptFile) -> Transaction:
+        """A kept transaction of an earlier run, which is not in the buffer yet."""
+        return Transaction(
+            *(kept.key, kept.thread, start),
+            spill=file,
+            changes=kept.changes,
+            is_large=kept.is_large,
+            without_address=file.seen,
+            kept=kept,
+        )
+
+    def adopt(self, transaction: Transaction) -> None:
+        """Rows of a restored transaction may come from now on."""
+        self._starts.pop(transaction.key, None)
+        self._open[transaction.key] = transaction
+
+    def watch(
+        self,
+        logs: Mapping[int, str],
+        asleep: Mapping[int, tuple[str, frozenset[bytes]]],
+        floors: Mapping[int, tuple[RedoAddress, int]],
+    ) -> None:
+        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`.
+
+        :param logs: by thread, the log (first part of RS_ID) whose rows are of no interest; records of another one are.
+        :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
+        :param floors: see `Keeping`.
+        """
 
     def counted(self) -> list[tuple[tuple[str | None, str | None, int], int, int]]:
         """Redo that was counted here since the last call: (owner, table, object id), rows, bytes. None: Python counts it
@@ -268,19 +323,15 @@ class TransactionBuffer:
         return Start(self._order, address, row.scn, start_scn, row.timestamp, row.user, row.client_id, row.thread)
 
     def _resolve(self, row: LogMinerRow) -> TransactionKey:
-        """The transaction's key; a partial XID stands for the one with the same undo segment and slot."""
+        """The transaction's key; a partial XID stands for the one with the same undo segment and slot: an open one, or else one
+        that is given up."""
         key = (row.con_id or 0, row.xid)
         if row.xid[4:] == PARTIAL_XID and key not in self._open:
-            for known in (*self._open, *self._starts):
+            given_up = ((key[0], xid) for xid in self.given_up)
+            for known in (*self._open, *self._starts, *given_up):
                 if known[0] == key[0] and known[1][:4] == row.xid[:4]:
                     return known
         return key
 
     def _spill_largest(self) -> None:
-        largest = max(self._open.values(), key=lambda transaction: transaction.bytes)
-        if largest.spill is None:
-            largest.spill = SpillFile(self._directory)
-        largest.spill.append(largest.rows)
-        largest.rows = []
-        self._bytes -= largest.bytes
-        largest.bytes = 0
+        self.write_out(max(self._open.values(), key=lambda transaction: transaction.bytes))

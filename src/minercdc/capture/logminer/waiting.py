@@ -1,52 +1,70 @@
-"""Waits between two passes: until redo is written, or the poll interval is over."""
+"""Waits between two passes: until redo is written and `PassRate` lets the next one begin."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
 
 import oracledb
 
-from minercdc.capture.logminer.pacing import EarlyPasses, pause
+from minercdc.capture.logminer.pacing import PassRate
 from minercdc.contracts import StopFlag
-from minercdc.oracle.scn import last_redo_scn
+from minercdc.events import Scn
+from minercdc.oracle.scn import last_redo
 
 # Between two looks whether redo was written: one row of V$THREAD, which costs the database a fraction of a pass.
-_LOOK_SECONDS = 0.1
+_FIRST_LOOK_SECONDS, _LOOK_SECONDS = 0.02, 0.1
+# A pass is made at least so often, whatever V$THREAD says: limits of open transactions are checked then.
+_LONGEST_SECONDS = 5.0
+
+Written: TypeAlias = frozenset[tuple[int, Scn]]
 
 
 class PassPause:
     """The wait after each pass.
 
     :param poll_seconds: `poll.interval.ms`.
+    :param interval_seconds: `minercdc.log.mining.pass.interval.ms`.
+    :param look: reads what is written.
     """
 
-    def __init__(self, poll_seconds: float, monotonic: Callable[[], float] = time.monotonic) -> None:
-        self._poll = poll_seconds
+    def __init__(
+        self,
+        poll_seconds: float,
+        interval_seconds: float,
+        monotonic: Callable[[], float] = time.monotonic,
+        look: Callable[[oracledb.Connection], Written] = last_redo,
+    ) -> None:
+        self._poll, self._look = poll_seconds, look
         self._monotonic = monotonic
-        self._early = EarlyPasses(monotonic())
-        self._is_early = False  # the pass that just ended was begun before its time
-        self._seen = 0  # what was written when it began
+        self._began = monotonic()
+        self._rate = PassRate(interval_seconds, self._began)
+        self._seen: Written = frozenset()  # what was written when it began
 
     def begin(self, connection: oracledb.Connection) -> None:
         """To be called before a pass chooses what it reads. Raises SourceError."""
-        self._seen = last_redo_scn(connection)
+        self._began = self._monotonic()
+        self._seen = self._look(connection)
 
-    def wait(self, connection: oracledb.Connection, stop: StopFlag, *, found: bool, lagging: bool, took: float) -> None:
-        """Wait after a pass. Parameters as of `pacing.pause`; raises SourceError when the database cannot be read."""
-        if self._is_early and not found:
-            self._early.spend(took)
-        self._is_early = False
-        seconds = pause(found, lagging, took, self._poll)
-        if found or lagging or not self._early.is_allowed(self._monotonic()):
-            stop.wait(seconds)
-        else:
-            self._is_early = self._redo_comes(connection, stop, seconds)
+    def wait(self, connection: oracledb.Connection, stop: StopFlag) -> Iterator[float]:
+        """Wait after a pass that read all logs. Raises SourceError when the database cannot be read.
 
-    def _redo_comes(self, connection: oracledb.Connection, stop: StopFlag, seconds: float) -> bool:
-        """Wait until redo is written, or so many seconds; whether it was written."""
-        end = self._monotonic() + seconds
-        while (left := end - self._monotonic()) > 0 and not stop.wait(min(_LOOK_SECONDS, left)):
-            if last_redo_scn(connection) != self._seen:
-                return True
-        return False
+        :returns: whenever `poll.interval.ms` has passed, for how many seconds after `begin` no redo was written.
+        """
+        now = self._monotonic()
+        earliest = self._rate.ended(self._began, now - self._began)
+        latest, tick = max(earliest, now + max(self._poll, _LONGEST_SECONDS)), now + self._poll
+        look, unwritten, written = _FIRST_LOOK_SECONDS, 0.0, False
+        while now < (earliest if written else latest):
+            until = min(tick, earliest) if written else min(tick, latest, now + look)
+            if stop.wait(max(0.0, until - now)):
+                return
+            now = self._monotonic()
+            if not written:
+                look = min(2 * look, _LOOK_SECONDS)
+                written = self._look(connection) != self._seen
+                unwritten = unwritten if written else now - self._began
+            if now >= tick:
+                yield unwritten
+                tick = now + self._poll

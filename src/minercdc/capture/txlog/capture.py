@@ -32,6 +32,7 @@ from minercdc.errors import ConfigError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.present_scn import PresentScn
 from minercdc.oracle.scn import host_clock
 from minercdc.schema.filter import TableFilter
@@ -90,7 +91,7 @@ class TxlogCapture:
         self._split = split
         self._dictionary = Dictionary(mined, database)
         self._present = PresentScn()
-        self._connection: oracledb.Connection | None = None
+        self._connection = KeptConnection(connect)
         self._alerts: AlertWatch | None = None
         self._unseen: frozenset[TableId] = frozenset()
 
@@ -131,10 +132,7 @@ class TxlogCapture:
         if self._alerts is not None:
             self._alerts.close()
             self._alerts = None
-        if self._connection is not None:
-            with suppress(oracledb.Error, OSError):
-                self._connection.close()
-            self._connection = None
+        self._connection.close()
 
     def _alerted(self, seconds: float, stop: StopFlag) -> bool:
         """Wait so long; True at once when an alert came."""
@@ -147,7 +145,7 @@ class TxlogCapture:
 
     def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
         """Events of one poll; the position after it, and whether more waits."""
-        connection = self._session()
+        connection = self._connection.get()
         shapes = self._shapes(connection)
         if not shapes:
             yield Progress(position, Scn(position.since), 0)
@@ -269,11 +267,6 @@ class TxlogCapture:
             if column.name.upper() == rule.column.upper():
                 return isinstance(value, str) and value.rstrip() == rule.value
         return False
-
-    def _session(self) -> oracledb.Connection:
-        if self._connection is None:
-            self._connection = self._connect()
-        return self._connection
 
 
 def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:

@@ -30,11 +30,15 @@ class TxlogPrerequisites:
                 f"tables of several schemas are captured: {', '.join(owners)}",
                 "Each schema has a log of transactions of its own: use a connector for each.",
                 blocking=True,
+                rule="txlog",
             )
             return
         if len(tables) > MOST_SOURCES:
             yield Finding(
-                f"{len(tables)} tables are captured, and {LOG} can note {MOST_SOURCES}", "Leave tables out.", blocking=True
+                f"{len(tables)} tables are captured, and {LOG} can note {MOST_SOURCES}",
+                "Leave tables out.",
+                blocking=True,
+                rule="txlog",
             )
         for table in tables:
             owner, view = quoted(table.id.schema), quoted(view_of(table.id.table))
@@ -53,11 +57,16 @@ class TxlogPrerequisites:
                     f"; then GRANT SELECT ON {view}, {LOG} and EXECUTE ON {CORE} to database.user, if that is another user"
                 )
                 yield Finding(
-                    f"{table.id}: no source of the log of transactions ({error.message})", _INSTALL + grants, blocking=True
+                    f"{table.id}: no source of the log of transactions ({error.message})",
+                    _INSTALL + grants,
+                    blocking=True,
+                    rule="txlog",
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Tables without a key, whose rows a reader cannot distinguish."""
         for table in tables:
             if not table.key:
-                yield Finding(f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True)
+                yield Finding(
+                    f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True, rule="txlog"
+                )

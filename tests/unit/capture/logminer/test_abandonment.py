@@ -61,13 +61,35 @@ def test_what_still_comes_of_it_is_dropped_also_after_a_restart(miner: Miner, tm
     assert changes(again.read(redo.rows)) == [("c", "3"), ("c", "5")]
 
 
-def test_its_xid_can_be_used_again(miner: Miner) -> None:
+def test_its_start_is_read_again_by_a_restart_and_does_not_bring_it_back(miner: Miner, tmp_path: Path) -> None:
+    redo = Redo()
+    redo.start(B)  # the offset begins here
+    redo.insert(B, 3)
+    redo.start(A)
+    redo.insert(A, 1)
+    redo.insert(A, 2)
+    miner.read(redo.rows)
+    Limits(changes=1).enforce(miner.assembly, NOON)
+    again = Miner(tmp_path, LogMinerPosition.from_json(miner.assembly.position().to_json()))
+    redo.commit(B)
+    redo.commit(A)
+    assert changes(again.read(redo.rows)) == [("c", "3")]
+    assert again.assembly.position().given_up == frozenset()
+
+
+def test_rows_with_a_part_of_its_xid_are_dropped_too(miner: Miner) -> None:
     redo = begun(miner)
     Limits(changes=1).enforce(miner.assembly, NOON)
-    redo.start(A)
-    redo.insert(A, 9)
-    redo.commit(A)
-    assert changes(miner.read(redo.rows)) == [("c", "9")]
+    redo.insert(partial(A), 4)
+    redo.start(partial(A))
+    redo.undo_insert(partial(A), 4)
+    assert len(miner.assembly.open()) == 1
+    redo.commit(partial(A))
+    assert miner.read(redo.rows) == []
+    assert miner.assembly.position().given_up == frozenset()
+    redo.insert(partial(A), 5)  # another transaction of the same slot
+    redo.commit(partial(A))
+    assert changes(miner.read(redo.rows)) == [("c", "5")]
 
 
 def test_an_end_that_never_came_is_reported_once(miner: Miner, caplog: pytest.LogCaptureFixture) -> None:
@@ -103,6 +125,6 @@ def test_it_stops_or_is_given_up_on_demand(miner: Miner) -> None:
     assert [transaction.key[1] for transaction in miner.assembly.open()] == [B]
 
 
-def test_young_transactions_are_not_asked_for(miner: Miner) -> None:
+def test_young_transactions_are_not_looked_up(miner: Miner) -> None:
     begun(miner)
     assert not UnknownTransactions("fail").due(miner.assembly, NOON + timedelta(minutes=5))

@@ -1,7 +1,8 @@
-"""Log coverage, the query and the pauses between passes."""
+"""Log coverage, the query and how many logs a pass takes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minercdc.capture.logminer.logs import NO_BOUND, LogFile, LogSelection, RedoThread, begin_scn, select_logs, unique_logs
-from minercdc.capture.logminer.pacing import next_window, pause
+from minercdc.capture.logminer.logs import (
+    NO_BOUND,
+    LogFile,
+    LogSelection,
+    RedoThread,
+    begin_scn,
+    select_logs,
+    switched_scn,
+    unique_logs,
+)
+from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
 from minercdc.capture.logminer.query import build_query
 from minercdc.errors import LogGapError
@@ -224,20 +234,6 @@ def test_query_without_marks_reads_everything() -> None:
     assert "RS_ID >=" not in sql
 
 
-@pytest.mark.parametrize(
-    ("found", "lagging", "took", "expected"),
-    [
-        (True, True, 9.0, 0.0),
-        (False, False, 9.0, 0.5),
-        (True, False, 0.2, 0.2),
-        (True, False, 9.0, 0.5),
-        (True, False, 0.0, 0.02),
-    ],
-)
-def test_pause(found: bool, lagging: bool, took: float, expected: float) -> None:
-    assert pause(found, lagging, took, 0.5) == expected
-
-
 _GIB = 1 << 30
 
 
@@ -258,3 +254,38 @@ def test_a_pass_takes_more_logs_after_a_quick_one_and_fewer_after_a_slow_or_larg
 ) -> None:
     assert next_window(16, 6, took, size) == expected
     assert next_window(6, 6, took, size) == max(6, 6 * expected // 16)
+
+
+class OnlineLogs:
+    """A connection to a database with these online logs: thread, sequence, first SCN."""
+
+    def __init__(self, *logs: tuple[int, int, int]) -> None:
+        self._logs = logs
+
+    def cursor(self) -> OnlineLogs:
+        return self
+
+    def __enter__(self) -> OnlineLogs:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def execute(self, sql: str) -> None:
+        assert "V$LOG" in sql
+
+    def __iter__(self) -> Iterator[tuple[int, int, int]]:
+        return iter(self._logs)
+
+
+def test_a_thread_that_has_switched_since_bounds_what_the_others_deliver() -> None:
+    """Thread 1 has written log 7 since the logs were listed: what it commits there is read a pass later."""
+    listed = [log(5), current(6), current(3, thread=2)]
+    found: Any = OnlineLogs((1, 5, 500), (1, 6, 600), (1, 7, 700), (2, 2, 200), (2, 3, 300))
+    assert switched_scn(found, listed) == 700
+
+
+def test_without_a_switch_there_is_no_such_bound() -> None:
+    """Thread 3 is closed and read to its end."""
+    found: Any = OnlineLogs((1, 5, 500), (1, 6, 600), (2, 3, 300), (3, 9, 10))
+    assert switched_scn(found, [current(6), current(3, thread=2)]) == NO_BOUND

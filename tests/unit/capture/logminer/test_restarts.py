@@ -18,12 +18,13 @@ from tests.unit.capture.logminer.redo import (
     Redo,
     changes,
     positions,
+    schema_changes,
     xid,
 )
 
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
-from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.events import Event, Progress
 
 
@@ -69,6 +70,23 @@ def test_d2_threads_have_marks_of_their_own(tmp_path: Path) -> None:
     first = positions(Miner(tmp_path).read(one.rows + two.rows))[0]
     two.commit(B, scn=899)
     assert changes(Miner(tmp_path, first).read(one.rows + two.rows)) == [("c", "2")]
+
+
+def test_ddl_that_waits_for_another_thread_is_read_again(tmp_path: Path) -> None:
+    """Nothing of its transaction is buffered, so nothing else holds the position before it."""
+    one, two = Redo(thread=1, scn=100), Redo(thread=2, scn=50, sequence=0x77)
+    one.insert(A, 1)
+    one.commit(A)
+    one.ddl(B, 'alter table "LAB"."ITEM" add (NOTE varchar2(10))', scn=300)
+    one.row(OpCode.COMMIT, B, "commit;", scn=301)
+    one.insert(C, 2, scn=302)
+    two.insert(xid(9), 3)
+    miner = Miner(tmp_path)
+    events = miner.read(one.rows + two.rows, Pass((), {}, bound=200))
+    assert schema_changes(events) == []
+    (position,) = positions([miner.assembly.idle(0)])
+    again = Miner(tmp_path, LogMinerPosition.from_json(position.to_json()))
+    assert len(schema_changes(again.read(one.rows + two.rows))) == 1
 
 
 def test_d3_position_keeps_long_transactions(tmp_path: Path) -> None:

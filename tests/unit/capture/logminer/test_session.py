@@ -27,8 +27,13 @@ class Recorder:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         return None
 
+    def fetchone(self) -> tuple[int]:
+        return (1,)  # the session's container: the root
+
     def execute(self, sql: str, binds: Any = None) -> None:
         call = sql.partition("DBMS_LOGMNR.")[2].partition("(")[0]
+        if not call:
+            return
         option = sql.rpartition("DBMS_LOGMNR.")[2].partition(")")[0] if call == "ADD_LOGFILE" else ""
         self.asked.append((f"{call} {option}".strip(), binds))
 
@@ -64,5 +69,5 @@ def test_mining_has_no_end_scn() -> None:
     recorder = Recorder()
     recorder.execute = lambda sql, binds=None: statements.append(sql)  # type: ignore[method-assign]
     MiningSession(cast(oracledb.Connection, recorder), 10).start(1)
-    assert "ENDSCN" not in statements[0].upper()
-    assert "DICT_FROM_ONLINE_CATALOG" in statements[0]
+    assert "ENDSCN" not in statements[-1].upper()
+    assert "DICT_FROM_ONLINE_CATALOG" in statements[-1]

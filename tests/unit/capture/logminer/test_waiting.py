@@ -1,4 +1,4 @@
-"""The wait between two passes ends with redo, as long as that is not in vain."""
+"""A pass of LogMiner begins when redo was written, and not more often than one may on average."""
 
 from __future__ import annotations
 
@@ -6,101 +6,137 @@ from typing import Any
 
 import pytest
 
-from minercdc.capture.logminer import waiting
 from minercdc.capture.logminer.waiting import PassPause
+from minercdc.events import Scn
 
 
 class Time:
     """A clock that only waiting moves; redo comes at given times.
 
     :ivar looks: how often the database was looked at.
+    :ivar is_busy: redo comes all the time.
     """
 
     def __init__(self, *redo: float) -> None:
         self.now, self.redo, self.looks = 0.0, redo, 0
+        self.ends, self.is_busy = float("inf"), False
 
     def __call__(self) -> float:
         return self.now
 
     def is_set(self) -> bool:
-        return False
+        return self.now >= self.ends
 
     def wait(self, timeout: float | None = None) -> bool:
-        self.now += timeout or 0
-        return False
+        self.now = min(self.ends, self.now + (timeout or 0))
+        return self.is_set()
 
-    def last_redo_scn(self, _: Any) -> int:
+    def last_redo(self, _: Any) -> frozenset[tuple[int, Scn]]:
         self.looks += 1
-        return sum(at <= self.now for at in self.redo)
-
-
-def waited(pause: PassPause, time: Time, *, found: bool = False, lagging: bool = False, took: float = 0.03) -> float:
-    pause.begin(None)  # type: ignore[arg-type]
-    time.now += took
-    began = time.now
-    pause.wait(None, time, found=found, lagging=lagging, took=took)  # type: ignore[arg-type]
-    return time.now - began
+        written = round(self.now * 1000) if self.is_busy else sum(at <= self.now for at in self.redo)
+        return frozenset({(1, Scn(written))})
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Time:
-    clock = Time()
-    monkeypatch.setattr(waiting, "last_redo_scn", lambda connection: clock.last_redo_scn(connection))
-    return clock
+def clock() -> Time:
+    return Time()
+
+
+def waited(pause: PassPause, time: Time, *, took: float = 0.003) -> float:
+    """Seconds from the end of a pass to the beginning of the next one."""
+    began = time.now
+    ticks(pause, time, took)
+    return time.now - began - took
+
+
+def ticks(pause: PassPause, time: Time, took: float = 0.003) -> list[float]:
+    """What each tick says: for how many seconds nothing was written."""
+    pause.begin(None)  # type: ignore[arg-type]
+    time.now += took
+    return list(pause.wait(None, time))  # type: ignore[arg-type]
+
+
+def passes(pause: PassPause, time: Time, seconds: float, took: float = 0.003) -> int:
+    count, end = 0, time.now + seconds
+    while time.now < end:
+        waited(pause, time, took=took)
+        count += 1
+    return count
+
+
+def written_all_the_time(clock: Time) -> None:
+    clock.is_busy = True
 
 
 def test_redo_ends_the_wait(clock: Time) -> None:
     clock.redo = (0.2,)
-    assert waited(PassPause(5, clock), clock) == pytest.approx(0.2, abs=0.11)
+    assert waited(PassPause(5, 1, clock, clock.last_redo), clock) == pytest.approx(0.2, abs=0.11)
 
 
 def test_what_was_written_during_the_pass_counts(clock: Time) -> None:
     clock.redo = (0.02,)
-    assert waited(PassPause(5, clock), clock) <= 0.1
+    assert waited(PassPause(5, 1, clock, clock.last_redo), clock, took=0.03) <= 0.05
 
 
-def test_without_redo_it_lasts_for_the_poll_interval(clock: Time) -> None:
-    assert waited(PassPause(5, clock), clock) == pytest.approx(5)
-    assert clock.looks > 40
+def test_without_redo_a_pass_is_made_now_and_then(clock: Time) -> None:
+    assert waited(PassPause(0.5, 1, clock, clock.last_redo), clock) == pytest.approx(5)
+    assert waited(PassPause(30, 1, clock, clock.last_redo), clock) == pytest.approx(30)
 
 
-@pytest.mark.parametrize("state", [{"found": True}, {"lagging": True}])
-def test_rows_and_logs_that_wait_are_not_waited_for(clock: Time, state: dict[str, bool]) -> None:
-    assert waited(PassPause(5, clock), clock, **state) <= 0.03
-    assert clock.looks == 1
+def test_while_nothing_is_written_each_tick_says_so(clock: Time) -> None:
+    clock.redo = (1.9,)
+    pause = PassPause(0.5, 1, clock, clock.last_redo)
+    unwritten = ticks(pause, clock)
+    assert unwritten == pytest.approx([0.5, 1.0, 1.5], abs=0.01)
 
 
-def test_redo_of_others_does_not_make_passes_endless(clock: Time) -> None:
-    clock.redo = tuple(n / 50 for n in range(100_000))
-    pause, passes = PassPause(0.5, clock), 0
-    while clock.now < 600:
+def test_ticks_go_on_while_a_pass_may_not_begin(clock: Time) -> None:
+    written_all_the_time(clock)
+    pause = PassPause(0.5, 5, clock, clock.last_redo)
+    for _ in range(5):
         waited(pause, clock)
-        passes += 1
-    assert 600 / 0.5 <= passes < 600 / 0.5 * 1.3 + 15
+    unwritten = ticks(pause, clock)
+    assert len(unwritten) >= 7
+    assert set(unwritten) == {0.0}
 
 
-def test_long_passes_that_find_nothing_do_not_follow_each_other(clock: Time) -> None:
-    """Other databases of the instance write all the time, and a pass over the log takes five seconds."""
-    clock.redo = tuple(n / 10 for n in range(100_000))
-    pause, passes = PassPause(30, clock), 0
-    while clock.now < 3600:
-        waited(pause, clock, took=5)
-        passes += 1
-    assert passes * 5 < 3600 / 3
+def test_a_stop_ends_the_wait(clock: Time) -> None:
+    clock.ends = 1.0
+    assert waited(PassPause(5, 1, clock, clock.last_redo), clock) < 1.01
 
 
 def test_an_idle_database_is_answered_at_once_all_the_time(clock: Time) -> None:
-    """It writes some redo every three seconds."""
-    clock.redo = tuple(3.0 * n for n in range(1, 400))
-    pause = PassPause(60, clock)
+    """A change a second."""
+    clock.redo = tuple(float(n) for n in range(1, 301))
+    pause, late = PassPause(0.5, 1, clock, clock.last_redo), []
     for n in range(1, 300):
         waited(pause, clock)
-        assert 0 <= clock.now - 3 * n < 0.2
+        late.append(clock.now - n)
+    assert max(late) < 0.12
+    assert min(late) >= 0
 
 
-def test_passes_that_find_rows_cost_nothing(clock: Time) -> None:
-    clock.redo = tuple(0.2 * n for n in range(1, 1000))
-    pause = PassPause(60, clock)
-    for _ in range(100):
-        assert waited(pause, clock) < 0.3  # redo was written,
-        waited(pause, clock, found=True)  # and the pass found what it waited for
+def test_a_busy_database_is_read_once_an_interval(clock: Time) -> None:
+    written_all_the_time(clock)
+    pause = PassPause(0.5, 1, clock, clock.last_redo)
+    assert passes(pause, clock, 600) <= 612
+    assert passes(pause, clock, 600) >= 595
+
+
+def test_after_a_quiet_time_five_follow_each_other(clock: Time) -> None:
+    pause = PassPause(60, 1, clock, clock.last_redo)
+    waited(pause, clock)
+    written_all_the_time(clock)
+    assert 4 <= passes(pause, clock, 0.6) <= 7
+
+
+def test_without_interval_they_follow_each_other(clock: Time) -> None:
+    written_all_the_time(clock)
+    assert passes(PassPause(0.5, 0, clock, clock.last_redo), clock, 10) > 300
+
+
+@pytest.mark.parametrize("interval", [0, 1])
+def test_half_of_the_time_at_most_is_read(clock: Time, interval: float) -> None:
+    """A pass over the log takes five seconds."""
+    written_all_the_time(clock)
+    assert 300 <= passes(PassPause(0.5, interval, clock, clock.last_redo), clock, 3600, took=5) <= 362

@@ -76,6 +76,8 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
         raise OraError(3001, f"unimplemented feature: ALTER SYSTEM SET {name}", at)
     parser.expect_op("=")
     value = parser.take().text
+    if name in _RECORDED and parser.token.text in tuple("KMGT"):
+        value += parser.take().text
     if parser.word("SCOPE"):
         parser.expect_op("=")
         parser.take()
@@ -104,7 +106,23 @@ def _goldengate(session: SqlSession, value: str, at: int) -> None:
     session.catalog.version += 1
 
 
+def _recorded(name: str) -> Callable[[SqlSession, str, int], None]:
+    """A parameter whose value the views show, and that has no effect here. Sizes may end in K, M, G or T."""
+
+    def record(session: SqlSession, value: str, at: int) -> None:
+        number = re.fullmatch(r"(\d+)([KMGT]?)", value.upper())
+        if number is None:
+            raise OraError(2017, "integer value required", at)
+        size = int(number[1]) << 10 * " KMGT".index(number[2] or " ")
+        session.catalog.parameters = {**session.catalog.parameters, name.lower(): str(size)}
+        session.catalog.version += 1
+
+    return record
+
+
+_RECORDED = ("ARCHIVE_LAG_TARGET", "DB_RECOVERY_FILE_DEST_SIZE", "PGA_AGGREGATE_LIMIT")
 _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
+    **{name: _recorded(name) for name in _RECORDED},
     "UNDO_RETENTION": _undo_retention,
     "ENABLE_GOLDENGATE_REPLICATION": _goldengate,
 }
@@ -112,13 +130,17 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 
 
 def alter_database(session: SqlSession, parser: Parser) -> None:
-    """ALTER DATABASE: redo threads, log file members, supplemental logging. Raises ORA-03001 for others, ORA-01031 without the
+    """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others, ORA-01031 without the
     privilege, and the errors of the redo log."""
-    if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE"):
+    if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE", "FORCE", "NO"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")
     if parser.word("ADD", "LOGFILE", "MEMBER"):
         _add_member(session, parser)
+    elif parser.word("FORCE", "LOGGING"):
+        _force_logging(session, parser, wanted=True)
+    elif parser.word("NO", "FORCE", "LOGGING"):
+        _force_logging(session, parser, wanted=False)
     elif parser.word("ENABLE"):
         kind = "PUBLIC" if parser.word("PUBLIC") else "PRIVATE"
         number = _thread_number(parser)
@@ -134,6 +156,18 @@ def alter_database(session: SqlSession, parser: Parser) -> None:
         _supplemental(session, parser, adding=False)
     else:
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
+
+
+def _force_logging(session: SqlSession, parser: Parser, *, wanted: bool) -> None:
+    """ORA-12920, ORA-12921: it is so already (Error Messages). All changes are in the redo here in any case."""
+    parser.end()
+    if session.catalog.force_logging == wanted:
+        number, word = (12920, "already in") if wanted else (12921, "not in")
+        raise OraError(number, f"database is {word} force logging mode")
+    with committed(session):
+        session.catalog.force_logging = wanted
+        session.catalog.version += 1
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def _thread_number(parser: Parser) -> int:

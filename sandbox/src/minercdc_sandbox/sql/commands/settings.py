@@ -9,6 +9,7 @@ from minercdc_sandbox.sql import zones
 from minercdc_sandbox.sql.date_formats import elements
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.userenv import session_value
 
@@ -119,10 +120,12 @@ def _time_zone(value: str) -> str:
 
 
 def _set_container(session: SqlSession, name: str) -> None:
+    """For common users with the privilege SET CONTAINER (SQL Language Reference, ALTER SESSION, Prerequisites)."""
     container = session.catalog.container_named(name)
     user = session.catalog.user(session.container, session.user)
     if user is None or not user.common:
         raise OraError(1031, "insufficient privileges")
+    require(session.catalog, session.container, session.user, "SET CONTAINER")
     if session.in_transaction():
         raise OraError(65023, f"active transaction exists in container {session_value(session, 'CON_NAME')}")
     session.client.container = container.con_id

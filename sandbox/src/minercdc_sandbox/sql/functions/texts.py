@@ -47,7 +47,7 @@ PLAIN: dict[str, Plain] = {
     "REGEXP_REPLACE": ("regexp_replace", "TTTNNT", 2, varchar()),
     "REGEXP_INSTR": ("regexp_instr", "TTNNNTN", 2, NUMBER),
     "REGEXP_COUNT": ("regexp_count", "TTNT", 2, NUMBER),
-    "NCHR": ("chr", "N", 1, SqlType(Family.VARCHAR, size=4, national=True)),
+    "NCHR": ("nchr", "N", 1, SqlType(Family.VARCHAR, size=4, national=True)),
     "ASCII": ("ascii", "T", 1, NUMBER),
     "CHR": ("chr", "N", 1, varchar(4)),
 }

@@ -8,7 +8,7 @@ the session hears once (ORA-04068; PL/SQL Language Reference, "Package State").
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -147,10 +147,6 @@ class Unit:
         """The public variable of that name."""
         found = self.public.get(name)
         return found if isinstance(found, Variable) else None
-
-    def slots_of(self, variable: Variable) -> Sequence[Any]:
-        """The types of its places."""
-        return self._slots.scalars[variable.slot : variable.slot + variable.width]
 
 
 def _at_end(parser: BlockParser) -> None:

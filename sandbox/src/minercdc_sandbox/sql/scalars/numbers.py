@@ -46,8 +46,11 @@ def _remainder(x: Decimal, y: Decimal) -> Decimal:
     return _WIDE.subtract(x, _WIDE.multiply(_WIDE.divide(x, y).to_integral_value(ROUND_HALF_EVEN), y))
 
 
+_MOST = (1 << 63) - 1
+
+
 def _truncated(a: bytes, places: bytes) -> bytes:
-    return encode(decode(a).quantize(Decimal(1).scaleb(-number.to_int(places)), "ROUND_DOWN", _WIDE))
+    return encode(decode(a).quantize(number.unit_of(number.to_int(places)), "ROUND_DOWN", _WIDE))
 
 
 def width_bucket(value: bytes, low: bytes, high: bytes, count: bytes) -> bytes:
@@ -95,7 +98,8 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "width_bucket": width_bucket,
     "bits_of": bits_of,
     "int": number.integer,
-    "to_int": number.to_int,
+    # A count of rows; SQLite has no integers beyond 64 bits.
+    "to_int": lambda cell: max(-_MOST, min(_MOST, number.to_int(cell))),
     "to_num": lambda text, point: number.parse(text if point == "." else text.replace(point, ".")),
     "num_text": number.text,
     "num_char": lambda a, model, characters: number_to_char(decode(a), model, characters),

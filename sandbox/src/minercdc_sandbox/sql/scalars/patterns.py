@@ -107,14 +107,26 @@ def regexp_replace(
     if text is None or pattern is None:
         return text
     start, nth = number.to_int(position) - 1, number.to_int(occurrence)
-    template = re.sub(r"\\(\d)", r"\\g<\1>", new or "")
     compiled = _regexp(pattern, flags)
+    template = _template(new or "", compiled.groups)
     if not nth:
         return text[:start] + compiled.sub(template, text[start:]) or None
     found = _match(text, pattern, position, occurrence, flags)
     if found is None:
         return text
     return text[: found.start()] + found.expand(template) + text[found.end() :] or None
+
+
+def _template(new: str, groups: int) -> str:
+    """The replacement as Python has it: a group that the pattern does not have is empty, any other backslash stands for itself."""
+
+    def python(found: re.Match[str]) -> str:
+        number = found[1]
+        if number is None:
+            return r"\\"
+        return rf"\g<{number}>" if int(number) <= groups else ""
+
+    return re.sub(r"\\(?:(\d)|\\)?", python, new)
 
 
 FUNCTIONS: dict[str, Callable[..., object]] = {

@@ -5,27 +5,46 @@ Arguments and results are cells; a few are integers and texts of SQLite instead:
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
+from decimal import Overflow
 from functools import partial
 from typing import Any, cast
 
 import apsw
 
+from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import binary, json_paths
 from minercdc_sandbox.sql.scalars import analysis, numbers, patterns, random_values, rowids, texts, times
 from minercdc_sandbox.sql.scalars.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 
 
-def _strict(function: Callable[..., Any], *, textual: bool = False) -> Callable[..., Any]:
-    """NULL when an argument is NULL, and if it is `textual`, also when the result is empty."""
+def _strict(name: str, function: Callable[..., Any], *, textual: bool = False) -> Callable[..., Any]:
+    """NULL when an argument is NULL, and if it is `textual`, also when the result is empty; errors as of `_guarded`."""
+    guarded = _guarded(name, function)
 
     def call(*args: Any) -> Any:
         for arg in args:
             if arg is None:
                 return None
-        found = function(*args)
+        found = guarded(*args)
         return found or None if textual else found
+
+    return call
+
+
+def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """For arguments that a function does not foresee: ORA-01426 for a number that is too large, ORA-03001 for all others. Either ends
+    the statement, where Python's error would end the connection."""
+
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (OverflowError, Overflow):
+            raise OraError(1426, "numeric overflow") from None
+        except (ValueError, LookupError, ArithmeticError, TypeError, MemoryError, re.error) as error:
+            raise OraError(3001, f"unimplemented feature: {name.upper()} of such arguments ({error})") from error
 
     return call
 
@@ -57,14 +76,16 @@ _RANDOM: dict[str, tuple[Any, int]] = {
 def register_scalars(connection: apsw.Connection) -> None:
     """Create all of them on a connection."""
     for name, function in _STRICT.items():
-        connection.create_scalar_function(f"o_{name}", _strict(function), -1, deterministic=True)
+        connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)
     for name, function in texts.TEXTUAL.items():
-        connection.create_scalar_function(f"o_{name}", _strict(function, textual=True), -1, deterministic=True)
-    connection.create_scalar_function("o_regexp_replace", cast(Any, patterns.regexp_replace), -1, deterministic=True)
+        connection.create_scalar_function(f"o_{name}", _strict(name, function, textual=True), -1, deterministic=True)
+    connection.create_scalar_function(
+        "o_regexp_replace", _guarded("regexp_replace", patterns.regexp_replace), -1, deterministic=True
+    )
     for name, (maker, count) in _RANDOM.items():
-        connection.create_scalar_function(f"o_random_{name}", maker, count)
+        connection.create_scalar_function(f"o_random_{name}", _guarded(f"dbms_random.{name}", maker), count)
     connection.create_scalar_function("o_sys_guid", cast(Any, lambda: uuid.uuid4().bytes), 0)
-    connection.create_scalar_function("o_replace", cast(Any, texts.replace), -1, deterministic=True)
+    connection.create_scalar_function("o_replace", _guarded("replace", texts.replace), -1, deterministic=True)
     connection.create_aggregate_function("o_single", cast(Any, Single), 1)
     windows: dict[str, tuple[Callable[[], object], int]] = {
         "sum": (lambda: Sum(False), 1),

@@ -56,6 +56,24 @@ def pad(text: str, width: bytes, fill: str, left: bool) -> str:
     return padding + text if left else text + padding
 
 
+def character(code: int) -> str:
+    """CHR of AL32UTF8: the code's bytes as one character (SQL Language Reference, CHR). Raises ORA-01428 for a negative one; what
+    Oracle makes of bytes that are no character is not defined, so ORA-03001 for these."""
+    if code < 0:
+        raise OraError(1428, f"argument '{code}' is out of range")
+    found = code.to_bytes(max(1, (code.bit_length() + 7) // 8), "big").decode()
+    if len(found) != 1:
+        raise ValueError(f"{code} is no character")
+    return found
+
+
+def national_character(code: int) -> str:
+    """NCHR of AL16UTF16: the character with this code. Raises ORA-01428 for none."""
+    if not 0 <= code < 1 << 16:
+        raise OraError(1428, f"argument '{code}' is out of range")
+    return chr(code)
+
+
 def translate(text: str, old: str, new: str) -> str:
     return text.translate({ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))})
 
@@ -191,6 +209,7 @@ TEXTUAL: dict[str, Callable[..., object]] = {
     "unistr": unistr,
     "bfilename": bfilename,
     "hex_raw": hex_to_raw,
-    "chr": lambda code: chr(number.to_int(code)),
+    "chr": lambda code: character(number.to_int(code)),
+    "nchr": lambda code: national_character(number.to_int(code)),
 }
 """Those whose empty result is NULL."""

@@ -1,10 +1,8 @@
-"""Builds a connector's parts from its configuration; `signalling` builds those for signals, an adapter those of its capture."""
+"""The parts of one pipeline; `signalling` constructs those for signals, an adapter those of its capture."""
 
 from __future__ import annotations
 
 import logging
-import time
-from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
 
@@ -16,99 +14,42 @@ from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.topics import partition_rules
-from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, RecordEncoder, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
-from minercdc.formats.configured import record_converter
-from minercdc.formats.converting import RecordConverter
+from minercdc.formats.topic_reading import readable
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.file_schema_history import FileSchemaHistory
-from minercdc.kafka.ownership import Ownership
 from minercdc.kafka.partitioning import PartitionedEncoder
-from minercdc.kafka.schema_history import KafkaSchemaHistory, KeptRecords
 from minercdc.kafka.topic_fold import TopicFold
-from minercdc.kafka.topics import TopicNames
 from minercdc.metrics import Counters
-from minercdc.notices.posting import Posting
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import unlogged
 from minercdc.oracle.scn import database_time_zone
-from minercdc.pipeline import Bounds, Pipeline, PipelineFactory, Target
+from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import key_columns, published_columns, table_filter
-from minercdc.selection import topic_names as topic_names
+from minercdc.selection import key_columns, published_columns, table_filter, topic_names
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
-from minercdc.signals.channels import SignalChannel
-from minercdc.signals.watch import Watch
 from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.mode import Decision, Start, Steps, decision_of
+from minercdc.snapshot.mode import Start, Steps
 from minercdc.snapshot.notices import SkippedSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
 from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
-from minercdc.standby.prepared import Prepared
 from minercdc.suspension import Suspensions
 from minercdc.transaction_counts import TransactionCounts
-from minercdc.transforms.catalog import chain_of
-from minercdc.transforms.encoding import RecordTransformer
+from minercdc.wiring.history import schema_history
+from minercdc.wiring.process import ProcessState
 
 log = logging.getLogger(__name__)
 
 
-class ProcessState:
-    """State that the pipelines of one process share: the database is checked, and `snapshot.mode=always` applies, once only.
-
-    :param decide: what `snapshot.mode` does at a start.
-    :param watch: what the process remembers of its signals.
-    :param channels: channels of signals that the process keeps.
-    :param posting: where its notifications go.
-    :param ownership: of the connector's name.
-    :param converter: of records into the format of keys and values, None where they are printed in it.
-    :param transformer: None where there are no transformations.
-    :param target: where events go instead of the configured sink, None for that.
-    :param prepared: what was made ready while this process was a standby.
-    :ivar first_offset: the offset found at the start; one that differs was committed by this process.
-    :ivar checked: the database is checked.
-    :ivar handover: the offset that was loaded last is of another family of adapters.
-    :ivar schema_lost: the last pipeline could not use the schema history.
-    :ivar steps: what the last pipeline did before streaming, and whether it streams.
-    """
-
-    def __init__(
-        self,
-        decide: Decision,
-        watch: Watch,
-        channels: Sequence[SignalChannel],
-        ownership: Ownership,
-        posting: Posting,
-        converter: RecordConverter | None = None,
-        transformer: RecordTransformer | None = None,
-        target: Target | None = None,
-        prepared: Prepared | None = None,
-    ) -> None:
-        self.ownership = ownership
-        self.target = target
-        self.prepared = prepared
-        self.posting = posting
-        self.converter = converter
-        self.transformer = transformer
-        self.watch = watch
-        self.channels = channels
-        self.decide = decide
-        self.checked = False
-        self.handover = False
-        self.schema_lost = False
-        self.first_offset: Offset | None = None
-        self.steps = Steps(data=False, schema=False)
-
-
-class _PipelineParts:
+class PipelineParts:
     """Makes the parts of one pipeline, which share the shapes of the tables. The engine calls `_capture` before `_snapshot`."""
 
     def __init__(self, config: ConnectorConfig, process: ProcessState, counters: Counters) -> None:
@@ -229,7 +170,7 @@ class _PipelineParts:
         process, config = self._process, self._config
         directory, name = config.capture.minercdc_state_dir, config.identity.name
         records = topic_records(config, self._client)
-        memory = TopicFold(records, self._topics, directory, name) if records else None
+        memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
         factory = self._factory
         resumptions = resumptions_of(
             *(config, self._suspensions, self._tables, self._filter, memory, factory.prerequisites),
@@ -362,85 +303,3 @@ class _PipelineParts:
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
             return fix_given(connection, self._filter, self._database, config, self.opened().mine_from)
         return self._fix_now(connection)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
-    """Topics that only the connector reads."""
-    topics = topic_names(config)
-    return (topics.offsets, topics.schema_history)
-
-
-def schema_history(
-    config: ConnectorConfig, client: KafkaClient, topics: TopicNames, kept: KeptRecords | None = None
-) -> SchemaHistory:
-    """The schema history, where the configuration has it.
-
-    :param kept: records of it that were read ahead of time.
-    """
-    server, file = config.identity.topic_prefix, config.history.file
-    if file is not None:
-        return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
-    transactional = config.kafka.minercdc_kafka_transactional
-    return KafkaSchemaHistory(
-        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional, kept=kept
-    )
-
-
-def adapter_of(config: ConnectorConfig) -> Adapter:
-    """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet."""
-    watch = Watch(Counters())
-    ownership, posting = Ownership(config.identity.name), Posting(config.notifications, config.identity.topic_prefix, watch)
-    process = ProcessState(decision_of(config.snapshot), watch, (), ownership, posting)
-    return _PipelineParts(config, process, Counters()).opened()
-
-
-def build(
-    config: ConnectorConfig,
-    counters: Counters | None = None,
-    watch: Watch | None = None,
-    channels: Sequence[SignalChannel] = (),
-    decide: Decision | None = None,
-    target: Target | None = None,
-    posting: Posting | None = None,
-    ownership: Ownership | None = None,
-    prepared: Prepared | None = None,
-) -> PipelineFactory:
-    """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
-
-    :param counters: None for new ones; `PipelineFactory.counters` has them.
-    :param watch: receives notifications and the state of signals.
-    :param channels: channels of signals that this process keeps.
-    :param decide: what a start does; None: what `snapshot.mode` says.
-    :param target: where events go instead of the configured sink.
-    :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
-    :param ownership: the claim of this process; None for a new one.
-    :param prepared: see `ProcessState`.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
-        expression of `transforms` cannot be compiled.
-    """
-    for notice in config.notices.values():
-        log.warning("%s", notice)
-    for name, reason in sorted(config.ignored.items()):
-        log.info("%s has no effect here: %s", name, reason)
-    counted = counters or Counters()
-    decided = decide or decision_of(config.snapshot)
-    transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
-    schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
-    converter = record_converter(
-        config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
-    )
-    ownership = ownership or Ownership(config.identity.name)
-    seen = watch or Watch(counted)
-    posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
-    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared)
-    return PipelineFactory(
-        open_pipeline=lambda: _PipelineParts(config, process, counted).open(),
-        max_restarts=config.run.errors_max_retries,
-        longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
-        monotonic=time.monotonic,
-        counters=counted,
-    )

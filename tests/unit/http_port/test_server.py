@@ -19,10 +19,11 @@ import pytest
 
 from minercdc.errors import LocalServiceError
 from minercdc.exposition import exposition_of
+from minercdc.http_port.client import post_signal
+from minercdc.http_port.server import LONGEST_BODY, Site, serve
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import Resumption, SignalState
 from minercdc.signals.channels import SignalJournal
-from minercdc.signals.http import LONGEST_BODY, Site, post, serve
 from minercdc.signals.signal import Signal
 from minercdc.signals.token import kept_token, token_file
 from minercdc.signals.watch import Watch
@@ -201,12 +202,12 @@ def test_signals_are_refused_where_the_channel_is_off(tmp_path: Path) -> None:
 
 
 def test_sending_returns_what_the_connector_says(port: Port) -> None:
-    post(port.host, port.port, {"id": "a", "type": "pause-snapshot", "data": {}}, TOKEN)
+    post_signal(port.host, port.port, {"id": "a", "type": "pause-snapshot", "data": {}}, TOKEN)
     assert [signal.id for signal in port.taken()] == ["a"]
     with pytest.raises(LocalServiceError, match="explode"):
-        post(port.host, port.port, {"type": "explode"}, TOKEN)
+        post_signal(port.host, port.port, {"type": "explode"}, TOKEN)
     with pytest.raises(LocalServiceError, match="minercdc.http.token"):
-        post(port.host, port.port, {"id": "b", "type": "pause-snapshot", "data": {}}, "another token")
+        post_signal(port.host, port.port, {"id": "b", "type": "pause-snapshot", "data": {}}, "another token")
     assert [signal.id for signal in port.taken()] == ["a"]
 
 

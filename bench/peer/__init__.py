@@ -1,0 +1,1 @@
+"""Debezium and minercdc beside each other, on the same sandbox."""

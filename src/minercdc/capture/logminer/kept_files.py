@@ -1,0 +1,449 @@
+"""Files with the rows of open transactions that survive the process: what an offset names of them is on disk before it is stored.
+
+    file    head line, then frames
+    frame   kind, length, rows, CRC-32 of kind to payload; payload
+    ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
+    CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
+    SEEN    undo rows without redo address, which are recognized by their content
+
+A file is only appended to, and only by the run that made it. A run that goes on with a transaction leaves the files it finds as they
+are and appends to one of its own, so two processes, of which one is fenced without knowing it, never write to the same. An offset
+counts a file to some length; what follows belongs to an offset that was not stored.
+
+A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import struct
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, NamedTuple, Protocol
+from urllib.parse import quote
+
+from minercdc.capture.logminer.kept_rows import Name, parts_of, rows_of
+from minercdc.capture.logminer.position import KeptPart, KeptTransaction, LogMinerPosition
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.errors import StateDirectoryError, TransientSourceError
+
+_HEAD_LINE: Final = b"minercdc rows of an open transaction 1\n"
+_FRAME: Final = struct.Struct("<BIII")
+_ROWS, _CUT, _SEEN = 1, 2, 3
+_MOST_FILES = 8
+"""Of one transaction, beside the one that is written: with more, they are copied into that one."""
+_COPY_BYTES = 1 << 20
+
+
+class NativeRows(Protocol):
+    """The buffer of the native path."""
+
+    def pack(self, part: bytes) -> tuple[list[Name], bytes, int]:
+        """Names, rows that have numbers of these, and how many rows."""
+
+    def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
+        """Back; raises ValueError for what are no rows."""
+
+
+class _Frame(NamedTuple):
+    """A frame of rows: its file (an index), and place and length there."""
+
+    file: int
+    at: int
+    length: int
+    rows: int
+    checksum: int
+
+
+class KeptFiles:
+    """The directory of one connector's files.
+
+    :param directory: `minercdc.state.dir`.
+    :param connector: what is its alone among those that share the directory: see `adapter.py`.
+    :ivar version: of the set of kept transactions; see `LogMinerPosition.kept_version`.
+    """
+
+    def __init__(self, directory: Path, connector: str) -> None:
+        self.directory = directory / "open-transactions" / quote(connector, safe="")
+        self.version = 0
+        self.closing = False
+        self._own: set[str] = set()
+        self._retired: list[tuple[int, str]] = []
+        self._tidied = False
+        self._found = self._names()  # when the run began: later ones may be of a process that has taken over since
+
+    def begin(self) -> KeptFiles:
+        """A run begins; what an earlier one of this process left open is not its own. This object."""
+        self.closing, self._tidied = False, False
+        self._own.clear()
+        self._retired.clear()
+        self._found = self._names()
+        return self
+
+    def _names(self) -> set[str]:
+        return {path.name for path in self.directory.glob("*.rows")}
+
+    def make(self, native: NativeRows | None) -> KeptFile:
+        """For a transaction of which nothing is on disk yet."""
+        return KeptFile(self, native)
+
+    def load(self, kept: KeptTransaction, native: NativeRows | None) -> KeptFile:
+        """The rows of a kept transaction, checked from the first byte to the last.
+
+        :raises TransientSourceError: a file is missing or damaged; the message says which, and how.
+        """
+        found = KeptFile(self, native)
+        found.load(kept)
+        return found
+
+    def lacks(self, kept: KeptTransaction) -> str:
+        """Which of its files is not there or too short, '' for none; a look that does not read them."""
+        for part in kept.files:
+            try:
+                if (self.directory / part.name).stat().st_size < part.length:
+                    return f"{self.directory.absolute() / part.name} is shorter than {part.length} bytes"
+            except OSError as error:
+                return f"{self.directory.absolute() / part.name}: {error.strerror or error}"
+        return ""
+
+    def damage(self, kept: KeptTransaction) -> str:
+        """What is wrong with its files, '' for nothing; they are read as `load` reads them."""
+        try:
+            self.load(kept, None)
+        except TransientSourceError as error:
+            return error.message
+        return ""
+
+    def opened(self, name: str) -> None:
+        """A file was made here."""
+        self._own.add(name)
+
+    def retire(self, names: Sequence[str]) -> None:
+        """These are not needed once a position that is made from now on is stored."""
+        if not self.closing:
+            self._own.difference_update(names)
+            self._retired += [(self.version, name) for name in names]
+
+    def remove(self, name: str) -> None:
+        """Remove a file that no position names."""
+        self._own.discard(name)
+        with suppress(OSError):
+            (self.directory / name).unlink()
+
+    def confirm(self, position: LogMinerPosition) -> None:
+        """An offset with the position is stored: remove what it does not need. The first one shows that this process owns the
+        connector's name: what earlier runs left and it does not name is removed then; not what has been made since this run began: that
+        process may have stood still between storing and this call, and another one may have taken over."""
+        named = {part.name for kept in position.kept for part in kept.files}
+        left: list[tuple[int, str]] = []
+        for version, name in self._retired:
+            if version <= position.kept_version and name not in named:
+                self.remove(name)
+            else:
+                left.append((version, name))
+        self._retired = left
+        if not self._tidied:
+            self._tidied = True
+            needed = named | self._own | {name for _, name in left}
+            for name in self._found - needed:
+                self.remove(name)
+
+
+class KeptFile:
+    """One transaction's rows on disk, a stack of frames, in place of `spill.SpillFile`. Its rows survive from `seal` on.
+
+    :param native: the buffer whose rows they are; None on the Python path.
+    """
+
+    def __init__(self, files: KeptFiles, native: NativeRows | None) -> None:
+        self._files, self._native = files, native
+        self._stored: list[KeptPart] = []  # of earlier runs
+        self._frames: list[_Frame] = []
+        self._written: list[_Frame] = []  # as the files have them
+        self._name, self._file, self._length, self._checksum = "", -1, 0, 0
+        self._is_synced = self._is_named = False
+        self._seen: set[tuple[Any, ...]] = set()
+        self._who: tuple[str | None, str | None] = (None, None)
+        self.is_sealed = False
+
+    def __bool__(self) -> bool:
+        return bool(self._frames)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it holds."""
+        return self._length + sum(part.length for part in self._stored)
+
+    @property
+    def rows(self) -> int:
+        """Rows that it holds."""
+        return sum(frame.rows for frame in self._frames)
+
+    @property
+    def seen(self) -> set[tuple[Any, ...]]:
+        """What `seal` stored of rows without address."""
+        return set(self._seen)
+
+    # ---- as `SpillFile` ----
+
+    def append(self, rows: list[LogMinerRow]) -> None:
+        """See `SpillFile.append`."""
+        if rows:
+            self._who = rows[-1].user, rows[-1].client_id
+        for names, part, count in parts_of(rows):
+            self._append(names, part, count)
+
+    def pop(self) -> list[LogMinerRow]:
+        """See `SpillFile.pop`. They stay in the file, as ones that do not count."""
+        names, part = self._read(self._frames.pop())
+        return list(rows_of(names, part, *self._who))
+
+    def read(self) -> Iterator[LogMinerRow]:
+        """See `SpillFile.read`. Raises TransientSourceError for a damaged file."""
+        for frame in self._frames.copy():
+            names, part = self._read(frame)
+            yield from rows_of(names, part, *self._who)
+
+    def append_part(self, part: bytes) -> None:
+        """See `SpillFile.append_part`."""
+        assert self._native is not None
+        self._append(*self._native.pack(part))
+
+    def pop_part(self) -> bytes:
+        """See `SpillFile.pop_part`. It stays in the file, as one that does not count."""
+        return self._unpacked(self._frames.pop())
+
+    def parts(self) -> Iterator[bytes]:
+        """See `SpillFile.parts`. Raises TransientSourceError for a damaged file."""
+        for frame in self._frames.copy():
+            yield self._unpacked(frame)
+
+    def close(self) -> None:
+        """The transaction has ended, or the run has. In the latter case what was sealed stays."""
+        if self._file >= 0:
+            with suppress(OSError):
+                os.close(self._file)
+            self._file = -1
+        if self.is_sealed:
+            self._files.retire([part.name for part in self._stored] + ([self._name] if self._name else []))
+        elif self._name:
+            self._files.remove(self._name)
+
+    # ---- what survives ----
+
+    def seal(self, seen: set[tuple[Any, ...]]) -> tuple[KeptPart, ...]:
+        """Make all rows so far durable; what an offset has to name.
+
+        :param seen: identities of rows without address.
+        :raises StateDirectoryError: they cannot be written.
+        """
+        if len(self._stored) > _MOST_FILES:
+            self._gather()
+        self._cut()
+        if added := seen - self._seen:
+            self._frame(_SEEN, json.dumps(sorted(added, key=repr)).encode(), 0)
+            self._seen |= added
+        if self._file >= 0:
+            self._check_there()
+        if self._file >= 0 and not self._is_synced:
+            with disk_errors(self._files.directory):
+                os.fsync(self._file)
+                if not self._is_named:
+                    _sync(self._files.directory)
+                    _sync(self._files.directory.parent)
+            self._is_synced = self._is_named = True
+        self.is_sealed = True
+        return (*self._stored, *((KeptPart(self._name, self._length, self._checksum),) if self._name else ()))
+
+    def _check_there(self) -> None:
+        """Raise TransientSourceError when the file was removed: what is written to it is lost. The run that follows reads redo again."""
+        with disk_errors(self._files.directory):
+            links = os.fstat(self._file).st_nlink
+        if not links:
+            raise _damaged(self._files.directory / self._name, "it was removed while it was written")
+
+    def __del__(self) -> None:
+        # A run that breaks within the transaction closes it nowhere else.
+        if self._file >= 0:
+            with suppress(OSError):
+                os.close(self._file)
+            self._file = -1
+
+    def load(self, kept: KeptTransaction) -> None:
+        """Take over what a position names; nothing must be in here. Errors as of `KeptFiles.load`."""
+        self._who = kept.user, kept.client_id
+        for number, part in enumerate(kept.files):
+            path = self._files.directory / part.name
+            try:
+                with path.open("rb") as file:
+                    self._scan(file, number, part)
+            except OSError as error:
+                raise _damaged(path, error.strerror or str(error)) from error
+            except (ValueError, KeyError, TypeError, IndexError) as error:
+                raise _damaged(path, str(error)) from error
+        self._stored, self._written = list(kept.files), self._frames.copy()
+        self.is_sealed = True
+        if self.rows != kept.rows:
+            raise _damaged(self._files.directory, f"{self.rows} rows in place of {kept.rows}")
+
+    def _scan(self, file: Any, number: int, part: KeptPart) -> None:
+        """Read a file once, and note its frames."""
+        if (head := file.read(len(_HEAD_LINE))) != _HEAD_LINE:
+            raise ValueError("it is no such file, or of another version")
+        checksum, at = zlib.crc32(head), len(head)
+        while at < part.length:
+            framed = file.read(_FRAME.size)
+            if len(framed) < _FRAME.size:
+                raise ValueError(f"it ends at byte {at + len(framed)} of {part.length}")
+            kind, length, rows, own = _FRAME.unpack(framed)
+            if at + _FRAME.size + length > part.length:
+                raise ValueError(f"bytes from {at} on are no frame")
+            payload = file.read(length)
+            if len(payload) < length:
+                raise ValueError(f"it ends at byte {at + _FRAME.size + len(payload)} of {part.length}")
+            checksum = zlib.crc32(payload, zlib.crc32(framed, checksum))
+            if _checksum(kind, length, rows, payload) != own:
+                raise ValueError(f"the checksum of the {length} bytes from {at} on is another one")
+            if kind == _ROWS:
+                self._frames.append(_Frame(number, at + _FRAME.size, length, rows, own))
+            elif kind == _CUT:
+                del self._frames[struct.unpack("<I", payload)[0] :]
+            elif kind == _SEEN:
+                self._seen |= set(map(tuple, json.loads(payload)))
+            else:
+                raise ValueError(f"a frame of kind {kind} at byte {at}")
+            at += _FRAME.size + length
+        if checksum != part.checksum:
+            raise ValueError("the offset has another checksum of it")
+
+    # ---- frames ----
+
+    def _append(self, names: list[Name], part: bytes, rows: int) -> None:
+        self._cut()
+        listed = json.dumps(names).encode()
+        self._frame(_ROWS, struct.pack("<I", len(listed)) + listed + part, rows)
+
+    def _cut(self) -> None:
+        """Note in the file that frames were taken back since the last one."""
+        if len(self._frames) < len(self._written):
+            self._frame(_CUT, struct.pack("<I", len(self._frames)), 0)
+            self._written = self._frames.copy()
+
+    def _frame(self, kind: int, payload: bytes, rows: int) -> None:
+        own = _checksum(kind, len(payload), rows, payload)
+        with disk_errors(self._files.directory):
+            if self._file < 0:
+                self._make()
+            framed = _FRAME.pack(kind, len(payload), rows, own) + payload
+            self._write(framed)
+        if kind == _ROWS:
+            at = self._length - len(payload)
+            self._frames.append(_Frame(len(self._stored), at, len(payload), rows, own))
+            self._written.append(self._frames[-1])
+
+    def _make(self) -> None:
+        name = f"{secrets.token_hex(8)}.rows"
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._files.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        self._file = os.open(self._files.directory / name, flags, 0o600)
+        self._name = name
+        self._files.opened(name)
+        self._write(_HEAD_LINE)
+
+    def _write(self, data: bytes) -> None:
+        at, view = self._length, memoryview(data)
+        while view:
+            done = os.pwrite(self._file, view, at)
+            at, view = at + done, view[done:]
+        self._length, self._checksum, self._is_synced = at, zlib.crc32(data, self._checksum), False
+
+    def _gather(self) -> None:
+        """Copy all that counts into a file of this run, one frame in memory at a time."""
+        whole = KeptFile(self._files, self._native)
+        for frame in self._frames:
+            with disk_errors(self._files.directory):
+                if whole._file < 0:
+                    whole._make()
+            whole._frame(_ROWS, self._payload(frame), frame.rows)
+        former = [part.name for part in self._stored] + ([self._name] if self._name else [])
+        if self._file >= 0:
+            os.close(self._file)
+        self._files.version += 1
+        self._files.retire(former)
+        self._stored, self._frames, self._written = [], whole._frames, whole._written
+        self._name, self._file, self._length, self._checksum = whole._name, whole._file, whole._length, whole._checksum
+        whole._file = -1
+        self._is_synced, self._is_named, self._seen = False, False, set()
+
+    def _unpacked(self, frame: _Frame) -> bytes:
+        assert self._native is not None
+        return self._native.unpack(*self._read(frame))
+
+    def _read(self, frame: _Frame) -> tuple[list[Name], bytes]:
+        payload = self._payload(frame)
+        (length,) = struct.unpack_from("<I", payload)
+        names = [name if isinstance(name, str) else tuple(name) for name in json.loads(payload[4 : 4 + length])]
+        return names, payload[4 + length :]
+
+    def _payload(self, frame: _Frame) -> bytes:
+        """Raises TransientSourceError when it is not as it was written: the next run finds that out, too, and mines again."""
+        name = self._stored[frame.file].name if frame.file < len(self._stored) else self._name
+        path = self._files.directory / name
+        try:
+            if name == self._name:
+                payload = _read_at(self._file, frame.at, frame.length)
+            else:
+                with path.open("rb") as file:
+                    payload = _read_at(file.fileno(), frame.at, frame.length)
+        except OSError as error:
+            raise _damaged(path, error.strerror or str(error)) from error
+        if _checksum(_ROWS, frame.length, frame.rows, payload) != frame.checksum:
+            raise _damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
+        return payload
+
+
+@contextmanager
+def disk_errors(directory: Path) -> Iterator[None]:
+    """Raise StateDirectoryError in place of OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise StateDirectoryError(
+            f"writing the rows of an open transaction in {directory.absolute()} failed: {error.strerror or error}",
+            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost."
+            " minercdc.log.mining.buffer.durable=none keeps no transactions over a restart.",
+        ) from error
+
+
+def _checksum(kind: int, length: int, rows: int, payload: bytes) -> int:
+    return zlib.crc32(payload, zlib.crc32(struct.pack("<BII", kind, length, rows)))
+
+
+def _read_at(file: int, at: int, length: int) -> bytes:
+    parts = []
+    while length:
+        part = os.pread(file, length, at)
+        if not part:
+            break
+        parts.append(part)
+        at, length = at + len(part), length - len(part)
+    return b"".join(parts)
+
+
+def _sync(directory: Path) -> None:
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _damaged(path: Path, how: str) -> TransientSourceError:
+    return TransientSourceError(
+        f"the rows of an open transaction in {path.absolute()} are lost: {how}",
+        hint="They are mined again from the start of the transaction, as long as its redo is there.",
+    )

@@ -1,0 +1,125 @@
+"""The form in which rows of kept transactions are stored: the same from both paths, so that a restart may change the path.
+
+A row is stored as `native/store.c` has it in memory, little-endian: a head of 144 bytes, then its texts, to a multiple of 8 bytes.
+In place of its table it has a number in the list of names of its frame.
+
+    head    size, size of the row before, sizes of RS_ID, ROW_ID and SQL (-1: none), -
+            scn, ssn, time (us by the host's clock), container, start_scn     8 bytes each
+            code, thread, status, name, info (-1: none), flags                4 bytes each
+            xid                                                               8 bytes, and 48 zero bytes
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final, TypeAlias
+
+from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.errors import MiningSessionError
+
+# (owner, table, object id) of a row, or its INFO.
+Name: TypeAlias = tuple[str | None, str | None, int] | str
+
+_HEAD: Final = struct.Struct("<IIiiii5q5iI8s48x")
+_EPOCH: Final = datetime(1970, 1, 1)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_HAS_CONTAINER, _HAS_START, _IS_UNDO, _GOES_ON, _HALF_PAIR = 1, 2, 4, 8, 16
+PART_BYTES: Final = 1 << 20
+"""Rows that are in memory at once; one row may be longer."""
+
+
+def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:
+    """Rows in their stored form, in parts: names, bytes, number of rows.
+
+    :raises MiningSessionError: a value that no row of LogMiner has.
+    """
+    numbers: dict[Name, int] = {}
+    part, count, last = bytearray(), 0, 0
+    for row in rows:
+        packed = _packed(row, numbers, last)
+        if part and len(part) + len(packed) > PART_BYTES:
+            yield list(numbers), bytes(part), count
+            part, count, numbers = bytearray(), 0, {}
+            packed = _packed(row, numbers, 0)
+        part += packed
+        count, last = count + 1, len(packed)
+    if part:
+        yield list(numbers), bytes(part), count
+
+
+def rows_of(names: Sequence[Name], part: bytes, user: str | None, client_id: str | None) -> Iterator[LogMinerRow]:
+    """Back from `parts_of`.
+
+    :param user: of the transaction, and its CLIENT_ID: rows have none of their own.
+    :raises ValueError: these are no rows.
+    """
+    at = 0
+    while at < len(part):
+        try:
+            head = _HEAD.unpack_from(part, at)
+        except struct.error:
+            raise ValueError("a row is cut off") from None
+        size, _, rs_size, row_id_size, sql_size, _, scn, ssn, time_us, container, start_scn = head[:11]
+        code, thread, status, name, info, flags, xid = head[11:]
+        place, texts = at + _HEAD.size, []
+        for length in (rs_size, row_id_size, sql_size):
+            texts.append(part[place : place + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
+            place += max(length, 0)
+        at += size
+        if size < _HEAD.size or at > len(part) or place > at or not 0 <= name < len(names) or info >= len(names):
+            raise ValueError("bytes that are no row")
+        of, text = names[name], None if info < 0 else names[info]
+        if isinstance(of, str) or isinstance(text, tuple):
+            raise ValueError("a row without a table")
+        yield LogMinerRow(
+            scn,
+            code,
+            thread,
+            texts[0] or "",
+            ssn,
+            xid,
+            container if flags & _HAS_CONTAINER else None,
+            of[0],
+            of[1],
+            texts[1],
+            int(bool(flags & _IS_UNDO)),
+            int(bool(flags & _GOES_ON)),
+            status,
+            text,
+            _EPOCH + time_us * _MICROSECOND,
+            user,
+            client_id,
+            of[2],
+            start_scn if flags & _HAS_START else None,
+            texts[2],
+        )
+
+
+def _packed(row: LogMinerRow, numbers: dict[Name, int], before: int) -> bytes:
+    texts: list[bytes | None] = []
+    flags = 0
+    for text in (row.rs_id, row.row_id, row.sql):
+        try:
+            texts.append(None if text is None else text.encode())
+        except UnicodeEncodeError:
+            assert text is not None
+            texts.append(text.encode("utf-8", "surrogatepass"))
+            flags |= _HALF_PAIR
+    flags |= _HAS_CONTAINER if row.con_id is not None else 0
+    flags |= _HAS_START if row.start_scn is not None else 0
+    flags |= (_IS_UNDO if row.rollback else 0) | (_GOES_ON if row.csf else 0)
+    name = numbers.setdefault((row.owner, row.table, row.object_id), len(numbers))
+    info = -1 if row.info is None else numbers.setdefault(row.info, len(numbers))
+    length = _HEAD.size + sum(len(text or b"") for text in texts)
+    size = (length + 7) & ~7
+    try:
+        head = _HEAD.pack(
+            *(size, before, *(-1 if text is None else len(text) for text in texts), 0),
+            *(row.scn, row.ssn, (row.timestamp - _EPOCH) // _MICROSECOND, row.con_id or 0, row.start_scn or 0),
+            *(row.code, row.thread, row.status, name, info, flags, row.xid),
+        )
+    except struct.error as error:
+        raise MiningSessionError(f"a row of V$LOGMNR_CONTENTS has a value that no row has: {error}") from None
+    return b"".join((head, *(text or b"" for text in texts), bytes(size - length)))

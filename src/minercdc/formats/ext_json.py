@@ -1,0 +1,30 @@
+"""JSON of Apicurio's ExtJsonConverter: the payload, and the id of its schema in the registry."""
+
+from __future__ import annotations
+
+import json
+
+from minercdc.formats.apicurio import ApicurioSchemas
+from minercdc.formats.connect import schema_of
+from minercdc.formats.converting import Write
+from minercdc.formats.registry import SchemaText
+
+
+class ExtJsonFormat:
+    """Of one side of the records, key or value (formats.converting.Format)."""
+
+    def __init__(self, schemas: ApicurioSchemas) -> None:
+        self._schemas = schemas
+
+    def compile(self, topic: str, schema: bytes) -> Write:
+        """See `formats.converting.Format`.
+
+        :raises SinkError, DeliveryError: the registry refuses the schema, or does not answer.
+        """
+        connect = schema_of(schema)
+        text = SchemaText(json.dumps(connect, separators=(",", ":"), ensure_ascii=False), "KCONNECT")
+        found = self._schemas.artifact(
+            topic, str(connect.get("name") or ""), text, lambda other: bool(json.loads(other) == connect)
+        )
+        head = f'{{"schemaId":{found.ids["globalId"]},"payload":'.encode()
+        return lambda document, begin, end: head + document[begin:end] + b"}"

@@ -1,0 +1,82 @@
+"""Records as messages of Protocol Buffers with Confluent's header: a zero byte, the schema's id, and which of its messages it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from minercdc.errors import DecodeError, SinkError
+from minercdc.formats.connect import Schema, schema_of
+from minercdc.formats.converting import Write
+from minercdc.formats.protobuf_encoding import compile_single, compile_writer, message_index
+from minercdc.formats.protobuf_schema import ProtobufOptions, protobuf_file
+from minercdc.formats.protobuf_text import file_text, outline, protobuf_text, wrappers_text
+from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.registry import Reference, SchemaText
+
+_KIND = "PROTOBUF"
+
+
+class ProtobufFormat:
+    """Protobuf of one side of the records, key or value (formats.converting.Format).
+
+    :param skip_known: files that Confluent's registry has are not registered as references.
+    """
+
+    def __init__(self, schemas: ConfluentSchemas, options: ProtobufOptions, *, skip_known: bool) -> None:
+        self._schemas = schemas
+        self._options = options
+        self._skip_known = skip_known
+        self._references: dict[str, Reference] = {}
+
+    def compile(self, topic: str, schema: bytes) -> Write:
+        """See `formats.converting.Format`."""
+        connect = schema_of(schema)
+        text, imports, write, place = self._compiled(topic, connect)
+        registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))
+        identity = self._schemas.identity(
+            topic, str(connect.get("name") or ""), registered, lambda other: _same(other, text)
+        )
+        header = identity.before + message_index(place)
+
+        def written(document: bytes, begin: int, end: int) -> bytes:
+            try:
+                return header + write(json.loads(document[begin:end]))
+            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+                raise DecodeError(f"a record of topic {topic} does not fit its Protobuf schema: {error!r}") from None
+
+        return written
+
+    def _compiled(self, topic: str, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
+        """Text of the schema, what it imports, how values are written, and the message's place in it."""
+        if connect["type"] == "struct":
+            file = protobuf_file(connect, self._options)
+            return protobuf_text(file), file.imports, compile_writer(file), 0
+        if connect["type"] in ("array", "map"):
+            raise SinkError(
+                f"records of topic {topic} are of type {connect['type']}, and Protobuf has messages only",
+                hint="A transformation that makes such values goes with JSON or Avro.",
+            )
+        write, place = compile_single(connect)
+        return wrappers_text(), [], write, place
+
+    def _reference(self, path: str) -> Reference | None:
+        """A file that a schema imports, registered under its path; None for one that every registry has, or where nothing is registered."""
+        text = file_text(path)
+        if self._skip_known or self._schemas.use_latest or text is None:
+            return None
+        if path not in self._references:
+            schema, registry = SchemaText(text, _KIND), self._schemas.registry
+            if self._schemas.auto_register:
+                registry.register(path, schema)
+            self._references[path] = Reference(path, path, registry.version(path, schema))
+        return self._references[path]
+
+
+def _same(latest: str, ours: str) -> bool:
+    """Whether two schemas have the same messages, fields and numbers."""
+    try:
+        return outline(latest) == outline(ours)
+    except ValueError:
+        return False

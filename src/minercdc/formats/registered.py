@@ -1,0 +1,97 @@
+"""What stands for a schema in records: its id in a registry, as bytes before the content or as headers."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from minercdc.errors import SinkError
+from minercdc.formats.converting import Headers
+from minercdc.formats.registry import SchemaRegistry, SchemaText
+from minercdc.formats.subjects import Subject
+
+_CONFLUENT = struct.Struct(">bI").pack
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """A schema of a registry.
+
+    :ivar number: its id.
+    :ivar before: bytes before the content of each record.
+    """
+
+    number: int
+    before: bytes
+    headers: Headers = ()
+
+
+class RegisteredSchemas(Protocol):
+    """The schemas of one side of the records, key or value.
+
+    :ivar url: of the registry.
+    :ivar has_headers: whether ids are in headers.
+    """
+
+    @property
+    def url(self) -> str: ...
+
+    @property
+    def has_headers(self) -> bool: ...
+
+    def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
+        """What stands for a schema, which is registered where that is configured.
+
+        :param name: full name of the record's schema.
+        :param same: whether records of this schema are read by another one in the same way, given its text.
+        :raises SinkError: the registry refuses the schema, or does not have it.
+        :raises DeliveryError: the registry does not answer.
+        """
+
+
+class ConfluentSchemas:
+    """Schemas under subjects; records begin with a zero byte and the id in four bytes.
+
+    :param auto_register: register schemas; else each has to be there.
+    :param use_latest: write with the newest schema of the subject, which has to have the same fields.
+    """
+
+    has_headers = False
+
+    def __init__(
+        self, registry: SchemaRegistry, subject: Subject, *, auto_register: bool, use_latest: bool, normalize: bool
+    ) -> None:
+        self.registry = registry
+        self.auto_register = auto_register
+        self._subject = subject
+        self.use_latest = use_latest
+        self._normalize = normalize
+
+    @property
+    def url(self) -> str:
+        return self.registry.url
+
+    def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
+        """See `RegisteredSchemas`."""
+        number = self._id(self._subject(topic, name), schema, same)
+        return Identity(number, _CONFLUENT(0, number))
+
+    def _id(self, subject: str, schema: SchemaText, same: Callable[[str], bool]) -> int:
+        if self.use_latest:
+            number, latest = self.registry.latest(subject)
+            if not same(latest):
+                raise other_fields(f"subject {subject} (id {number})", latest, "use.latest.version")
+            return number
+        if self.auto_register:
+            return self.registry.register(subject, schema, normalize=self._normalize)
+        return self.registry.lookup(subject, schema)
+
+
+def other_fields(what: str, latest: str, property_name: str) -> SinkError:
+    """The error for a newest schema that the table's rows do not fit."""
+    return SinkError(
+        f"the newest schema of {what} has other fields than the table: {latest}",
+        hint=f"Register a schema of the table's fields, or leave {property_name} out.",
+    )

@@ -1,0 +1,1 @@
+"""The connector's HTTP port: what JMX is to Debezium."""

@@ -1,0 +1,150 @@
+"""Reads partitions of a topic to their end, and finds where they begin and end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import OffsetSpec
+from tenacity import Retrying, retry_if_exception, retry_if_result, wait_fixed
+from tenacity.retry import retry_base
+
+from minercdc.errors import DeliveryError
+from minercdc.kafka.codes import NO_LEADER, classify
+from minercdc.kafka.connections import METADATA_S, Connections
+
+# another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
+_OPEN_TRANSACTIONS_S = 90.0
+_BETWEEN_TRIES_S = 0.2
+
+
+class PartitionReader:
+    """Waits for the leader of a partition, then reads.
+
+    Every method raises DeliveryError or SinkError when the topic does not exist, or cannot be read.
+    """
+
+    def __init__(self, cluster: Connections) -> None:
+        self._cluster = cluster
+
+    def messages(
+        self,
+        topic: str,
+        partition: int,
+        begin: int = OFFSET_BEGINNING,
+        end: int | None = None,
+        isolation: str = "read_committed",
+    ) -> Iterator[Any]:
+        """Messages up to the partition's end at the time of the call, unless another one is given.
+
+        A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
+        producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
+        offset and repeat rows. So the topic must exist, the end is requested with isolation level read_uncommitted, and reading
+        goes on until it is reached.
+        """
+        settings = {
+            "group.id": "minercdc-reader",
+            "isolation.level": isolation,
+            "enable.partition.eof": True,
+            "fetch.wait.max.ms": 20,  # a commit marker at the end is passed, and the end shown, by the next answer only
+            "auto.offset.reset": "earliest",  # what comes next may have been deleted by retention
+        }
+        deadline = self._patience(topic)
+        with closing(self._cluster.consumer(settings)) as consumer, _classified(deadline.doing):
+            self._await_leader(topic, partition, deadline)
+            end = self._end_of(topic, partition, deadline) if end is None else end
+            # else it learns the leader half a second later
+            consumer.list_topics(topic, timeout=min(self._cluster.timeout, METADATA_S))
+            consumer.assign([TopicPartition(topic, partition, begin)])
+            position = max(begin, 0)
+            while position < end:
+                message = consumer.poll(0.5)
+                if message is None:
+                    deadline.check()
+                elif error := message.error():
+                    if error.code() != KafkaError._PARTITION_EOF:
+                        raise classify(error, deadline.doing)
+                    position = message.offset()
+                    deadline.check()
+                else:
+                    deadline.extend()
+                    position = message.offset() + 1
+                    yield message
+
+    def ends(self, topic: str, partitions: Iterable[int]) -> tuple[tuple[int, int], ...]:
+        """(partition, its high watermark) of each partition, once all of them have leaders."""
+        deadline, wanted = self._patience(topic), sorted(partitions)
+        with _classified(deadline.doing):
+            for partition in wanted:
+                self._await_leader(topic, partition, deadline)
+            return tuple((partition, self._end_of(topic, partition, deadline)) for partition in wanted)
+
+    def offset(self, topic: str, partition: int, which: OffsetSpec) -> int:
+        """The first or last offset of a partition, once it has a leader."""
+        deadline = self._patience(topic)
+        with _classified(deadline.doing):
+            self._await_leader(topic, partition, deadline)
+            return self._offset_of(topic, partition, which, deadline)
+
+    def _patience(self, topic: str) -> _Deadline:
+        return _Deadline(max(self._cluster.timeout, _OPEN_TRANSACTIONS_S), f"reading topic {topic}")
+
+    def _await_leader(self, topic: str, partition: int, deadline: _Deadline) -> None:
+        def is_led() -> bool:
+            found: Any = self._cluster.list_topics().get(topic)
+            known = found is not None and found.error is None
+            return known and getattr(found.partitions.get(partition), "leader", -1) >= 0
+
+        deadline.retrying(retry_if_result(lambda led: not led))(is_led)
+
+    def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
+        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
+        return self._offset_of(topic, partition, OffsetSpec.latest(), deadline)
+
+    def _offset_of(self, topic: str, partition: int, which: OffsetSpec, deadline: _Deadline) -> int:
+        """Tries again while the leader that the metadata name does not know its new partition yet."""
+        place = TopicPartition(topic, partition)
+
+        def offset() -> int:
+            answer = self._cluster.admin().list_offsets(
+                {place: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._cluster.timeout
+            )
+            return int(answer[place].result().offset)
+
+        return deadline.retrying(retry_if_exception(_has_no_leader))(offset)
+
+
+def _has_no_leader(error: BaseException) -> bool:
+    return isinstance(error, KafkaException) and error.args[0].code() in NO_LEADER
+
+
+@contextmanager
+def _classified(doing: str) -> Iterator[None]:
+    try:
+        yield
+    except KafkaException as error:
+        raise classify(error.args[0], doing) from None
+
+
+class _Deadline:
+    """Makes `check` raise DeliveryError when the last `extend` is too long ago."""
+
+    def __init__(self, seconds: float, doing: str) -> None:
+        self.doing = doing
+        self._seconds = seconds
+        self.extend()
+
+    def extend(self) -> None:
+        self._at = time.monotonic() + self._seconds
+
+    def check(self) -> None:
+        if time.monotonic() > self._at:
+            raise DeliveryError(f"{self.doing} made no progress for {self._seconds:.0f} s")
+
+    def retrying(self, wanted: retry_base) -> Retrying:
+        """Tries again when it is `wanted`, until the deadline."""
+        pause = wait_fixed(_BETWEEN_TRIES_S)
+        return Retrying(retry=wanted, wait=pause, sleep=time.sleep, before_sleep=lambda _: self.check())

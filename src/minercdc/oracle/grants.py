@@ -1,0 +1,180 @@
+"""The privileges that the connector needs in Oracle, one by one, each with what it is for.
+
+A privilege is examined by what it allows, so that it counts whichever way it was granted: directly, by a role, or by SELECT ANY ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+import oracledb
+
+from minercdc.errors import MiningSessionError, PrerequisiteError, SourceError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.scn import one_row
+
+
+class Platform(Enum):
+    """Who runs the database: it decides how what belongs to SYS is granted."""
+
+    ORACLE = "Oracle"
+    RDS = "Amazon RDS"
+    AUTONOMOUS = "Autonomous Database"
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A privilege.
+
+    :param on: the object, as Oracle's GRANT names it (`SYS.V_$LOG`); '' for a system privilege.
+    :param purpose: what the connector does with it, and without it.
+    :param required: False: capture works with less.
+    """
+
+    privilege: str
+    on: str
+    purpose: str
+    required: bool = True
+
+    @property
+    def name(self) -> str:
+        """As people call it: `SELECT on V_$LOG`."""
+        return f"{self.privilege} on {self.on.removeprefix('SYS.')}" if self.on else self.privilege
+
+    @property
+    def view(self) -> str:
+        """As a query names it: grants of `V$LOG` are on `V_$LOG`."""
+        return self.on.removeprefix("SYS.").replace("V_$", "V$", 1)
+
+    def statement(self, user: str, *, everywhere: bool = False, platform: Platform = Platform.ORACLE) -> str:
+        """The statement that gives it to a user.
+
+        :param everywhere: in all containers, to a common user.
+        """
+        if platform is Platform.RDS and self.on.startswith("SYS."):
+            name = self.on.removeprefix("SYS.")
+            return f"EXEC rdsadmin.rdsadmin_util.grant_sys_object('{name}', '{user.upper()}', '{self.privilege}');"
+        on = f" ON {self.on}" if self.on else ""
+        return f"GRANT {self.privilege}{on} TO {user}{' CONTAINER=ALL' if everywhere else ''};"
+
+
+def _view(name: str, purpose: str, *, required: bool = True) -> Grant:
+    return Grant("SELECT", f"SYS.{name.replace('V$', 'V_$', 1)}", purpose, required)
+
+
+CREATE_SESSION: Final = Grant("CREATE SESSION", "", "to log on")
+SET_CONTAINER: Final = Grant(
+    "SET CONTAINER", "", "a common user goes from the root, where LogMiner runs, to the PDB, where the tables are"
+)
+LOGMINING: Final = Grant("LOGMINING", "", "LogMiner refuses who does not have it (since Oracle 12.1)")
+DBMS_LOGMNR: Final = Grant("EXECUTE", "SYS.DBMS_LOGMNR", "to list logs for LogMiner, to start and to end it")
+DBMS_LOGMNR_D: Final = Grant(
+    "EXECUTE", "SYS.DBMS_LOGMNR_D", "log.mining.strategy=redo_log_catalog writes a dictionary into the redo"
+)
+DBMS_FLASHBACK: Final = Grant(
+    "EXECUTE", "SYS.DBMS_FLASHBACK", "SELECTs of the user's own in a snapshot are read in a session set to its SCN"
+)
+LOCK_ANY_TABLE: Final = Grant(
+    "LOCK ANY TABLE",
+    "",
+    "the snapshot locks the tables while it reads their structures; SELECT on the table itself does as well,"
+    " SELECT ANY TABLE and READ do not",
+)
+SELECT_TABLE: Final = Grant("SELECT", "the table", "snapshots read its rows, and the dictionary shows it")
+FLASHBACK_TABLE: Final = Grant("FLASHBACK", "the table", "snapshots read it as of one SCN, so that they fit the stream")
+
+MINING_VIEWS: Final = (
+    _view("V$DATABASE", "the present SCN, the incarnation, ARCHIVELOG mode and supplemental logging"),
+    _view("V$LOG", "the online logs: which redo there is that is not archived yet"),
+    _view("V$LOGFILE", "the files of the online logs, for LogMiner"),
+    _view("V$ARCHIVED_LOG", "the archived logs and their files; the proof that none is missing"),
+    _view("V$ARCHIVE_DEST_STATUS", "which archive destinations are local, and valid"),
+    _view("V$LOG_HISTORY", "the log that a closed redo thread ended with, so that it is no gap"),
+    _view("V$THREAD", "the redo threads, and how far each is written"),
+    _view("V$TRANSACTION", "transactions that are open when a snapshot ends: the stream begins before them"),
+    _view("V$LOGMNR_CONTENTS", "the redo itself, as rows"),
+)
+SERVER_VIEWS: Final = tuple(
+    view for view in MINING_VIEWS if view.on in ("SYS.V_$DATABASE", "SYS.V_$THREAD", "SYS.V_$TRANSACTION")
+)
+"""Of these, what is read where a server mines the redo (olr, fors_olr)."""
+OPTIONAL_VIEWS: Final = (
+    _view("V$MYSTAT", "memory of the LogMiner session, which is renewed when it has grown", required=False),
+    _view("V$STATNAME", "the name of that figure", required=False),
+    _view("V$SESSION", "user and program of the oldest open transactions, for the status page", required=False),
+    _view("V$UNDOSTAT", "how long undo is kept, for metrics and `minercdc check`", required=False),
+    _view("V$PARAMETER", "parameters that `minercdc check` looks at", required=False),
+    _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
+    _view("V$RECOVERY_FILE_DEST", "room that is left for archived logs, for `minercdc check`", required=False),
+)
+EXTENT_VIEWS: Final = (
+    Grant("SELECT", "SYS.DBA_EXTENTS", "where the rows of a large table lie: parts of it are read side by side", False),
+    Grant("SELECT", "SYS.DBA_OBJECTS", "the segments of those extents", False),
+)
+SEVERAL_INSTANCES: Final = Grant(
+    "SELECT", "SYS.GV_$TRANSACTION", "open transactions of all instances (RAC): V$TRANSACTION shows those of one"
+)
+
+
+def platform_of(connection: oracledb.Connection) -> Platform:
+    """By what such databases have, and others have not: the user RDSADMIN; CLOUD_SERVICE of the session's context.
+
+    :raises SourceError, PrerequisiteError: Oracle refuses.
+    """
+    sql = "SELECT COUNT(*) FROM ALL_USERS WHERE USERNAME = 'RDSADMIN'"
+    if one_row(connection, sql, "looking for the user RDSADMIN")[0]:
+        return Platform.RDS
+    with suppress(SourceError):  # ORA-02003: a release that does not know the parameter
+        if one_row(connection, "SELECT SYS_CONTEXT('USERENV', 'CLOUD_SERVICE') FROM DUAL", "reading the context")[0]:
+            return Platform.AUTONOMOUS
+    return Platform.ORACLE
+
+
+def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
+    """System privileges and roles that the session has."""
+    with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
+        privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
+        return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])
+
+
+def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> Iterator[tuple[Grant, str]]:
+    """Views that cannot be read, each with Oracle's answer."""
+    for grant in views:
+        try:
+            with oracle_errors(grant.view), connection.cursor() as cursor:
+                cursor.execute(f"SELECT 1 FROM {grant.view} WHERE 1 = 0")
+        except PrerequisiteError as error:
+            yield grant, error.message
+        except MiningSessionError:
+            continue  # V$LOGMNR_CONTENTS without LogMiner: ORA-01306, so it is granted
+
+
+def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str]]:
+    """What is missing for DBMS_LOGMNR, with Oracle's answer. END_LOGMNR changes nothing, since no LogMiner runs in the session."""
+    privileges = session_privileges(connection)
+    if not privileges & {"LOGMINING", "DBA"}:
+        yield LOGMINING, "SESSION_PRIVS does not have it"
+    try:
+        with oracle_errors("calling DBMS_LOGMNR"), connection.cursor() as cursor:
+            cursor.execute("BEGIN SYS.DBMS_LOGMNR.END_LOGMNR(); END;")
+    except PrerequisiteError as error:
+        if "ORA-01031" not in error.message:  # that is for LOGMINING
+            yield DBMS_LOGMNR, error.message
+    except MiningSessionError:
+        pass  # ORA-01307: no LogMiner session, so the package may be called
+
+
+def missing_package(connection: oracledb.Connection, grant: Grant, probe: str) -> Iterator[tuple[Grant, str]]:
+    """The grant, unless a block that changes nothing can be compiled.
+
+    :param probe: of PL/SQL; it names the package where it is never reached.
+    """
+    try:
+        with oracle_errors(f"calling {grant.on.removeprefix('SYS.')}"), connection.cursor() as cursor:
+            cursor.execute(f"BEGIN IF 1 = 0 THEN {probe}; END IF; END;")
+    except PrerequisiteError as error:
+        yield grant, error.message

@@ -1,0 +1,317 @@
+"""All rules, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What has to be so.
+
+    :param holds: the rule, in a sentence.
+    :param purpose: what goes wrong without it.
+    :param repair: the statement that repairs it, with `table`, `user` and the like for what a finding names.
+    :param views: what it is examined by, beside what capture reads in any case; without SELECT on them it is not examined.
+    """
+
+    name: str
+    holds: str
+    purpose: str
+    repair: str
+    views: tuple[str, ...] = ()
+
+
+RULES: Final = (
+    # Privileges
+    Rule(
+        "grant-logminer",
+        "The user may run LogMiner: `LOGMINING` and `EXECUTE` on `DBMS_LOGMNR`.",
+        "Without them nothing is mined, and the start is refused.",
+        "GRANT LOGMINING TO user; GRANT EXECUTE ON SYS.DBMS_LOGMNR TO user",
+    ),
+    Rule(
+        "grant-views",
+        "The user may read each V$ view that capture reads, by itself or by `SELECT_CATALOG_ROLE`.",
+        "They say which logs there are and prove that none is missing; the start is refused without them.",
+        "GRANT SELECT ON SYS.V_$view TO user",
+    ),
+    Rule(
+        "grant-more-views",
+        "The user may read the views of figures: memory, sessions, undo, extents.",
+        "Capture works without them; the figure that each one is for is not there.",
+        "GRANT SELECT ON SYS.V_$view TO user",
+    ),
+    Rule(
+        "grant-instances",
+        "With several instances, the user may read `GV$TRANSACTION`.",
+        "`V$TRANSACTION` shows the transactions of one instance: a snapshot would miss those that are open on another one.",
+        "GRANT SELECT ON SYS.GV_$TRANSACTION TO user",
+        ("GV$TRANSACTION",),
+    ),
+    Rule(
+        "grant-dictionary",
+        "With `log.mining.strategy=redo_log_catalog`, the user may execute `DBMS_LOGMNR_D`.",
+        "The dictionary in the redo cannot be written without it.",
+        "GRANT EXECUTE ON SYS.DBMS_LOGMNR_D TO user",
+    ),
+    Rule(
+        "grant-tables",
+        "The user may read each captured table.",
+        "A table that cannot be read by a snapshot is suspended.",
+        "GRANT SELECT ON table TO user",
+    ),
+    Rule(
+        "grant-flashback",
+        "The user may read each captured table as of an SCN.",
+        "Snapshots read all tables as of one SCN, so that no change is missed or doubled between them and the stream.",
+        "GRANT FLASHBACK ON table TO user",
+    ),
+    Rule(
+        "grant-lock",
+        "With `snapshot.locking.mode=shared`, the user may lock each captured table.",
+        "The initial snapshot locks out DDL while it reads the structures.",
+        "GRANT LOCK ANY TABLE TO user",
+    ),
+    Rule(
+        "grant-dbms-flashback",
+        "Where SELECTs of the user's own are read in a snapshot, the user may execute `DBMS_FLASHBACK`.",
+        "Such a SELECT is read in a session that is set to the SCN.",
+        "GRANT EXECUTE ON SYS.DBMS_FLASHBACK TO user",
+    ),
+    Rule(
+        "grant-flush-table",
+        "With `minercdc.log.mining.flush.table`, the user may create that table, or has it.",
+        "Its row is changed before each pass, so that the log writer writes.",
+        "GRANT CREATE TABLE TO user; ALTER USER user QUOTA 1M ON tablespace",
+    ),
+    Rule(
+        "present-scn",
+        "With `flashback`, the user may read an exact SCN.",
+        "Otherwise changes come up to three seconds later.",
+        "GRANT EXECUTE ON DBMS_FLASHBACK TO user",
+    ),
+    # Redo
+    Rule(
+        "archivelog",
+        "The database is in ARCHIVELOG mode.",
+        "Redo is overwritten before it is read; the start is refused.",
+        "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN",
+    ),
+    Rule(
+        "minimal-logging",
+        "Minimal supplemental logging is on.",
+        "LogMiner cannot put the pieces of a row together; the start is refused.",
+        "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",
+    ),
+    Rule(
+        "table-logging",
+        "All columns of each captured table are logged.",
+        "Without the key in the redo a table is suspended at its first UPDATE; without all columns, before images are partial.",
+        "ALTER TABLE table ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS",
+    ),
+    Rule(
+        "force-logging",
+        "The database forces logging.",
+        "Rows of a direct-path load with NOLOGGING are not in the redo, and so never come.",
+        "ALTER DATABASE FORCE LOGGING",
+    ),
+    Rule(
+        "nologging-tables",
+        "Where the database does not force logging, no captured table is NOLOGGING.",
+        "Direct-path loads into such a table are not in the redo.",
+        "ALTER TABLE table LOGGING",
+    ),
+    Rule(
+        "database-role",
+        "The database is a primary one.",
+        "Redo of a standby is not mined yet; the start is refused.",
+        "database.hostname=host of the primary database",
+    ),
+    Rule(
+        "archive-destination",
+        "There is a valid local archive destination, of `archive.destination.name` where that is given, and none has failed.",
+        "Logs are mined from there once the online ones are overwritten; a destination that fails in the end stops the database.",
+        "ALTER SYSTEM SET LOG_ARCHIVE_DEST_1 = 'LOCATION=directory'",
+    ),
+    Rule(
+        "archive-retention",
+        "Archived logs are kept for a day at least.",
+        "A restart mines from where it ended: redo that was deleted since then is lost, and only a snapshot helps.",
+        "RMAN: CONFIGURE ARCHIVELOG DELETION POLICY; Amazon RDS: rdsadmin_util.set_configuration('archivelog retention hours', 24)",
+    ),
+    Rule(
+        "recovery-area",
+        "The recovery area has room: at least 15 % is free or can be reclaimed.",
+        "When it is full, Oracle deletes archived logs, and then stops (ORA-00257).",
+        "ALTER SYSTEM SET DB_RECOVERY_FILE_DEST_SIZE = size",
+        ("V$RECOVERY_FILE_DEST",),
+    ),
+    Rule(
+        "archive-lag",
+        "With archived logs only, or several redo threads, logs are switched by time.",
+        "Changes come when their log is archived: on a quiet instance that may take days, and it holds the other threads back.",
+        "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900",
+        ("V$PARAMETER",),
+    ),
+    Rule(
+        "log-switches",
+        "No thread switches logs more than twelve times an hour.",
+        "Small logs are overwritten while they are mined, and each switch makes the connector list the logs again.",
+        "ALTER DATABASE ADD LOGFILE THREAD n SIZE size",
+    ),
+    Rule(
+        "log-groups",
+        "Each thread has three groups of online logs at least.",
+        "With fewer, a log is overwritten soon after it is full, while it is mined (ORA-00310), and the database waits for its archiver.",
+        "ALTER DATABASE ADD LOGFILE THREAD n SIZE size",
+    ),
+    Rule(
+        "old-transactions",
+        "The oldest open transaction began after the oldest archived log.",
+        "Its first changes are in redo that is deleted: it cannot be read whole any more.",
+        "ALTER SYSTEM KILL SESSION 'sid,serial#'",
+        ("V$SESSION",),
+    ),
+    # Undo, memory, sessions
+    Rule(
+        "undo-retention",
+        "Undo is kept for as long as the largest table takes to be read.",
+        "A snapshot reads each table as of one SCN: without undo of that time it ends with ORA-01555, and the table is read again.",
+        "ALTER SYSTEM SET UNDO_RETENTION = seconds",
+        ("V$UNDOSTAT",),
+    ),
+    Rule(
+        "undo-errors",
+        "No query failed with ORA-01555, and no transaction for want of undo, within a day.",
+        "Then undo has no room for its retention, and snapshots meet the same.",
+        "ALTER DATABASE DATAFILE 'file' AUTOEXTEND ON; ALTER TABLESPACE tablespace RETENTION GUARANTEE",
+        ("V$UNDOSTAT",),
+    ),
+    Rule(
+        "pga-limit",
+        "PGA_AGGREGATE_LIMIT is at least twice `minercdc.log.mining.session.max.pga.bytes`.",
+        "The LogMiner session grows to that size; at the limit Oracle ends sessions (ORA-04036).",
+        "ALTER SYSTEM SET PGA_AGGREGATE_LIMIT = size",
+        ("V$PARAMETER",),
+    ),
+    Rule(
+        "comparison",
+        "Sessions compare text by its bytes: `NLS_COMP` and `NLS_SORT` are BINARY.",
+        "Redo addresses and keys are compared in SQL: by a language's rules, rows are passed over.",
+        "database.initial.statements=ALTER SESSION SET NLS_COMP = BINARY NLS_SORT = BINARY",
+    ),
+    Rule(
+        "character-set",
+        "The database's character set is one that is known here.",
+        "Rows from before an ALTER TABLE come as stored bytes, whose text cannot be read otherwise: their table is suspended.",
+        "log.mining.strategy=redo_log_catalog",
+    ),
+    Rule(
+        "pdb-open",
+        "The pluggable database is open for reading and writing.",
+        "Its tables cannot be read otherwise.",
+        "ALTER PLUGGABLE DATABASE name OPEN",
+        ("V$PDBS",),
+    ),
+    # Tables
+    Rule(
+        "captured-tables",
+        "The lists leave at least one table.",
+        "Nothing is captured until there is one.",
+        "table.include.list=SCHEMA.TABLE",
+    ),
+    Rule(
+        "include-list",
+        "Each pattern of `table.include.list` matches a table that the user can see.",
+        "Most often it is a slip, or a missing grant.",
+        "GRANT SELECT, FLASHBACK ON table TO user",
+    ),
+    Rule(
+        "keys",
+        "Each captured table has a primary key, or a unique key of NOT NULL columns.",
+        "Records have no key: topics cannot be compacted, and readers cannot bring the changes of a row together.",
+        "ALTER TABLE table ADD PRIMARY KEY (columns)",
+    ),
+    Rule(
+        "long-names",
+        "Names of captured tables and their columns have 30 bytes at most.",
+        "LogMiner shows no SQL for longer ones.",
+        "ALTER TABLE table RENAME TO name",
+    ),
+    Rule(
+        "mined-types",
+        "No captured table has columns of types for which the adapter shows no changes.",
+        "Its changes do not come, and it is suspended at the first one.",
+        "table.exclude.list=SCHEMA.TABLE",
+    ),
+    Rule(
+        "column-types",
+        "All columns have types that records can hold.",
+        "Columns of other types are left out of every record.",
+        "table.exclude.list=SCHEMA.TABLE",
+    ),
+    Rule(
+        "signal-table",
+        "The signal table has its three columns, all of them logged, and the privileges that marks need.",
+        "Signals in it are not seen, or marks of incremental snapshots not written.",
+        "CREATE TABLE table (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCHAR2(2048))",
+    ),
+    Rule(
+        "txlog",
+        "With `txlog`, its objects are there, and all captured tables are of one schema and have keys.",
+        "Changes are read from a log that triggers write.",
+        "minercdc txlog install CONFIG",
+    ),
+    # Kafka, registry, disk
+    Rule(
+        "broker",
+        "Kafka answers.",
+        "Nothing is delivered without it.",
+        "minercdc.kafka.bootstrap.servers=host:port",
+    ),
+    Rule(
+        "offset-topic",
+        "The topic of offsets is compacted, and deletes nothing by age.",
+        "The position would be deleted, and the connector begin again; the start is refused.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
+    ),
+    Rule(
+        "history-topic",
+        "The topic of the schema history is not compacted, and deletes nothing.",
+        "Rows cannot be decoded without the whole history.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config retention.ms=-1",
+    ),
+    Rule(
+        "replicas",
+        "The connector's own topics have as many replicas as they want in sync, and want two where they have three.",
+        "Nothing can be written, or the position is lost with one broker.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config min.insync.replicas=2",
+    ),
+    Rule(
+        "table-topics",
+        "With `topic.creation.enable=false`, the topic of each captured table is there.",
+        "The connector stops at the table's first record, unless the broker creates topics by itself.",
+        "kafka-topics.sh --create --topic topic",
+    ),
+    Rule(
+        "compacted-topics",
+        "The topic of a table without a key is not compacted.",
+        "Kafka refuses records without a key in compacted topics, and the connector stops.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=delete",
+    ),
+    Rule(
+        "registry",
+        "The schema registry of the converters answers.",
+        "Avro and Protobuf are not written without it.",
+        "value.converter.schema.registry.url=http://host:port",
+    ),
+    Rule(
+        "state-directory",
+        "`minercdc.state.dir` can be written, and has room for the rows of open transactions.",
+        "Rows of large and long transactions wait there; a full disk stops the connector.",
+        "minercdc.state.dir=directory",
+    ),
+)
+BY_NAME: Final = {rule.name: rule for rule in RULES}

@@ -1,0 +1,87 @@
+"""Examines all rules for a configuration, for `minercdc check`. Nothing is written to Oracle or Kafka."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
+
+from minercdc.capture.registry import adapter_factory
+from minercdc.checks import check_broker, check_prerequisites
+from minercdc.config.load import ConnectorConfig
+from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
+from minercdc.kafka.client import KafkaClient
+from minercdc.oracle.connect import connect, database_name, in_root
+from minercdc.oracle.dictionary import read_table_ids, read_tables
+from minercdc.oracle.grants import Platform, platform_of, session_privileges
+from minercdc.oracle.prerequisites import Finding
+from minercdc.rules import access, database, places
+from minercdc.rules.catalogue import BY_NAME
+from minercdc.rules.source import Examine, ExaminedSource
+from minercdc.schema.table import TableSchema
+from minercdc.selection import key_columns, table_filter, topic_names
+
+
+def examine(config: ConnectorConfig) -> Iterator[Finding]:
+    """Every finding: those of Kafka, registry and disk before those of the database, which may not answer.
+
+    :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
+    """
+    broker = check_broker(config)
+    yield from broker
+    yield from places.registry_findings(config)
+    yield from places.state_findings(config.capture.minercdc_state_dir)
+    found = check_prerequisites(config)
+    yield from found
+    if any(finding.rule in ("grant-logminer", "grant-views") and finding.blocking for finding in found):
+        return  # most others are examined by the same views
+    with closing(connect(config.database, "pdb")) as connection:
+        factory = adapter_factory(config.database.database_connection_adapter)
+        mines = factory.family == "logminer"
+        tables = read_tables(connection, read_table_ids(connection, table_filter(config), database_name(config.database)))
+        source = ExaminedSource(config, connection, tables, platform_of(connection), mines, session_privileges(connection))
+        yield from _examined(source, access.OF_TABLES)
+        yield from _examined(source, database.OF_TABLES)
+        if mines:
+            with in_root(connection, config.database) if config.database.database_pdb_name else nullcontext():
+                yield from list(_examined(source, database.OF_REDO))
+    has_key = [bool(key_columns(config.filters)(table)) for table in tables]
+    yield from places.key_findings(tables, has_key)
+    if config.sink.is_kafka and not any(finding.rule == "broker" for finding in broker):
+        yield from _of_topics(config, tables, has_key)
+
+
+def _examined(source: ExaminedSource, rules: Mapping[str, Examine]) -> Iterator[Finding]:
+    for name, function in rules.items():
+        try:
+            yield from list(function(source))
+        except TransientSourceError:
+            raise
+        except (SourceError, PrerequisiteError) as error:
+            yield Finding(
+                f"{name}: not examined: {error.message}",
+                _to_examine(source, name),
+                blocking=False,
+                rule=name,
+                examined=False,
+            )
+
+
+def _to_examine(source: ExaminedSource, name: str) -> str:
+    views = [view.replace("V$", "V_$", 1) for view in BY_NAME[name].views]
+    if not views:
+        return "Nothing has to be done for it."
+    if source.platform is Platform.RDS:
+        grants = [f"EXEC rdsadmin.rdsadmin_util.grant_sys_object('{view}', '{source.user}', 'SELECT');" for view in views]
+    else:
+        more = " CONTAINER=ALL" if source.is_common else ""
+        grants = [f"GRANT SELECT ON SYS.{view} TO {source.user}{more};" for view in views]
+    return " ".join(grants)
+
+
+def _of_topics(config: ConnectorConfig, tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iterator[Finding]:
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    try:
+        yield from places.topic_findings(config, client, topic_names(config), tables, has_key)
+    except SinkError as error:
+        problem = f"table-topics: not examined: {error.message}"
+        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="table-topics", examined=False)

@@ -1,0 +1,102 @@
+"""Rules of topics, registry and disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.registries import SIDES
+from minercdc.errors import MinerCdcError
+from minercdc.formats.apicurio import ApicurioRegistry
+from minercdc.formats.configured import registry_access
+from minercdc.formats.registry import RegistryAccess, SchemaRegistry
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.topics import TopicNames
+from minercdc.oracle.prerequisites import Finding
+from minercdc.rules.source import advice
+from minercdc.schema.table import TableSchema
+
+_LEAST_ROOM: Final = 1 << 30
+_SECONDS: Final = 5.0
+_UNUSED_SUBJECT: Final = "minercdc-check"
+
+
+def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iterator[Finding]:
+    """Tables whose records have no key.
+
+    :param has_key: of each table, whether its records have one, by the table or by `message.key.columns`.
+    """
+    for table, keyed in zip(tables, has_key, strict=True):
+        if not keyed:
+            fix = f'ALTER TABLE "{table.id.schema}"."{table.id.table}" ADD PRIMARY KEY (its columns); or message.key.columns={table.id}:its columns'
+            yield advice("keys", f"{table.id} has no key of NOT NULL columns: its records have none", fix)
+
+
+def topic_findings(
+    config: ConnectorConfig, client: KafkaClient, names: TopicNames, tables: Sequence[TableSchema], has_key: Sequence[bool]
+) -> Iterator[Finding]:
+    """Topics of tables that are missing, or do not take records without a key. Raises DeliveryError or SinkError."""
+    by_table = {table.id: names.of_table(table.id) for table in tables}
+    there = client.existing(by_table.values())
+    if not config.topics.topic_creation_enable:
+        for table, topic in by_table.items():
+            if topic not in there:
+                fix = f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {topic}"
+                yield advice("table-topics", f"topic {topic} of {table} is not there, and topic.creation.enable=false", fix)
+    keyless = [by_table[table.id] for table, keyed in zip(tables, has_key, strict=True) if not keyed]
+    for topic, state in client.states([topic for topic in keyless if topic in there]).items():
+        if "compact" in state.settings.get("cleanup.policy", ""):
+            problem = f"topic {topic} is compacted, and its table has no key: Kafka refuses its records"
+            fix = (
+                f"kafka-configs.sh --bootstrap-server {client.brokers} --alter --entity-type topics --entity-name {topic}"
+                " --add-config cleanup.policy=delete"
+            )
+            yield advice("compacted-topics", problem, fix)
+
+
+def registry_findings(config: ConnectorConfig) -> Iterator[Finding]:
+    """Registries that do not answer, or refuse."""
+    seen: set[RegistryAccess] = set()
+    for side in SIDES:
+        kind = config.converters.registry_kind(side)
+        if not kind:
+            continue
+        if kind == "apicurio":
+            access = RegistryAccess(
+                urls=tuple(config.converters.apicurio(side, "url")),
+                user=str(config.converters.apicurio(side, "auth_username")),
+                password=str(config.converters.apicurio(side, "auth_password")),
+                timeout=_SECONDS,
+            )
+        else:
+            access = registry_access(config.converters.registry(side), _SECONDS)
+        if access in seen:
+            continue
+        seen.add(access)
+        try:
+            if kind == "apicurio":
+                ApicurioRegistry(access).latest("default", _UNUSED_SUBJECT)
+            else:
+                SchemaRegistry(access).versions(_UNUSED_SUBJECT)
+        except MinerCdcError as error:
+            fix = error.hint or f"Start it, or correct {side}.converter's URL of the registry."
+            yield Finding(error.message, fix, blocking=True, rule="registry")
+
+
+def state_findings(directory: Path) -> Iterator[Finding]:
+    """What is wrong with `minercdc.state.dir`, which need not be there."""
+    place = directory.absolute()
+    while not place.exists():
+        place = place.parent
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        fix = f"Make {directory} writable, or name another directory by minercdc.state.dir."
+        yield Finding(f"minercdc.state.dir: {place} cannot be written", fix, blocking=True, rule="state-directory")
+        return
+    free = shutil.disk_usage(place).free
+    if free < _LEAST_ROOM:
+        problem = f"minercdc.state.dir: {place} has {free >> 20} MiB left, and rows of open transactions may wait there"
+        yield advice("state-directory", problem, "Free some room, or name another directory by minercdc.state.dir.")

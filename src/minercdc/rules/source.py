@@ -1,0 +1,70 @@
+"""The source database, as the rules of `minercdc check` examine it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import oracledb
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.grants import Platform
+from minercdc.oracle.prerequisites import Finding
+from minercdc.schema.table import TableSchema
+
+
+@dataclass(frozen=True, slots=True)
+class ExaminedSource:
+    """The source database of a configuration, and what a session in it may do.
+
+    :param connection: to where the tables are, or to the root while the rules of redo are examined.
+    :param tables: the captured ones.
+    :param mines: redo is read by LogMiner.
+    :param privileges: system privileges and roles of the session.
+    """
+
+    config: ConnectorConfig
+    connection: oracledb.Connection
+    tables: Sequence[TableSchema]
+    platform: Platform
+    mines: bool
+    privileges: frozenset[str]
+
+    @property
+    def user(self) -> str:
+        """For a GRANT."""
+        return self.config.database.database_user.upper()
+
+    @property
+    def is_common(self) -> bool:
+        """A grant to the user can be for all containers."""
+        return self.user.startswith("C##")
+
+    def rows(self, sql: str, doing: str, **binds: object) -> list[tuple[object, ...]]:
+        """All rows of a query. Raises SourceError or PrerequisiteError."""
+        with oracle_errors(doing), self.connection.cursor() as cursor:
+            cursor.execute(sql, binds)
+            return [tuple(row) for row in cursor]
+
+    def number(self, parameter: str) -> int | None:
+        """A parameter of the database; None when there is none of the name, or it has no value.
+
+        :raises PrerequisiteError: V$PARAMETER is not granted.
+        """
+        sql = "SELECT VALUE FROM V$PARAMETER WHERE NAME = :name"
+        found = self.rows(sql, "reading V$PARAMETER", name=parameter)
+        return int(str(found[0][0])) if found and found[0][0] else None
+
+
+Examine = Callable[[ExaminedSource], Iterator[Finding]]
+
+
+def advice(rule: str, problem: str, fix: str) -> Finding:
+    """A finding with which capture works."""
+    return Finding(problem, fix, blocking=False, rule=rule)
+
+
+def number_of(value: object) -> int:
+    """A NUMBER of Oracle, 0 for NULL."""
+    return int(str(value)) if value is not None else 0

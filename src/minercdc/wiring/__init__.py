@@ -1,0 +1,1 @@
+"""Constructs a connector's parts from its configuration, and connects them."""

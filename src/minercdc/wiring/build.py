@@ -1,0 +1,88 @@
+"""A connector's pipelines, and its adapter alone, from the configuration."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+
+from minercdc.capture.adapter import Adapter
+from minercdc.config.load import ConnectorConfig
+from minercdc.formats.configured import record_converter
+from minercdc.kafka.ownership import Ownership
+from minercdc.metrics import Counters
+from minercdc.notices.posting import Posting
+from minercdc.pipeline import PipelineFactory, Target
+from minercdc.selection import topic_names
+from minercdc.signals.channels import SignalChannel
+from minercdc.signals.watch import Watch
+from minercdc.snapshot.mode import Decision, decision_of
+from minercdc.standby.prepared import Prepared
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
+from minercdc.wiring.parts import PipelineParts
+from minercdc.wiring.process import ProcessState
+
+log = logging.getLogger(__name__)
+
+
+def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
+    """Topics that only the connector reads."""
+    topics = topic_names(config)
+    return (topics.offsets, topics.schema_history)
+
+
+def adapter_of(config: ConnectorConfig) -> Adapter:
+    """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet."""
+    watch = Watch(Counters())
+    ownership, posting = Ownership(config.identity.name), Posting(config.notifications, config.identity.topic_prefix, watch)
+    process = ProcessState(decision_of(config.snapshot), watch, (), ownership, posting)
+    return PipelineParts(config, process, Counters()).opened()
+
+
+def build(
+    config: ConnectorConfig,
+    counters: Counters | None = None,
+    watch: Watch | None = None,
+    channels: Sequence[SignalChannel] = (),
+    decide: Decision | None = None,
+    target: Target | None = None,
+    posting: Posting | None = None,
+    ownership: Ownership | None = None,
+    prepared: Prepared | None = None,
+) -> PipelineFactory:
+    """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
+
+    :param counters: None for new ones; `PipelineFactory.counters` has them.
+    :param watch: receives notifications and the state of signals.
+    :param channels: channels of signals that this process keeps.
+    :param decide: what a start does; None: what `snapshot.mode` says.
+    :param target: where events go instead of the configured sink.
+    :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
+    :param ownership: the claim of this process; None for a new one.
+    :param prepared: see `ProcessState`.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
+        expression of `transforms` cannot be compiled.
+    """
+    for notice in config.notices.values():
+        log.warning("%s", notice)
+    for name, reason in sorted(config.ignored.items()):
+        log.info("%s has no effect here: %s", name, reason)
+    counted = counters or Counters()
+    decided = decide or decision_of(config.snapshot)
+    transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
+    schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
+    converter = record_converter(
+        config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
+    )
+    ownership = ownership or Ownership(config.identity.name)
+    seen = watch or Watch(counted)
+    posting = posting or Posting(config.notifications, config.identity.topic_prefix, seen)
+    process = ProcessState(decided, seen, channels, ownership, posting, converter, transformer, target, prepared)
+    return PipelineFactory(
+        open_pipeline=lambda: PipelineParts(config, process, counted).open(),
+        max_restarts=config.run.errors_max_retries,
+        longest_wait=config.run.retriable_restart_connector_wait_ms / 1000,
+        monotonic=time.monotonic,
+        counters=counted,
+    )

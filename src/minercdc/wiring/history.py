@@ -1,0 +1,32 @@
+"""The schema history that the configuration chooses."""
+
+from __future__ import annotations
+
+import time
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.contracts import SchemaHistory
+from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.file_schema_history import FileSchemaHistory
+from minercdc.kafka.schema_history import KafkaSchemaHistory, KeptRecords
+from minercdc.kafka.topics import TopicNames
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def schema_history(
+    config: ConnectorConfig, client: KafkaClient, topics: TopicNames, kept: KeptRecords | None = None
+) -> SchemaHistory:
+    """The schema history, where the configuration has it.
+
+    :param kept: records of it that were read ahead of time.
+    """
+    server, file = config.identity.topic_prefix, config.history.file
+    if file is not None:
+        return FileSchemaHistory(file, server=server, clock_ms=_now_ms)
+    transactional = config.kafka.minercdc_kafka_transactional
+    return KafkaSchemaHistory(
+        client, topic=topics.schema_history, server=server, clock_ms=_now_ms, transactional=transactional, kept=kept
+    )

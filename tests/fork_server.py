@@ -1,0 +1,94 @@
+"""A process that has imported what the commands of `minercdc` import, and forks for each command: see `tests.forked`.
+
+Takes the number of its socket. Each request is a JSON object `arguments`, `environment`, `directory` with two descriptors, for standard
+output and standard error. It answers with `{"pid": ..}`, and with `{"pid": .., "status": ..}` when that process has ended. It ends with its
+socket's other end; the commands do not end with it.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import socket
+import sys
+
+import minercdc.__main__ as entry
+from minercdc.cli import main
+
+_IMPORTED = (
+    "bundle",
+    "capture.txlog.installation",
+    "capture.txlog.printing",
+    "checks",
+    "cli.display",
+    "connector",
+    "plan",
+    "relay.server",
+    "repositioning",
+    "signal_answers",
+    "stored_offset",
+    "tail",
+    "verification",
+)
+
+
+def serve(link: socket.socket) -> bool:
+    """Until the other end is closed, or, in a forked process, until it is ready to run the command: then it returns True."""
+    children: dict[int, int] = {}
+    while True:
+        for ready in select.select([link.fileno(), *children], [], [])[0]:
+            if ready in children:
+                pid = children.pop(ready)
+                os.close(ready)
+                _, status = os.waitpid(pid, 0)
+                _send(link, pid=pid, status=os.waitstatus_to_exitcode(status))
+                continue
+            request, descriptors, _, _ = socket.recv_fds(link, 1 << 20, 2)
+            if not request:
+                return False
+            pid = os.fork()
+            if pid == 0:
+                for one in children:
+                    os.close(one)
+                link.close()
+                _become(json.loads(request), *descriptors)
+                return True
+            for one in descriptors:
+                os.close(one)
+            children[os.pidfd_open(pid)] = pid
+            _send(link, pid=pid)
+
+
+def _send(link: socket.socket, **message: int) -> None:
+    try:
+        link.send(json.dumps(message).encode())
+    except OSError:  # the tests have ended
+        os._exit(0)
+
+
+def _become(request: dict[str, object], output: int, errors: int) -> None:
+    """What Popen and the interpreter do before `python -m minercdc` runs."""
+    os.setsid()
+    os.dup2(output, 1)
+    os.dup2(errors, 2)
+    os.close(output)
+    os.close(errors)
+    os.chdir(str(request["directory"]))
+    environment, arguments = request["environment"], request["arguments"]
+    assert isinstance(environment, dict)
+    assert isinstance(arguments, list)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = [str(entry.__file__), *arguments]
+    sys.modules["__main__"] = entry
+
+
+if __name__ == "__main__":
+    for name in _IMPORTED:
+        importlib.import_module(f"minercdc.{name}")
+    gc.freeze()  # a collection would copy the pages that the processes share
+    if serve(socket.socket(fileno=int(sys.argv[1]))):
+        main()

@@ -1,0 +1,248 @@
+"""Our converters' bytes are those of Debezium's CloudEventsConverter and of Apicurio's converters, with the same registry.
+
+Both register the schemas of the same topics: equal ids mean that the registry took their schemas for the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import httpx2
+import pytest
+from tests.parity.java_converters import JavaConverters
+from tests.unit.config.test_load import GOOD
+from tests.unit.formats.test_avro import ALL, ROWS, encoded
+from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, encoder, event
+
+from minercdc.config.load import parse_properties
+from minercdc.contracts import Record
+from minercdc.events import Op
+from minercdc.formats.configured import record_converter
+from minercdc.local.schema_registry import LocalRegistry
+from minercdc.values.codec import ValueHandling
+
+CLOUD_EVENTS = "io.debezium.converters.CloudEventsConverter"
+AVRO = "io.apicurio.registry.utils.converter.AvroConverter"
+STRING = "org.apache.kafka.connect.storage.StringConverter"
+EXT_JSON = "io.apicurio.registry.utils.converter.ExtJsonConverter"
+CONFLUENT = {"apicurio.registry.as-confluent": "true"}
+BY_CONTENT = CONFLUENT | {"apicurio.registry.use-id": "contentId"}
+CONFLUENT_AVRO = "io.confluent.connect.avro.AvroConverter"
+HEADERS = {"apicurio.registry.headers.enabled": "true"}
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a registry, without the path of an API."""
+    with LocalRegistry(tmp_path_factory.mktemp("registry") / "registry.log") as running:
+        yield f"http://{running.host}:{running.port}"
+
+
+@pytest.fixture(scope="module")
+def java(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JavaConverters]:
+    with JavaConverters(tmp_path_factory.mktemp("java")) as running:
+        yield running
+
+
+def records() -> list[Record]:
+    """Records with schemas: of all types, and of each kind of change."""
+    moved = ("70022", *PAID[1:])
+    changes = [event(Op.CREATE, None, row, ALL) for row in ROWS[:2]] + [  # Connect reads no NaN back
+        event(Op.UPDATE, NEW, PAID, ORDERS),
+        event(Op.UPDATE, PAID, moved, ORDERS),
+        event(Op.DELETE, PAID, None, ORDERS),
+    ]
+    return encoded(*changes)
+
+
+def ours(settings: dict[str, str]) -> Any:
+    converter = record_converter(parse_properties({**GOOD, **settings}).converters, 10)
+    assert converter is not None
+    return converter
+
+
+def access(registry: str, prefix: str = "", version: int = 2) -> dict[str, str]:
+    url, register = f"{prefix}apicurio.registry.url", f"{prefix}apicurio.registry.auto-register"
+    return {url: f"{registry}/apis/registry/v{version}", register: "true"}
+
+
+def without_address(event_: bytes) -> Any:
+    """A CloudEvent in JSON; Debezium reads four of eight bytes as the id of the schema."""
+    found = json.loads(event_)
+    found.pop("dataschema", None)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("json", {"json.schemas.enable": "false"}),
+        ("schemas", {"json.schemas.enable": "true"}),
+        ("bare", {"json.schemas.enable": "false", "extension.attributes.enable": "false"}),
+        ("avro-data", {"data.serializer.type": "avro"}),
+        ("avro-data-confluent", {"data.serializer.type": "avro", **{f"avro.{k}": v for k, v in CONFLUENT.items()}}),
+    ],
+)
+def test_cloud_events_are_debeziums(name: str, settings: dict[str, str], java: JavaConverters, registry: str) -> None:
+    given = settings | (access(registry, "avro.") if "avro" in name else {})
+    theirs = java.converter(CLOUD_EVENTS, given)
+    converter = ours({"value.converter": CLOUD_EVENTS} | {f"value.converter.{key}": value for key, value in given.items()})
+    for record in records():
+        if record.value is not None:
+            topic = f"{name}.{record.topic}"
+            expected = java.written(theirs, topic, record.value)
+            found = converter.record(replace(record, topic=topic)).value
+            assert expected is not None
+            if name == "schemas":  # the members of schemas have no order
+                assert json.loads(found) == json.loads(expected)
+            elif name == "avro-data":
+                assert without_address(found) == without_address(expected)
+            else:
+                assert found == expected
+
+
+def test_an_event_in_avro_is_debeziums(java: JavaConverters, registry: str) -> None:
+    given = {
+        "serializer.type": "avro",
+        "data.serializer.type": "avro",
+        **access(registry, "avro."),
+        "avro.apicurio.registry.as-confluent": "true",
+    }
+    converter = ours({"value.converter": CLOUD_EVENTS} | {f"value.converter.{key}": value for key, value in given.items()})
+    for name in {record.topic for record in records()}:
+        theirs = java.converter(CLOUD_EVENTS, given)  # one for each topic: it keeps the id of a schema that two have
+        for record in records():
+            if record.topic == name and record.value is not None:
+                topic = f"avro.{name}"
+                expected = java.written(theirs, topic, record.value)
+                assert converter.record(replace(record, topic=topic)).value == expected
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("long", {}),
+        ("confluent", CONFLUENT),
+        ("content", BY_CONTENT),
+        ("group", {"apicurio.registry.artifact.group-id": "G"}),
+        *(
+            (strategy, {"apicurio.registry.artifact-resolver-strategy": f"io.apicurio.registry.serde.{strategy}"})
+            for strategy in (
+                "strategy.SimpleTopicIdStrategy",
+                "avro.strategy.RecordIdStrategy",
+                "avro.strategy.TopicRecordIdStrategy",
+                "avro.strategy.QualifiedRecordIdStrategy",
+            )
+        ),
+    ],
+)
+def test_avro_is_apicurios(name: str, more: dict[str, str], version: int, java: JavaConverters, registry: str) -> None:
+    converter = ours(
+        {f"{side}.converter": AVRO for side in ("key", "value")}
+        | {
+            f"{side}.converter.{key}": value
+            for side in ("key", "value")
+            for key, value in (access(registry, version=version) | more).items()
+        }
+    )
+    sides = {side: java.converter(AVRO, access(registry) | more, is_key=side == "key") for side in ("key", "value")}
+    for record in records():
+        topic = f"v{version}.{name}.{record.topic}"
+        documents = {"key": record.key, "value": record.value}
+        expected = {
+            side: java.written(sides[side], topic, document) for side, document in documents.items() if document is not None
+        }
+        made = converter.record(replace(record, topic=topic))
+        assert {side: found for side, found in (("key", made.key), ("value", made.value)) if found is not None} == expected
+
+
+def test_ids_in_headers_are_apicurios(java: JavaConverters, registry: str) -> None:
+    converter = ours(
+        {f"{side}.converter": AVRO for side in ("key", "value")}
+        | {
+            f"{side}.converter.{key}": value
+            for side in ("key", "value")
+            for key, value in (access(registry) | HEADERS).items()
+        }
+    )
+    sides = {side: java.converter(AVRO, access(registry) | HEADERS, is_key=side == "key") for side in ("key", "value")}
+    for record in records():
+        if record.key is not None and record.value is not None:
+            topic = f"headers.{record.topic}"
+            key, of_key = java.with_headers(sides["key"], topic, record.key)
+            value, of_value = java.with_headers(sides["value"], topic, record.value)
+            made = converter.record(replace(record, topic=topic, headers=()))
+            assert (made.key, made.value, dict(made.headers)) == (key, value, of_key | of_value)
+
+
+def test_ext_json_is_apicurios(java: JavaConverters, registry: str) -> None:
+    settings = access(registry)
+    converter = ours({"value.converter": EXT_JSON} | {f"value.converter.{key}": value for key, value in settings.items()})
+    theirs = java.converter(EXT_JSON, settings)
+    for record in records():
+        if record.value is not None:
+            topic = f"ext.{record.topic}"
+            expected = java.written(theirs, topic, record.value)
+            assert expected is not None
+            found, theirs_json = json.loads(converter.record(replace(record, topic=topic)).value), json.loads(expected)
+            schemas = [
+                httpx2.get(f"{registry}/apis/registry/v2/ids/globalIds/{one.pop('schemaId')}").json()
+                for one in (found, theirs_json)
+            ]
+            assert schemas[0] == schemas[1]
+            assert found == theirs_json
+
+
+NUMBERS = (0.0, 1.0, 100.5, 0.001, 0.00099, 9999999.0, 1e7, 1.5e-300, -2.25e100, 3.4e38, 1 / 3)
+
+
+@pytest.mark.parametrize("kind", ["float", "double"])
+def test_texts_of_numbers_are_javas(kind: str, java: JavaConverters) -> None:
+    theirs, converter = java.converter(STRING, {}), ours({"value.converter": STRING})
+    schema = {"type": kind, "optional": False}
+    for number in NUMBERS:
+        if kind == "double" or (abs(number) < 3.4e38 and number != 1.5e-300):
+            document = json.dumps({"schema": schema, "payload": number}, separators=(",", ":")).encode()
+            assert converter.record(Record("t", None, document)).value == java.written(theirs, "t", document)
+
+
+def test_texts_of_rows_are_javas(java: JavaConverters) -> None:
+    made = encoder(
+        lambda: 1_789_990_213_402_118_903,
+        ValueHandling(decimal="string", binary="hex"),
+        value_converter_schemas_enable="true",
+        key_converter_schemas_enable="true",
+    )
+    theirs, converter = java.converter(STRING, {}), ours({f"{side}.converter": STRING for side in ("key", "value")})
+    for row in ROWS[:2]:
+        for record in made.encode(event(Op.CREATE, None, row, ALL)):
+            expected = [
+                java.written(theirs, "t", document) for document in (record.key, record.value) if document is not None
+            ]
+            found = converter.record(record)
+            assert [found.key, found.value] == expected
+
+
+@pytest.mark.parametrize("name", ["confluent", "apicurio"])
+def test_apicurios_client_reads_our_avro(name: str, java: JavaConverters, registry: str) -> None:
+    """With ids in four bytes: those of Confluent's API of this registry are its content ids."""
+    written = {
+        "confluent": {
+            "value.converter": CONFLUENT_AVRO,
+            "value.converter.schema.registry.url": f"{registry}/apis/ccompat/v7",
+        },
+        "apicurio": {"value.converter": AVRO}
+        | {f"value.converter.{k}": v for k, v in (access(registry, version=3) | BY_CONTENT).items()},
+    }
+    theirs = java.converter(AVRO, access(registry) | BY_CONTENT)
+    converter = ours(written[name])
+    for record in records():
+        if record.value is not None:
+            topic = f"read-{name}.{record.topic}"
+            expected = json.loads(record.value)["payload"]
+            found = converter.record(replace(record, topic=topic)).value
+            assert json.loads(java.read(theirs, topic, found))["payload"] == expected

@@ -1,0 +1,158 @@
+"""What is asked of registries, and what becomes of answers that fit nothing."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import Any
+
+import pytest
+from tests.unit.formats.registry_server import Answer, registry_server
+from tests.unit.formats.test_plain import document
+
+from minercdc.errors import SinkError
+from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
+from minercdc.formats.avro import AvroFormat
+from minercdc.formats.converting import Side
+from minercdc.formats.protobuf import ProtobufFormat
+from minercdc.formats.protobuf_schema import ProtobufOptions
+from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.registry import RegistryAccess, SchemaRegistry, SchemaText
+from minercdc.formats.subjects import TOPIC, subject_names
+
+IDS = {"globalId": 7, "contentId": 8}
+TEXT = SchemaText('"string"')
+ROW = {"type": "struct", "name": "Row", "fields": [{"type": "int32", "field": "ID"}]}
+AMOUNTS = {
+    "type": "struct",
+    "name": "Row",
+    "fields": [
+        {"type": "bytes", "name": "org.apache.kafka.connect.data.Decimal", "parameters": {"scale": "2"}, "field": "AT"}
+    ],
+}
+
+
+def schemas(address: str, version: str = "v3", **more: Any) -> ApicurioSchemas:
+    access = RegistryAccess((f"http://{address}/apis/registry/{version}",), timeout=1)
+    given: dict[str, Any] = {"auto_register": True, "if_exists": "FIND_OR_CREATE_VERSION", "find_latest": False}
+    return ApicurioSchemas(
+        ApicurioRegistry(access),
+        artifact_names("TopicIdStrategy", "value", ""),
+        kind="globalId",
+        as_confluent=False,
+        header_prefix="",
+        **{**given, **more},
+    )
+
+
+def registered(asked: str) -> Answer:
+    """As a registry that takes any schema, and holds `"string"`."""
+    if "/ids/" in asked:
+        return 200, TEXT.text
+    return 200, {"version": IDS, **IDS}
+
+
+def confluent(address: str, *, use_latest: bool = False) -> ConfluentSchemas:
+    registry = SchemaRegistry(RegistryAccess((f"http://{address}",), timeout=1))
+    return ConfluentSchemas(
+        registry, subject_names(TOPIC, "value"), auto_register=True, use_latest=use_latest, normalize=False
+    )
+
+
+def test_apicurio_registers_with_find_latest_too_as_its_own_converters_do() -> None:
+    with registry_server(registered) as server:
+        found = schemas(server.address, find_latest=True).identity("t", "Row", TEXT, lambda _: False)
+    assert found.number == 7
+    (asked,) = server.requests
+    assert asked.startswith("POST ")
+
+
+@pytest.mark.parametrize(
+    ("version", "word", "sent"),
+    [
+        ("v3", "RETURN_OR_UPDATE", "FIND_OR_CREATE_VERSION"),
+        ("v3", "UPDATE", "CREATE_VERSION"),
+        ("v3", "FAIL", "FAIL"),
+        ("v2", "FIND_OR_CREATE_VERSION", "RETURN_OR_UPDATE"),
+        ("v2", "UPDATE", "UPDATE"),
+    ],
+)
+def test_the_words_of_one_version_of_the_api_are_said_in_the_other(version: str, word: str, sent: str) -> None:
+    with registry_server(registered) as server:
+        schemas(server.address, version, if_exists=word).identity("t", "Row", TEXT, lambda _: True)
+    assert [asked.partition("?")[2] for asked in server.requests] == [f"ifExists={sent}"]
+
+
+@pytest.mark.parametrize("version", ["v2", "v3"])
+def test_return_takes_the_newest_schema_where_it_is_the_same(version: str) -> None:
+    with registry_server(registered) as server:
+        chosen = schemas(server.address, version, if_exists="RETURN")
+        assert chosen.identity("t", "Row", TEXT, lambda text: text == TEXT.text).number == 7
+        with pytest.raises(SinkError, match=r"other fields(.|\n)*if-exists=RETURN"):
+            chosen.identity("t", "Row", TEXT, lambda _: False)
+    assert not [path for path in server.requests if path.startswith("POST")]
+    with registry_server(lambda asked: registered(asked) if asked.startswith("POST") else (404, {})) as server:
+        chosen = schemas(server.address, version, if_exists="RETURN")
+        assert chosen.identity("t", "Row", TEXT, lambda _: False).number == 7
+    assert server.requests[-1].endswith("?ifExists=FAIL")
+
+
+def _latest(text: str, _: str) -> Answer:
+    return 200, {"id": 1, "schema": text}
+
+
+def test_a_schema_of_another_kind_has_other_fields() -> None:
+    for text in ('syntax = "proto3";', "[1]", '{"$schema":"x"}', '{"type":"record"}'):
+        with registry_server(partial(_latest, text)) as server:
+            side = Side(AvroFormat(confluent(server.address, use_latest=True)))
+            with pytest.raises(SinkError, match="has other fields than the table"):
+                side.rewritten("t", document(ROW, {"ID": 1}))
+
+
+def test_imports_are_registered_but_not_where_the_newest_schema_is_used() -> None:
+    def answer(asked: str) -> Answer:
+        return 200, {"id": 1, "version": 1, "schema": 'syntax = "proto3";'}
+
+    with registry_server(answer) as server:
+        side = Side(ProtobufFormat(confluent(server.address), ProtobufOptions(), skip_known=False))
+        side.rewritten("t", document(AMOUNTS, {"AT": "BNI="}))
+    assert [path for path in server.requests if "decimal.proto" in path]
+    with registry_server(answer) as server:
+        latest = confluent(server.address, use_latest=True)
+        with pytest.raises(SinkError, match="has other fields than the table"):
+            Side(ProtobufFormat(latest, ProtobufOptions(), skip_known=False)).rewritten(
+                "t", document(AMOUNTS, {"AT": "BNI="})
+            )
+    assert server.requests == ["GET /subjects/t-value/versions/latest"]
+
+
+@pytest.mark.parametrize("content", ["<html>Sign in</html>", [], {}, "7"])
+def test_an_answer_that_is_no_registrys_is_an_error_that_says_so(content: Any) -> None:
+    with registry_server(lambda _: (200, content)) as server:
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        apicurio = schemas(server.address)
+        for ask in (
+            lambda: registry.register("s", TEXT),
+            lambda: registry.lookup("s", TEXT),
+            lambda: registry.version("s", TEXT),
+            lambda: registry.latest("s"),
+            lambda: registry.schema(1),
+            lambda: apicurio.identity("t", "Row", TEXT, lambda _: True),
+        ):
+            with pytest.raises(SinkError, match=r"answers without (id|version|schema)"):
+                ask()
+
+
+def test_a_url_that_is_none_is_an_error_without_the_password() -> None:
+    for url in ("http://registry:port", "http://user:s3?cret@registry:8081"):
+        registry = SchemaRegistry(RegistryAccess((url,), timeout=1))
+        with pytest.raises(SinkError, match="is no URL") as raised:
+            registry.schema(1)
+        assert "s3" not in str(raised.value)
+
+
+def test_the_urls_for_records_have_no_user() -> None:
+    access = RegistryAccess(("http://user:s3cret@a:80/x", "https://b"))
+    assert SchemaRegistry(access).url == ApicurioRegistry(access).url
+    assert SchemaRegistry(access).url.endswith("a/x,https://b")
+    assert "s3cret" not in json.dumps(access.shown())
