@@ -53,15 +53,22 @@ def measured(peer: Ours | Theirs, arrived: Callable[[], int], seen: int, rows: i
 
     :param begun: CPU seconds of the process when the run began: the rate of all of them. None for the second half.
     """
+    before, memory = 0, 0
+    if begun is None:
+        before, memory = await_rows(peer, arrived, seen, rows // 2)
+        begun = peer.cpu()
+    done, later = await_rows(peer, arrived, seen, rows)
+    return Measured((done - before) / (peer.cpu() - begun), max(memory, later))
+
+
+def await_rows(peer: Ours | Theirs, arrived: Callable[[], int], seen: int, rows: int) -> tuple[int, int]:
+    """Wait until `rows` changes have come after `seen` ones; how many have, and the most bytes of memory meanwhile."""
     deadline = time.monotonic() + _PATIENCE
-    half = None if begun is None else (0, begun)
     memory = 0
     while True:
         done, memory = arrived() - seen, max(memory, peer.memory())
-        if half is None and done >= rows // 2:
-            half = done, peer.cpu()
-        if half is not None and done >= rows:
-            return Measured((done - half[0]) / (peer.cpu() - half[1]), memory)
+        if done >= rows:
+            return done, memory
         peer.check()
         if time.monotonic() > deadline:
             raise TimeoutError(f"{done} of {rows} changes arrived")
@@ -94,7 +101,7 @@ def turn(
         with closing(peer.arrivals(broker, topics, target, name)) as arrived:
             until_streaming(peer, arrived, sandbox, work.tables)
             if work.whole:
-                measured(peer, arrived, arrived(), transactions(work.tables, (1000,), sandbox, _WARM))
+                await_rows(peer, arrived, arrived(), transactions(work.tables, (1000,), sandbox, _WARM))
             peer.stop()
             changes = work.fill(sandbox, work.rows)
             seen, begun = arrived(), peer.cpu_before_start() if work.whole else None
