@@ -196,7 +196,7 @@ def run(config: Path, log: Path, *, log_interval: float = 0.1, **options: object
     return MinerCdc(["run", "--log-interval", str(log_interval), str(config)], log, **options)  # type: ignore[arg-type]
 
 
-def run_to_end(arguments: Sequence[str], log: Path, **options: object) -> Ended:
-    """A command that ends by itself."""
+def run_to_end(arguments: Sequence[str], log: Path, *, timeout: float = 30, **options: object) -> Ended:
+    """A command that ends by itself, within `timeout` seconds."""
     with MinerCdc(arguments, log, **options) as command:  # type: ignore[arg-type]
-        return command.await_end()
+        return command.await_end(timeout)

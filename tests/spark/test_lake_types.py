@@ -13,7 +13,9 @@ import pytest
 
 from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
-from minercdc.lake.types import fill_of, lake_column, widened
+from minercdc.lake.defaults import fill_of
+from minercdc.lake.types import lake_column
+from minercdc.lake.widening import widened
 from minercdc.schema.table import Column
 from minercdc.values.codec import ValueHandling, codec_for
 

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from minercdc.config.load import ConnectorConfig
 from minercdc.lake.change_log import VANISHED
 from minercdc.lake.columns import TableColumn, lake_names
+from minercdc.lake.defaults import fill_of
 from minercdc.lake.history import Field, TableHistory, TableVersion
 from minercdc.lake.sql import in_type, literal, quoted
-from minercdc.lake.types import LakeColumn, fill_of, lake_column
+from minercdc.lake.types import LakeColumn, lake_column
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns, published_columns
 
@@ -164,24 +165,18 @@ class RowDecoder:
         parts = [of_name[name] for name in shape.key if name in of_name]
         keys = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in parts)
         images = f"before: STRUCT<{values}>, after: STRUCT<{values}>" if before else f"after: STRUCT<{values}>"
-        image = "if(op = 'd', {0}.before, {0}.after)" if before else "{0}.after"
-        envelope, path = f"STRUCT<{images}>", "e"
-        key_type, key_path = f"STRUCT<{keys}>", "kk"
-        if self._config.values.value_converter_schemas_enable:
-            envelope, path = f"STRUCT<payload: {envelope}>", "e.payload"
-        if self._config.values.key_converter_schemas_enable:
-            key_type, key_path = f"STRUCT<payload: {key_type}>", "kk.payload"
-        parsed_key = [f"from_json(key, {literal(key_type)}, map('mode', 'FAILFAST')) AS kk"] if keys else []
-        old_key = "CAST(NULL AS STRUCT<none: INT>)"
+        envelope = _from_json("value", f"STRUCT<{images}>", payload=self._config.values.value_converter_schemas_enable)
+        wrapped_key = self._config.values.key_converter_schemas_enable
+        selected = [f"{envelope} AS e" if before else f"{envelope}.after AS i"]  # few steps: Spark analyses each by itself
         if keys:
-            old_key = f"from_json(old_key, {literal(key_type)}, map('mode', 'FAILFAST')){key_path.removeprefix('kk')}"
-        parsed_key += [f"{old_key} AS o"] if old else []
-        parsed = rows.selectExpr(
-            *RECORD, f"from_json(value, {literal(envelope)}, map('mode', 'FAILFAST')) AS e", *parsed_key
-        )
-        return parsed.selectExpr(
-            *RECORD, f"{image.format(path)} AS i", *([f"{key_path} AS k"] if keys else []), *(["o"] if old else [])
-        )
+            selected.append(f"{_from_json('key', f'STRUCT<{keys}>', payload=wrapped_key)} AS k")
+        if old:
+            old_key = (
+                _from_json("old_key", f"STRUCT<{keys}>", payload=wrapped_key) if keys else "CAST(NULL AS STRUCT<none: INT>)"
+            )
+            selected.append(f"{old_key} AS o")
+        parsed = rows.selectExpr(*RECORD, *selected)
+        return parsed.selectExpr("* EXCEPT (e)", "if(op = 'd', e.before, e.after) AS i") if before else parsed
 
     def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
         """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the value."""
@@ -193,6 +188,12 @@ class RowDecoder:
                 if (fill := fill_of(column, field.default)) is not None:
                     found[field.id] = (field.since, fill)
         return found
+
+
+def _from_json(column: str, kind: str, *, payload: bool) -> str:
+    """SQL of a JSON document of that type; with `payload` it is in a member of that name, beside its schema."""
+    kind = f"STRUCT<payload: {kind}>" if payload else kind
+    return f"from_json({column}, {literal(kind)}, map('mode', 'FAILFAST')){'.payload' if payload else ''}"
 
 
 def _member(struct: str, name: str) -> str:

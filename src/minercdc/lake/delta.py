@@ -37,6 +37,7 @@ _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,12 +161,22 @@ class DeltaTable:
         named = [col(quoted(c.name)).alias(c.name, metadata={"comment": c.id}) for c in columns]
         rows = rows.select(*named, CDC)
         with self._saying(applied):
-            if mode == "mirror" and (not self.exists() or self.mode() == "mirror"):
+            if mode == "mirror" and not self.exists():
+                self._write_new(rows)
+            elif mode == "mirror" and self.mode() == "mirror":
                 writer = rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true")
                 writer.options(**_PROPERTIES).save(self.path)
             else:  # a property of ours takes SQL
                 rows.createOrReplaceTempView("minercdc_rows")
                 self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {_form(mode)} AS SELECT * FROM minercdc_rows")
+
+    def _write_new(self, rows: DataFrame) -> None:
+        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and for its checksum."""
+        self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
+        try:
+            rows.write.format("delta").mode("append").options(**_PROPERTIES).save(self.path)
+        finally:
+            self._spark.conf.unset(_FILES_IN_CHECKSUM)
 
     def append(self, rows: DataFrame, applied: Applied) -> None:
         """Append rows in one commit that says how far the table is then."""

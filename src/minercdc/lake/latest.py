@@ -70,12 +70,13 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
     together = f"struct({', '.join(map(quoted, kept))})"
     names = ", ".join(map(quoted, by))
     # Sorted for the aggregates: by number first, since keys have long common prefixes.
-    rows = rows.withColumn("hash", expr(f"xxhash64({names})"))
+    home = _home(by) if large else "coalesce(row_id, '')"
+    homes = [] if "row_id" in by else [f"{home} AS home"]
+    rows = rows.selectExpr("*", f"xxhash64({names}) AS hash", *homes)
     if several_tasks:
         rows = rows.repartition("hash")
-    if "row_id" not in by:
+    if homes:
         last = expr(f"max_by({together}, struct({_ORDER})) AS last")
-        rows = rows.withColumn("home", expr(_home(by) if large else "coalesce(row_id, '')"))
         rows = rows.groupBy("hash", *by, "home").agg(last).selectExpr("hash", *map(quoted, by), "last.*")
     last = expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")
     return rows.groupBy("hash", *by).agg(last).selectExpr(*map(quoted, by), "last.*")
@@ -100,30 +101,11 @@ def complete_rows(
     :param every: all rows, not only the last ones.
     :param before: deletes have the values of their row.
     """
-    keys = ", ".join(by)
-    rows = _with_deletes_left_out(decoded, target, key) if key else decoded
-    rows = rows.selectExpr(
-        "*",
-        f"op = 'c' AND bool_or(op = 'd') OVER ({_EVENT}) AS moves",
-        f"max(if(op = 'd', struct({keys}), NULL)) OVER ({_EVENT}) AS old",
-        f"op = 'd' AND NOT bool_or(op = 'c') OVER ({_EVENT}) AS ends",
-    ).selectExpr("*", f"{_home(by, 'moves')} AS home")
-    # A delete with values is part of what it ends.
-    until = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING" if before else "UNBOUNDED PRECEDING"
-    ended = f"sum(if(ends, 1, 0)) OVER (PARTITION BY home ORDER BY {_STEPS} ROWS {until})"
-    rows = rows.selectExpr("*", f"coalesce({ended}, 0) AS ended")
-    since_end = f"PARTITION BY home, ended ORDER BY {_STEPS} ROWS UNBOUNDED PRECEDING"
-    lacks = "m{}" if before else "m{} OR op = 'd'"
-    values = (
-        f"last(if({lacks.format(i)}, NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(len(target))
-    )
-    rows = rows.selectExpr(
-        "*",
-        f"bool_or(moves) OVER ({since_end}) AS moved",
-        f"first(if(moves, old, NULL), true) OVER ({since_end}) AS was",
-        *values,
+    rows = _with_earlier_values(
+        _with_deletes_left_out(decoded, target, key) if key else decoded, len(target), by, before=before
     )
     if not every:
+        keys = ", ".join(by)
         latest = f"row_number() OVER (PARTITION BY {keys}, home ORDER BY commit_scn DESC, seq DESC, offset DESC)"
         rows = rows.selectExpr("*", f"{latest} AS row_rank").where("row_rank = 1")
         alive = f"row_number() OVER (PARTITION BY {keys} ORDER BY {_ALIVE_ORDER} DESC)"
@@ -132,6 +114,30 @@ def complete_rows(
     if present is None:
         return rows.selectExpr(*kept, *(f"s{i}.c{i} AS c{i}" for i in range(len(target))))
     return _from_lake(rows, present, target, key, kept)
+
+
+def _with_earlier_values(rows: DataFrame, columns: int, by: Sequence[str], *, before: bool) -> DataFrame:
+    """With what earlier changes of the same row say, back to where it was inserted or deleted.
+
+    s0, s1, ..   struct of the last known value of each column, null where none is known
+    moved, was   whether the row's key changed, and what it was before the first change
+    home, ended  identify the row, and how often it was deleted before
+    """
+    rows = rows.selectExpr(
+        "*",
+        f"op = 'c' AND bool_or(op = 'd') OVER ({_EVENT}) AS moves",
+        f"max(if(op = 'd', struct({', '.join(by)}), NULL)) OVER ({_EVENT}) AS old",
+        f"op = 'd' AND NOT bool_or(op = 'c') OVER ({_EVENT}) AS ends",
+    ).selectExpr("*", f"{_home(by, 'moves')} AS home")
+    # A delete with values is part of what it ends.
+    until = "BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING" if before else "UNBOUNDED PRECEDING"
+    ended = f"sum(if(ends, 1, 0)) OVER (PARTITION BY home ORDER BY {_STEPS} ROWS {until})"
+    rows = rows.selectExpr("*", f"coalesce({ended}, 0) AS ended")
+    since_end = f"PARTITION BY home, ended ORDER BY {_STEPS} ROWS UNBOUNDED PRECEDING"
+    lacks = "m{}" if before else "m{} OR op = 'd'"
+    values = (f"last(if({lacks.format(i)}, NULL, struct(c{i})), true) OVER ({since_end}) AS s{i}" for i in range(columns))
+    moved = f"bool_or(moves) OVER ({since_end}) AS moved"
+    return rows.selectExpr("*", moved, f"first(if(moves, old, NULL), true) OVER ({since_end}) AS was", *values)
 
 
 def _with_deletes_left_out(decoded: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:

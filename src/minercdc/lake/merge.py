@@ -206,33 +206,30 @@ class TableMerge:
             return False
         _refuse_undecodable(table, [a for a in arrivals if is_pending(a, applied, goal)], self._log.path)
         shape = self._decoder.shape(table.version_at(work.scn))
-        there = delta.columns()
-        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
-        fresh = there is None or again or (recreated and not mode.keeps)
         key, clear = key_ids(shape), work.clear(table)
         since = key_since(self._decoder, table, work.scn)
-        if fresh or there is None:
-            target = shape.table_columns()
-        else:
-            if clear is None and applied.scn < since <= work.scn:
-                old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
-                mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
-            target = self._evolved(delta, table, shape, there, work, applied)
+        recreated = any(applied.scn < scn <= work.scn for scn in table.created) and applied.scn > 0
+        there = delta.columns()
+        if again or (recreated and not mode.keeps):
+            there = None
+        if there is not None and clear is None and applied.scn < since <= work.scn:
+            old = key_ids(self._decoder.shape(table.version_at(applied.scn)))
+            mode.rekey(delta, there, old, Clear(since, table.times.get(since), read=False), applied)
+        new = there is None
+        target = shape.table_columns() if there is None else self._evolved(delta, table, shape, there, work, applied)
         step = MergeStep(target, key, since, clear, work.late, work.reads, applied, goal)
-        if not work.rows:
-            if fresh:
-                delta.create(target, mode.cdc_type, mode.name, goal)
-            else:
-                mode.merge(delta, None, step)
-            return True
-        refuse_unplaced(table, key, arrivals, applied, goal)
-        rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
-        present = None if fresh or clear is not None else mode.current(delta.read(), target, key)
-        changes = reduced(self._decoder, rows, present, table, target, key, work, mode)
-        if fresh:
-            delta.replace(mode.rows(changes, step), target, goal, mode.name)
-        else:
+        changes = None
+        if work.rows:
+            refuse_unplaced(table, key, arrivals, applied, goal)
+            rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
+            present = None if new or clear is not None else mode.current(delta.read(), target, key)
+            changes = reduced(self._decoder, rows, present, table, target, key, work, mode)
+        if not new:
             mode.merge(delta, changes, step)
+        elif changes is None:
+            delta.create(target, mode.cdc_type, mode.name, goal)
+        else:
+            delta.replace(mode.rows(changes, step), target, goal, mode.name)
         return True
 
     def _evolved(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
@@ -14,8 +13,9 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.figures.lake import LakeFigures
 from minercdc.kafka.client import KafkaClient
+from minercdc.lake.arrivals import Arrivals
 from minercdc.lake.attempts import attempts, cause_of
-from minercdc.lake.change_log import Arrival, ChangeLog
+from minercdc.lake.change_log import ChangeLog
 from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
@@ -24,6 +24,7 @@ from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.losses import deleted, unread
 from minercdc.lake.marks import Ends, Mark
 from minercdc.lake.merge import TableMerge, is_pending
+from minercdc.lake.own_sessions import ThreadSessions, compile_code, own_session
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.sql import literal
 from minercdc.lake.state import NOTED, Entry, StateTable
@@ -37,22 +38,6 @@ _PUBLISH_S = 10.0  # an SCN without changes is published this often
 _REPORT_S = 60.0
 _LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
-# What the tables' names and times need in every session.
-_SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
-
-
-def compile_code(session: SparkSession, *, wanted: bool) -> None:
-    """Whether the session's next queries run as generated code."""
-    session.conf.set("spark.sql.codegen.wholeStage", str(wanted).lower())
-    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if wanted else "NO_CODEGEN")
-
-
-def own_session(spark: SparkSession) -> SparkSession:
-    """A session of the same application, with our settings."""
-    session = spark.newSession()
-    for name, value in _SESSION_SETTINGS.items():
-        session.conf.set(name, value)
-    return session
 
 
 class Merger:
@@ -77,7 +62,7 @@ class Merger:
         self._history = LakeHistory(config, client)
         self._decoder = RowDecoder(config)
         self._lock = threading.Lock()
-        self._arrivals: dict[str, list[Arrival]] = defaultdict(list)
+        self._arrivals = Arrivals()
         self._news: list[Entry] = []  # not recorded yet
         self._held: Ends | None = None  # how far the change log had the topics at the start
         self._waiting: dict[str, float] = {}
@@ -88,7 +73,7 @@ class Merger:
         self._published, self._published_scn = 0.0, 0  # when, and how far
         self._looked = 0.0  # for what other processes recorded
         self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
-        self._sessions = threading.local()
+        self._sessions = ThreadSessions(self._spark)
         self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
         self._recover()
 
@@ -100,10 +85,10 @@ class Merger:
         if not exists(self._spark, self._paths.changes):
             return
         self._history.refresh_if_any()
-        for arrival in self._log.arrivals():
-            self._arrivals[arrival.topic].append(arrival)
-            self._batch = max(self._batch, arrival.batch)
-        for topic in self._arrivals:
+        arrivals = self._log.arrivals()
+        self._arrivals.add(arrivals)
+        self._batch = max([self._batch, *(arrival.batch for arrival in arrivals)])
+        for topic in self._arrivals.topics():
             table = self._history.of_topic(topic)
             if table is None:
                 continue
@@ -148,13 +133,12 @@ class Merger:
         """
         batch = self._batch + 1
         self._log.append(records, batch, writer, number)
-        compile_code(self._session(), wanted=rows >= FEW_ROWS)
-        written = ChangeLog(self._session(), self._paths.changes, self._config.values)
-        arrivals = written.arrivals(f"batch = {batch}")
+        compile_code(self._sessions.get(), wanted=rows >= FEW_ROWS)
+        written = ChangeLog(self._sessions.get(), self._paths.changes, self._config.values)
+        # In this order: tables are merged up to `_batch`, with the arrivals that are known then.
+        self._arrivals.add(written.arrivals(f"batch = {batch}"))
         with self._lock:
             self._batch = batch
-            for arrival in arrivals:
-                self._arrivals[arrival.topic].append(arrival)
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
         """Record what a micro-batch will not find, before it is appended.
@@ -231,8 +215,7 @@ class Merger:
     def _reload(self, name: str) -> None:
         """Take the records of a table's topic from the change log again: some may have been forgotten as merged."""
         if (table := self._history.find(name)) is not None:
-            with self._lock:
-                self._arrivals[table.topic] = self._log.arrivals(f"topic = {literal(table.topic)}")
+            self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
 
     def _refresh_history(self) -> None:
         """Read what DDL did up to the present goal; it was written before the goal's mark."""
@@ -254,8 +237,7 @@ class Merger:
         applied = self._state.applied(name)
         if goal.scn < applied.scn:  # read as of a later SCN by `lake snapshot`
             return False
-        with self._lock:
-            mine = [a for a in self._arrivals.get(table.topic, ()) if is_pending(a, applied, goal)]
+        mine = [arrival for arrival in self._arrivals.of(table.topic) if is_pending(arrival, applied, goal)]
         rows = sum(arrival.rows for arrival in mine)
         if (
             not rows
@@ -303,12 +285,11 @@ class Merger:
             self._figures.table(table.name).merges.add(time.monotonic() - begun)
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
-        session = self._session()
+        session = self._sessions.get()
         merge = TableMerge(self._config, ChangeLog(session, self._paths.changes, self._config.values), self._decoder)
         delta = DeltaTable(session, self._paths.table(table.table))
         applied = self._state.applied(table.name)
-        with self._lock:
-            arrivals = list(self._arrivals.get(table.topic, ()))
+        arrivals = self._arrivals.of(table.topic)
         if self._is_gone(table):
             applied, arrivals = Applied(), self._log.arrivals(f"topic = {literal(table.topic)}")
         elif (found := self._changed(delta, table)) is not None:
@@ -348,12 +329,6 @@ class Merger:
             return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
         return delta.applied() if delta.exists() else None
 
-    def _session(self) -> SparkSession:
-        if not hasattr(self._sessions, "spark"):
-            self._sessions.spark = own_session(self._spark)
-        session: SparkSession = self._sessions.spark
-        return session
-
     def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
         """Record what was merged, together with the SCN that all tables can be read at now."""
         news, self._news = self._news, []
@@ -390,38 +365,29 @@ class Merger:
 
     def _forget_merged(self) -> None:
         """Forget the arrivals that are merged as a whole."""
-        with self._lock:
-            for topic, arrivals in self._arrivals.items():
-                if (table := self._history.of_topic(topic)) is not None:
-                    applied = self._state.applied(table.name)
-                    left = [a for a in arrivals if a.batch > applied.batch or a.highest > applied.scn]
-                    self._figures.table(table.name).merged += sum(a.rows for a in arrivals) - sum(a.rows for a in left)
-                    self._arrivals[topic] = left
+        for topic in self._arrivals.topics():
+            if (table := self._history.of_topic(topic)) is not None:
+                merged = self._arrivals.drop_merged(topic, self._state.applied(table.name))
+                self._figures.table(table.name).merged += merged
 
     def _note_figures(self) -> None:
         """Bring the figures up to date."""
         self._figures.complete_scn = self._state.complete
-        with self._lock:
-            waiting = {topic: (sum(a.rows for a in mine), _oldest(mine)) for topic, mine in self._arrivals.items()}
         for table in self._history.tables():
-            figures = self._figures.table(table.name)
+            figures, waiting = self._figures.table(table.name), self._arrivals.of(table.topic)
             figures.scn = self._state.applied(table.name).scn
-            figures.waiting, figures.oldest_us = waiting.get(table.topic, (0, 0))
+            figures.waiting = sum(arrival.rows for arrival in waiting)
+            figures.oldest_us = min((arrival.oldest_us for arrival in waiting if arrival.oldest_us), default=0)
             figures.failure = self._state.failed.get(table.name, "")
 
     def _warn_of_unknown(self) -> None:
-        with self._lock:
-            topics = {topic for topic in self._arrivals if self._history.of_topic(topic) is None}
+        topics = {topic for topic in self._arrivals.topics() if self._history.of_topic(topic) is None}
         for topic in sorted(topics - self._unknown):
             log.warning(
                 "topic %s has the connector's prefix, but the schema history has no such table: its records are in the change log only",
                 topic,
             )
         self._unknown |= topics
-
-
-def _oldest(arrivals: Iterable[Arrival]) -> int:
-    return min((one.oldest_us for one in arrivals if one.oldest_us), default=0)
 
 
 def _first_rename(table: TableHistory) -> int:

@@ -27,7 +27,7 @@ from minercdc.lake.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import as_text, quoted
 from minercdc.lake.state import NOTED, Entry, StateTable
-from minercdc.lake.types import widened
+from minercdc.lake.widening import widened
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -22,8 +22,8 @@ from minercdc.lake.gaps import gap_at, kept_since
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.merge import TableMerge, key_ids
-from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.modes import modes_of
+from minercdc.lake.own_sessions import compile_code, own_session
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot
 from minercdc.lake.sql import literal

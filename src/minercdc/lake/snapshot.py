@@ -23,9 +23,9 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import Field, LakeHistory, TableVersion
 from minercdc.lake.merge import evolved, key_ids, key_since
-from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.modes import modes_of
 from minercdc.lake.oracle_values import OracleValue
+from minercdc.lake.own_sessions import compile_code, own_session
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.rows import Clear, MergeStep
 from minercdc.lake.spark_session import refuse_connect

@@ -20,11 +20,9 @@ The expressions depend neither on the session's time zone nor on ANSI mode.
 
 from __future__ import annotations
 
-import re
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from decimal import ROUND_HALF_UP, Decimal, localcontext
 
 from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
@@ -36,7 +34,7 @@ from minercdc.schema.table import Column
 
 Expression = Callable[[str], str]  # SQL of the parsed member -> SQL
 
-_TEXT = frozenset(
+TEXT_TYPES = frozenset(
     (
         "CHAR",
         "VARCHAR2",
@@ -94,7 +92,7 @@ def lake_column(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeCo
 
 def _lake_column(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeColumn | None:
     kind, name = column.type_name, column.name
-    if kind in _TEXT:
+    if kind in TEXT_TYPES:
         return LakeColumn(name, "STRING", "STRING", _same, _equals(literal(values.unavailable_value_placeholder)), column)
     if kind in _BYTES:
         return _binary(column, values)
@@ -267,137 +265,3 @@ def _moment(column: Column, spark_type: str) -> Expression:
         return or_refused(parsed, member, column.name, spark_type)
 
     return value
-
-
-# --- ADD .. DEFAULT
-
-_NUMERIC_LITERAL = re.compile(r"([+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,3})?)[fFdD]?", re.ASCII)
-_TEXT_LITERAL = re.compile(r"[nN]?'((?:[^']|'')*)'", re.DOTALL)
-_QUOTED_LITERAL = re.compile(r"[nN]?[qQ]'(?:\[(.*)\]|\{(.*)\}|\((.*)\)|<(.*)>|([^\s\[{(<'])(.*)\5)'", re.DOTALL)
-_TIME_LITERAL = re.compile(
-    r"(?:DATE\s*'(\d{4}-\d\d-\d\d)'|TIMESTAMP\s*'(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{0,9}))?')",
-    re.IGNORECASE | re.ASCII,
-)
-
-
-def fill_of(column: LakeColumn, default: str) -> str | None:
-    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not hold the value)."""
-    text = default.strip()
-    if text.upper() == "NULL":
-        return f"CAST(NULL AS {column.spark_type})"
-    if column.spark_type == "BOOLEAN":
-        return text.upper() if text.upper() in ("TRUE", "FALSE") else None
-    if number := _NUMERIC_LITERAL.fullmatch(text):
-        return _number_fill(column, number[1])
-    if time := _TIME_LITERAL.fullmatch(text):
-        return _time_fill(column, time[1] or time[2], time[3] or "")
-    if (content := _text_of(text)) is None:
-        return None
-    if column.source is None or column.source.type_name in _TEXT:
-        return _text_fill(column, content) if column.spark_type == "STRING" else None
-    if column.spark_type == "BINARY" and re.fullmatch(r"([0-9A-Fa-f]{2})*", content):
-        return f"X'{content}'" if content else "CAST(NULL AS BINARY)"
-    number = _NUMERIC_LITERAL.fullmatch(content.strip())
-    return _number_fill(column, number[1]) if number else None
-
-
-def _text_of(literal_: str) -> str | None:
-    if found := _TEXT_LITERAL.fullmatch(literal_):
-        return found[1].replace("''", "'")
-    if found := _QUOTED_LITERAL.fullmatch(literal_):
-        return next(part for part in (*found.groups()[:4], found[6]) if part is not None)
-    return None
-
-
-def _text_fill(column: LakeColumn, content: str) -> str:
-    source = column.source
-    if source and source.type_name in ("CHAR", "NCHAR"):
-        content = content.ljust(source.length or 0) if content else ""
-    lob = source is not None and source.type_name in ("CLOB", "NCLOB")
-    return literal(content) if content or lob else "CAST(NULL AS STRING)"  # the empty text is null
-
-
-def _number_fill(column: LakeColumn, text: str) -> str | None:
-    """A number as Oracle converts it to the column's type: rounded half up to its scale."""
-    value, kind = Decimal(text), column.spark_type
-    if kind in ("FLOAT", "DOUBLE"):
-        return f"CAST('{text}' AS {kind})"
-    if kind == "STRING":
-        if column.source is not None and column.source.type_name in ("NUMBER", "FLOAT"):
-            return literal(_digits(value, max(column.source.scale or 0, 0)))
-        return (
-            _text_fill(column, _digits(value, 0)) if value == value.to_integral_value() and value.adjusted() < 38 else None
-        )
-    if kind.startswith("DECIMAL") or kind in _INTEGER_DIGITS:
-        scale = _decimal(kind)[1] if kind.startswith("DECIMAL") else 0
-        with localcontext(prec=200):
-            rounded = value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)
-        return f"CAST('{rounded:f}' AS {kind})"
-    return None
-
-
-def _digits(value: Decimal, places: int) -> str:
-    """Plain digits, at least `places` of them after the point."""
-    whole, _, fraction = f"{value:f}".lstrip("+").partition(".")
-    fraction = fraction.rstrip("0").ljust(places, "0")
-    return f"{whole}.{fraction}" if fraction else "0" if whole == "-0" else whole
-
-
-def _time_fill(column: LakeColumn, moment: str, fraction: str) -> str | None:
-    source = column.source
-    digits = 0 if source is None or source.type_name == "DATE" else 6 if source.scale is None else source.scale
-    if len(fraction.rstrip("0")) > digits or (source is not None and source.type_name not in ("DATE", "TIMESTAMP")):
-        return None  # of another zone, or rounded by Oracle
-    if column.spark_type == "STRING":
-        return literal(f"{moment if len(moment) > 10 else moment + ' 00:00:00'}.{fraction:0<9}")
-    if column.spark_type != "TIMESTAMP_NTZ":
-        return None
-    return f"TIMESTAMP_NTZ'{moment}.{fraction}'" if fraction else f"TIMESTAMP_NTZ'{moment}'"
-
-
-# --- widening
-
-_INTEGER_DIGITS = {"TINYINT": 3, "SMALLINT": 5, "INT": 10, "BIGINT": 19}
-_RANKS = tuple(_INTEGER_DIGITS)
-_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
-
-
-def widened(old: str, new: str) -> str | None:
-    """The Spark type to which Delta's type widening can change a column of type `old` so that values of type `new` fit, too.
-
-    `old` itself when they fit already; None when there is no such type.
-    """
-    old, new = old.upper().replace(" ", ""), new.upper().replace(" ", "")
-    if old == new:
-        return old
-    if old in _RANKS and new in _RANKS:
-        return max(old, new, key=_RANKS.index)
-    if _is_exact(old) and _is_exact(new):
-        return _wider_decimal(old, new)
-    if {old, new} == {"DATE", "TIMESTAMP_NTZ"}:
-        return "TIMESTAMP_NTZ"
-    numbers = {*_RANKS[:3], "FLOAT", "DOUBLE"}  # a DOUBLE does not hold every BIGINT or DECIMAL
-    if {old, new} <= numbers and {old, new} & {"FLOAT", "DOUBLE"}:
-        return "FLOAT" if old == "FLOAT" and new in _RANKS[:2] else "DOUBLE"
-    return None
-
-
-def _is_exact(kind: str) -> bool:
-    return kind in _INTEGER_DIGITS or kind.startswith("DECIMAL")
-
-
-def _decimal(kind: str) -> tuple[int, int]:
-    found = _DECIMAL.fullmatch(kind)
-    if found is None:
-        raise ValueError(f"{kind} is no DECIMAL with precision and scale")
-    return int(found[1]), int(found[2])
-
-
-def _wider_decimal(old: str, new: str) -> str | None:
-    whole = scale = 0
-    for kind in (old, new):
-        precision, places = (_INTEGER_DIGITS[kind], 0) if kind in _INTEGER_DIGITS else _decimal(kind)
-        whole, scale = max(whole, precision - places), max(scale, places)
-    if old in _INTEGER_DIGITS:  # Delta counts 10 digits of every integer but BIGINT, and 20 of that
-        whole = max(whole, 20 if old == "BIGINT" else 10)
-    return f"DECIMAL({whole + scale},{scale})" if whole + scale <= MAX_PRECISION else None

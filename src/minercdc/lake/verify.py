@@ -19,8 +19,8 @@ from minercdc.lake.app import own_cause
 from minercdc.lake.columns import CDC
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merger import compile_code, own_session
 from minercdc.lake.oracle_values import OracleValue, row_hash
+from minercdc.lake.own_sessions import compile_code, own_session
 from minercdc.lake.reader import LakeTables, tables
 from minercdc.lake.sql import quoted
 from minercdc.oracle.codes import oracle_errors

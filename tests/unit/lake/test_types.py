@@ -9,7 +9,9 @@ from minercdc.config.lake import LakeConfig
 from minercdc.config.load import parse_properties
 from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError
-from minercdc.lake.types import fill_of, lake_column, refuse_unsupported_modes, widened
+from minercdc.lake.defaults import fill_of
+from minercdc.lake.types import lake_column, refuse_unsupported_modes
+from minercdc.lake.widening import widened
 from minercdc.schema.table import Column
 
 

@@ -1,0 +1,41 @@
+"""What the change log holds that may not be merged yet."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+from minercdc.lake.change_log import Arrival
+from minercdc.lake.delta import Applied
+
+
+class Arrivals:
+    """The batches of each topic. The stream's thread adds to it while the merging threads read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._of: dict[str, list[Arrival]] = {}
+
+    def add(self, arrivals: Iterable[Arrival]) -> None:
+        with self._lock:
+            for arrival in arrivals:
+                self._of.setdefault(arrival.topic, []).append(arrival)
+
+    def replace(self, topic: str, arrivals: list[Arrival]) -> None:
+        with self._lock:
+            self._of[topic] = arrivals
+
+    def topics(self) -> list[str]:
+        with self._lock:
+            return list(self._of)
+
+    def of(self, topic: str) -> list[Arrival]:
+        with self._lock:
+            return list(self._of.get(topic, ()))
+
+    def drop_merged(self, topic: str, applied: Applied) -> int:
+        """Forget the batches that a table has as a whole; how many rows they have."""
+        with self._lock:
+            there = self._of.get(topic, [])
+            self._of[topic] = [one for one in there if one.batch > applied.batch or one.highest > applied.scn]
+            return sum(one.rows for one in there) - sum(one.rows for one in self._of[topic])
