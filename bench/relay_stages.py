@@ -18,7 +18,7 @@ import psutil
 from bench.processes import Sandbox
 from bench.report import Measure
 from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
-from minercdc.relay.buffer import EventBuffer, Memory, Window
+from minercdc.relay.buffer import EventBuffer, Window
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.connection import Connection
 from minercdc.relay.encoding import RelayEncoder
@@ -27,6 +27,7 @@ from minercdc.relay.http import serve
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
 from minercdc.relay.statistics import Statistics
+from minercdc.relay.storage import Memory
 from minercdc.schema.table import Column, TableId, TableSchema
 
 CLIENTS, PROCESSES = 100, 2

@@ -15,7 +15,7 @@ from minercdc.connector import Connector
 from minercdc.contracts import RecordSink, StopFlag
 from minercdc.exposition import exposition_of
 from minercdc.pipeline import Bounds, Pipeline
-from minercdc.relay.buffer import EventBuffer, Memory
+from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.chain import ChainedFeed
 from minercdc.relay.connection import Connection
 from minercdc.relay.encoding import RelayEncoder
@@ -26,6 +26,7 @@ from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
 from minercdc.relay.sink import Completeness, CompletenessCapture, RelaySink
 from minercdc.relay.statistics import Statistics
+from minercdc.relay.storage import Memory
 from minercdc.selection import key_columns, published_columns, table_filter
 from minercdc.sink.files import OwnerLock
 from minercdc.state_directory import make_private
