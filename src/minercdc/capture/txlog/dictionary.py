@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import oracledb
 
-from minercdc.capture.txlog.names import COALESCE_JOB, COLUMN, LOG, SETTINGS, SIGNAL_JOB, SOURCES
+from minercdc.capture.txlog.names import COALESCE_JOB, COLUMN, LOG, SETTINGS, SIGNAL_JOB, SINCE, SOURCES
 from minercdc.oracle.codes import oracle_errors
 
 _OBJECTS = (
@@ -29,11 +29,13 @@ class Registered:
 
     :param txn_added: `install` added the column TXN.
     :param waited: no transaction is open that changed rows before the trigger was there.
+    :param since_known: the SCN is noted from which on that is so.
     """
 
     bit: int
     txn_added: bool
     waited: bool
+    since_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,5 +119,6 @@ def _read_own_tables(cursor: oracledb.Cursor, found: Existing) -> None:
     if ("TABLE", SOURCES) in found.objects:
         has = found.columns.get(SOURCES, ())
         added, waited = (name if name in has else "0" for name in ("TXN_ADDED", "WAITED"))
-        rows = cursor.execute(f"SELECT NAME, BITNUM, {added}, {waited} FROM {SOURCES} ORDER BY BITNUM")
-        found.registered = {name: Registered(int(bit), int(by_us) == 1, int(ended) == 1) for name, bit, by_us, ended in rows}
+        known = f"NVL2({SINCE}, 1, 0)" if SINCE in has else "0"
+        rows = cursor.execute(f"SELECT NAME, BITNUM, {added}, {waited}, {known} FROM {SOURCES} ORDER BY BITNUM")
+        found.registered = {name: Registered(int(bit), *(int(flag) == 1 for flag in flags)) for name, bit, *flags in rows}

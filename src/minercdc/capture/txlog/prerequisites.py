@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import oracledb
 
 from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, quoted, view_of
+from minercdc.capture.txlog.noted import noted_since
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.prerequisites import Finding
@@ -37,6 +38,15 @@ class TxlogPrerequisites:
             yield Finding(
                 f"{len(tables)} tables are captured, and {LOG} can note {MOST_SOURCES}",
                 "Leave tables out.",
+                blocking=True,
+                rule="txlog",
+            )
+        for open_ in [
+            table for table, since in noted_since(connection, [one.id for one in tables]).items() if since is None
+        ]:
+            yield Finding(
+                f"{open_}: minercdc txlog install has not ended: transactions from before its trigger may be open, and are not noted",
+                "Run minercdc txlog install CONFIG again and wait for its end.",
                 blocking=True,
                 rule="txlog",
             )
