@@ -45,8 +45,8 @@ def images(event: ChangeEvent) -> tuple[Any, Any]:
     return canonical(event.schema, event.before), canonical(event.schema, event.after)
 
 
-def told(events: list[Event]) -> list[tuple[Any, ...]]:
-    """All that `logminer` and `olr` tell of each change."""
+def facts(events: list[Event]) -> list[tuple[Any, ...]]:
+    """All that `logminer` and `olr` deliver of each change."""
     return [
         (*(one.op, one.schema.id.table, *images(one), one.scn, one.seq, one.row_id), one.tx.id, one.tx.commit_scn)
         for one in rows(events)
@@ -106,7 +106,7 @@ def test_three_adapters_deliver_the_same(instance: SingleInstance, tmp_path: Pat
             connector.until(1)
         kept = {name: connector.kept for name, connector in connectors.items()}
         check_transactions(kept["logminer"], workload.expected)
-        assert told(kept["olr"]) == told(kept["logminer"])
+        assert facts(kept["olr"]) == facts(kept["logminer"])
         assert net(kept["flashback"]) == net(kept["logminer"])
         for table in workload.tables:
             meant = sorted(map(str, map(_sorted, workload.contents(table))))

@@ -13,6 +13,7 @@ from typing import Any, Final
 from minercdc.errors import MinerCdcError, RelayError
 from minercdc.relay.buffer import EventBuffer, OvertakenError, ScnNotFoundError
 from minercdc.relay.checkpoint import Checkpoint, checkpoint_of
+from minercdc.relay.commands import NOT_THERE, Commands
 from minercdc.relay.event import RelayEvent, unpack
 from minercdc.relay.filters import key_filters, source_filter
 from minercdc.relay.registry import SchemaRegistry
@@ -70,13 +71,22 @@ class Requests:
     """Answers requests about one buffer; may be used by any thread.
 
     :param name: of the relay, which is the name of its only physical source.
+    :param commands: None: they are refused.
     """
 
-    def __init__(self, buffer: EventBuffer, registry: SchemaRegistry, statistics: Statistics, name: str) -> None:
+    def __init__(
+        self,
+        buffer: EventBuffer,
+        registry: SchemaRegistry,
+        statistics: Statistics,
+        name: str,
+        commands: Commands | None = None,
+    ) -> None:
         self._buffer = buffer
         self._registry = registry
         self._statistics = statistics
         self._name = name
+        self._commands = commands
         self._pages: Mapping[str, Callable[[list[str], Mapping[str, str]], Reply]] = {
             "sources": self._sources,
             "register": self._register,
@@ -87,6 +97,7 @@ class Requests:
             "containerStats": self._container_statistics,
             "relayStats": self._relay_statistics,
             "tables": self._tables,
+            "relayCommand": self._command,
         }
 
     def reply(self, path: str, parameters: Mapping[str, str], client: str) -> Reply:
@@ -241,6 +252,22 @@ class Requests:
     def _event_at(self, place: int) -> RelayEvent:
         end = self._buffer.end_of_event(place)
         return unpack(self._buffer.read(place, end))
+
+    def _command(self, rest: list[str], _: Mapping[str, str]) -> Reply:
+        """/relayCommand/<name>"""
+        if self._commands is None:
+            raise RefusedError(
+                "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"
+            )
+        name = "/".join(rest)
+        try:
+            text = self._commands.run(name)
+        except KeyError:
+            absent = " is not there in this relay" if rest[:1] and rest[0] in NOT_THERE else " is invalid"
+            text = f"command {name[:200]}{absent}. Valid commands are: {'|'.join(self._commands.names)}"
+        except OSError as error:
+            raise RefusedError("RequestProcessingException", f"command {name}: {error}") from None
+        return Reply(iter((text.encode() + b"\r\n",)), content_type="text/plain")
 
     def _container_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
         """/containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}"""
