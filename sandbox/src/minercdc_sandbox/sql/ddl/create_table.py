@@ -48,12 +48,9 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         query = parser.query()
     parser.end()
     with committed(session):
-        plan = None
-        if query is not None:
-            plan = session.statements.plan_inner(query)
-            if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
-                raise OraError(997, "illegal use of LONG datatype")
-            definition.columns = [column_like(column) for column in plan.columns]
+        plan = session.statements.plan_inner(query) if query is not None else None
+        if plan is not None:
+            _take_columns(definition, plan.columns)
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
@@ -71,6 +68,13 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         if plan is not None:
             _fill(session, table, session.statements.rows_of(plan, ()))
             session.commit()
+
+
+def _take_columns(definition: Definition, described: Sequence[ColumnDescription]) -> None:
+    """Those of CREATE TABLE .. AS."""
+    if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in described):
+        raise OraError(997, "illegal use of LONG datatype")
+    definition.columns = [column_like(column) for column in described]
 
 
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
