@@ -18,15 +18,17 @@ import psutil
 from bench.processes import Sandbox
 from bench.report import Measure
 from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
-from minercdc.relay.buffer import EventBuffer, Memory, Window
+from minercdc.relay.buffer import EventBuffer, Window
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.connection import Connection
+from minercdc.relay.connections import Connections
 from minercdc.relay.encoding import RelayEncoder
 from minercdc.relay.event import sequence_of
 from minercdc.relay.http import serve
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
 from minercdc.relay.statistics import Statistics
+from minercdc.relay.storage import Memory
 from minercdc.schema.table import Column, TableId, TableSchema
 
 CLIENTS, PROCESSES = 100, 2
@@ -104,7 +106,7 @@ def _serve(directory: Path, reached: Any, port: Any, ready: Any, facts: Any, eve
     registry = SchemaRegistry(directory / "schemas", namespace="bench")
     encoder = RelayEncoder(registry, lambda *_: True, lambda table: table.key)
     requests = Requests(buffer, registry, statistics, "bench")
-    with serve("127.0.0.1", 0, requests, statistics, lambda: b"", most_clients=500, timeout=60) as address:
+    with serve("127.0.0.1", 0, requests, Connections(), lambda: b"", most_clients=500, timeout=60) as address:
         port.value = int(address.rpartition(":")[2])
         ready.set()
         while min(reached[:]) == 0:  # each client has its connection

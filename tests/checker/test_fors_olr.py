@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.checker.connector import Connector
 from tests.checker.judge import check_transactions, replica
+from tests.checker.served import Confirming, ServedLab, captured_as, work
 from tests.checker.test_checker import _sorted
 from tests.checker.test_olr import SingleInstance, changes, instance
 from tests.checker.workload import Workload
@@ -23,16 +24,6 @@ from tests.fors_server.printing import Style
 from tests.fors_server.server import ForsServer
 from tests.olr_server.feed import Feed
 from tests.sandbox_capture.lab import Lab
-
-from minercdc.capture.adapter import CaptureContext
-from minercdc.capture.fors_olr.capture import ForsCapture
-from minercdc.capture.fors_olr.position import ForsPosition
-from minercdc.config.load import parse_properties
-from minercdc.contracts import Capture
-from minercdc.errors import UnknownSourceError
-from minercdc.events import Event, Progress
-from minercdc.oracle.connect import connect, database_name
-from minercdc.schema.tables import Tables
 
 __all__ = ["instance"]
 
@@ -44,69 +35,15 @@ pytestmark = pytest.mark.timeout(240)
 _names = (f"cf{i}" for i in itertools.count())
 
 
-class ForsLab(Lab):
-    """Captured from a server of its own.
+class ForsLab(ServedLab):
+    """See `ServedLab`."""
 
-    :ivar server: to be made before the first capture is.
-    """
-
+    adapter = "fors_olr"
     server: ForsServer
-    latest: Capture | None = None
 
-    def capture(self, tables: Tables, **more: Any) -> ForsCapture:  # type: ignore[override]
-        settings = {
-            "topic.prefix": "t",
-            "database.hostname": self.sandbox.host,
-            "database.port": str(self.sandbox.port),
-            "database.user": "C##MINERCDC",
-            "database.password": "minercdc",
-            "database.dbname": self.sandbox.root_service,
-            "database.pdb.name": self.sandbox.service,
-            "database.connection.adapter": "fors_olr",
-            "lob.enabled": str(self.shared.lob_enabled),
-            "poll.interval.ms": "1",
-            "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
-            "minercdc.fors.timeout.ms": "3000",
-            "minercdc.fors.empty.lob": "empty",
-            **self.server.properties(),
-            "minercdc.fors.interval.ms": "1",
-        }
-        self.latest = capture = ForsCapture(
-            CaptureContext(
-                config=parse_properties(settings),
-                tables=tables,
-                mined=self.filter,
-                database=database_name(self.config),
-                connect_root=lambda: connect(self.config, "root"),
-                connect_pdb=lambda: connect(self.config, "pdb"),
-                read_table=self.read_table,
-                time_zone=self.time_zone,
-                counters=self.counters,
-                reselect=None,
-                unread=lambda _: frozenset(),
-                unlogged=lambda _: "",
-            )
-        )
-        return capture
-
-    def start_position(self, scn: int, mine_from: int) -> ForsPosition:  # type: ignore[override]
-        return ForsPosition(scn + 1, begun=min(scn, mine_from))
-
-
-class Confirming(Connector):
-    """Confirms what it has committed, as the engine does, and begins again when answers are damaged."""
-
-    def _read(self, *, commit: bool) -> Event | None:
-        try:
-            event = super()._read(commit=commit)
-        except UnknownSourceError as error:
-            self._script.append(f"connector: {error}")
-            self.kill()
-            return None
-        assert isinstance(self._lab, ForsLab)
-        if commit and isinstance(event, Progress) and event.position is not None and self._lab.latest is not None:
-            self._lab.latest.confirm(event.position)
-        return event
+    def server_settings(self) -> dict[str, str]:
+        more = {"minercdc.fors.timeout.ms": "3000", "minercdc.fors.empty.lob": "empty"}
+        return {**more, **self.server.properties(), "minercdc.fors.interval.ms": "1"}
 
 
 class WithoutDdl(Workload):
@@ -151,20 +88,9 @@ def test_what_was_committed_comes_once(instance: SingleInstance, tmp_path: Path,
     workload.script.append(f"server: {style}")
     connector = Confirming(lab, seed, workload.script)
     feed.shapes = list(connector._tables())
-    mined = Lab.__new__(Lab)
-    mined.__dict__.update(lab.__dict__)
-    redo = Connector(mined, seed, [])
+    redo = Connector(captured_as(Lab, lab), seed, [])
     try:
-        for _ in range(STEPS):
-            workload.step()
-            choice = chance.random()
-            if choice < 0.15:
-                connector.pump(chance.randrange(1, 40))
-            elif choice < 0.2:
-                connector.kill()
-            elif choice < 0.25:
-                fault(server, chance, workload.script)
-        workload.finish()
+        work(workload, connector, chance, STEPS, lambda: fault(server, chance, workload.script))
         lab.run("insert into marker values (1)")
         lab.app.commit()
         connector.until(1)

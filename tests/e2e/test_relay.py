@@ -22,6 +22,7 @@ from tests.e2e.connector import MinerCdc, write
 from tests.e2e.lab import Lab
 
 from minercdc.errors import FellOffError
+from minercdc.local.ports import free_port
 from minercdc.relay.checkpoint import Checkpoint, checkpoint_of
 from minercdc.relay.client import Change, MemoryCheckpoints, RelayClient
 
@@ -159,6 +160,30 @@ def test_from_ready_on_no_change_is_missed(make_lab: Callable[..., Lab]) -> None
         process.stop_in_order()
     text = (lab.directory / "state" / "relay-relay" / "max.scn").read_text()
     assert re.fullmatch(rf"{copy.windows[-1]}:\w{{3}} \w{{3}} \d\d \d\d:\d\d:\d\d UTC \d{{4}}", text)
+
+
+def test_an_operator_ends_it_and_clients_go_on_afterwards(make_lab: Callable[..., Lab]) -> None:
+    lab, copy = make_lab("", ["CREATE TABLE T (ID NUMBER PRIMARY KEY, V VARCHAR2(40))", ALL_LOGGED]), Copy()
+    port = free_port()
+    config = relay_config(lab, minercdc_relay_commands=True, minercdc_relay_buffer_type="mapped", minercdc_relay_port=port)
+    with relay(config, "first.log") as (process, url), reading(url, copy):
+        lab.execute("INSERT INTO T VALUES (1, 'a')")
+        await_true(lambda: len(copy.windows) == 1)
+        with urllib.request.urlopen(f"{url}/metrics") as answer:
+            assert f'minercdc_relay_newest_scn{{connector="relay"}} {copy.windows[0]:.1f}' in _plain(answer.read().decode())
+        with urllib.request.urlopen(f"{url}/relayCommand/shutdownRelay") as answer:
+            assert b"shutting down" in answer.read()
+        assert process.await_end().status == 0
+        with relay(config, "second.log") as (process, _):
+            lab.execute("INSERT INTO T VALUES (2, 'b')")
+            await_true(lambda: len(copy.windows) == 2)
+            process.stop_in_order()
+    assert set(copy.rows) == {1, 2}
+
+
+def _plain(text: str) -> str:
+    """Figures of Prometheus without powers of ten."""
+    return re.sub(r"[\d.]+e\+\d+$", lambda found: f"{float(found[0]):.1f}", text, flags=re.MULTILINE)
 
 
 ALL_LOGGED = "ALTER TABLE T ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS"

@@ -7,7 +7,6 @@ A transaction is ready, then being sent, then sent; what is confirmed is forgott
 
 from __future__ import annotations
 
-import select
 import socket
 import threading
 import time
@@ -18,6 +17,7 @@ import oracledb
 from tests.fors_server import wire
 from tests.fors_server.printing import Printer, Style
 from tests.olr_server.feed import Committed, Feed
+from tests.one_client import OneClient
 
 from minercdc.events import Scn
 
@@ -95,36 +95,27 @@ class ForsServer:
         self._queue: list[Transaction] = []
         self._pulled = 0
         self._start = 0
-        self._stop = False
-        self._action: Callable[[], None] | None = None
-        self._done = threading.Event()
-        self._wake, self._woken = socket.socketpair()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=4)
-        self.host, self.port = self._listener.getsockname()
-        self._threads = [threading.Thread(target=self._serve, daemon=True)]
+        self._client = OneClient(self._converse, backlog=4)
+        self.host, self.port = self._client.host, self._client.port
+        self._switching = threading.Thread(target=self._switch, daemon=True)
         if archived:
             feed.settings = ARCHIVED
-            self._threads.append(threading.Thread(target=self._switch, daemon=True))
-        for thread in self._threads:
-            thread.start()
+            self._switching.start()
+        self._client.start()
 
     def close(self) -> None:
-        self._stop = True
-        self._wake.send(b"x")
-        for thread in self._threads:
-            thread.join(30)
-        self._listener.close()
+        self._client.close()
+        if self._switching.is_alive():
+            self._switching.join(30)
         self.feed.close()
-        self._wake.close()
-        self._woken.close()
 
     def restart(self) -> None:
         """As the process restarts: connections end, and it waits for TableList again."""
-        self._between_connections(self._restart)
+        self._client.between_connections(self._restart)
 
     def forget(self) -> None:
         """The same, with its file of state removed."""
-        self._between_connections(self._forget)
+        self._client.between_connections(self._forget)
 
     @property
     def unconfirmed(self) -> int:
@@ -143,12 +134,6 @@ class ForsServer:
             "minercdc.fors.clob.charset": self.style.clob,
         }
 
-    def _between_connections(self, action: Callable[[], None]) -> None:
-        self._done = threading.Event()
-        self._action = action
-        self._wake.send(b"x")
-        assert self._done.wait(30)
-
     def _restart(self) -> None:
         self._status, self._queue, self._pulled = WAIT_TABLE_LIST, [], 0
         old = self.feed
@@ -160,7 +145,7 @@ class ForsServer:
         self.saved = None
 
     def _switch(self) -> None:
-        while not self._stop:
+        while not self._client.stopped:
             if self._status == REPLICATING:
                 with self._admin() as admin, admin.cursor() as cursor:
                     cursor.execute("ALTER SYSTEM SWITCH LOGFILE")
@@ -172,31 +157,10 @@ class ForsServer:
             user="system", password="oracle", host=sandbox.host, port=sandbox.port, service_name=sandbox.root_service
         )
 
-    def _serve(self) -> None:
-        while not self._stop:
-            if self._action is not None:
-                self._action()
-                self._action = None
-                self._done.set()
-            if self._listener in self._readable([self._listener]):
-                connection, _ = self._listener.accept()
-                with connection:
-                    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                    try:
-                        self._converse(connection)
-                    except OSError:
-                        continue
-
-    def _readable(self, sockets: list[socket.socket]) -> list[socket.socket]:
-        readable, _, _ = select.select([*sockets, self._woken], [], [], 0.2)
-        if self._woken in readable:
-            self._woken.recv(4096)
-        return readable
-
     def _converse(self, connection: socket.socket) -> None:
         requests = wire.Requests(self.style.order)
-        while not self._stop and self._action is None:
-            if connection not in self._readable([connection]):
+        while not self._client.ends:
+            if not self._client.readable(connection):
                 continue
             data = connection.recv(65_536)
             if not data:

@@ -34,6 +34,7 @@ class Style:
     :param block: most SCNs in a block of redo; it ends after a second, too, for a log writer does not wait for more.
     :param xid: format of the XID, 0 to 3.
     :param dates: as numbers of nanoseconds, or as text.
+    :param times: unit of the messages' own times (`timestamp-metadata`).
     """
 
     meaning: Literal["commit", "begin"] = "commit"
@@ -44,6 +45,11 @@ class Style:
     xid: int = 0
     block: int = 8
     dates: Literal["ns", "text"] = "ns"
+    times: Literal["ns", "ms"] = "ns"
+
+    def time(self, microseconds: int) -> int:
+        """A time of a message."""
+        return microseconds * 1_000 if self.times == "ns" else microseconds // 1_000
 
 
 class Printer:
@@ -59,7 +65,7 @@ class Printer:
         if isinstance(unit, Committed):
             yield from self._transaction(unit)
         elif isinstance(unit, Checkpoint):
-            head = {"scn": unit.scn, "tm": unit.time_us * 1_000}
+            head = {"scn": unit.scn, "tm": self._style.time(unit.time_us)}
             block = self._block(unit.scn, unit.time_us)
             self.pass_over(unit)
             yield self._printed(block, head, [{"op": "chkpt", "seq": 1, "offset": 1024}])
@@ -82,7 +88,7 @@ class Printer:
     def _ddl(self, unit: SchemaChange) -> Iterator[tuple[tuple[int, int], bytes]]:
         table = unit.after or unit.before
         assert table is not None
-        head = {"scn": unit.scn, "tm": unit.time_us * 1_000, "xid": unit.tx_id}
+        head = {"scn": unit.scn, "tm": self._style.time(unit.time_us), "xid": unit.tx_id}
         if self._style.ends and self._style.format == "json":
             head |= {"b_scn": unit.scn, "e_scn": unit.scn}
         schema = {"owner": unit.table.schema, "table": unit.table.table, "obj": table.object_id}
@@ -93,12 +99,12 @@ class Printer:
         info, style = unit.info, self._style
         ends: dict[str, Any] = {}
         if style.ends and style.format == "json":
-            ends = {"b_scn": info.start_scn, "e_scn": info.commit_scn, "e_tm": info.commit_us * 1_000}
+            ends = {"b_scn": info.start_scn, "e_scn": info.commit_scn, "e_tm": self._style.time(info.commit_us)}
         parts: list[tuple[dict[str, Any], dict[str, Any]]] = []
-        parts.append(({"scn": info.start_scn, "tm": info.start_us * 1_000}, {"op": "begin"}))
+        parts.append(({"scn": info.start_scn, "tm": self._style.time(info.start_us)}, {"op": "begin"}))
         for number, change in enumerate(unit.changes):
-            parts.append(({"scn": change.scn, "tm": change.time_us * 1_000}, self._change(number, change)))
-        parts.append(({"scn": info.commit_scn, "tm": info.commit_us * 1_000}, {"op": "commit"}))
+            parts.append(({"scn": change.scn, "tm": self._style.time(change.time_us)}, self._change(number, change)))
+        parts.append(({"scn": info.commit_scn, "tm": self._style.time(info.commit_us)}, {"op": "commit"}))
         c_scn = info.start_scn if style.meaning == "begin" else self._block(info.commit_scn, info.commit_us)
         if style.whole:
             yield self._printed(c_scn, {**parts[0][0], **ends, "xid": info.id}, [op for _, op in parts])

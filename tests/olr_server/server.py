@@ -5,10 +5,7 @@ Faults that users report can be switched on; see `Faults`.
 
 from __future__ import annotations
 
-import select
 import socket
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -16,6 +13,7 @@ from typing import Any
 from tests.olr_server.feed import Checkpoint, Feed
 from tests.olr_server.printing import Printer, Style
 from tests.olr_server.wire import REQUEST, RESPONSE, decode, encode
+from tests.one_client import OneClient
 
 INFO, START, CONTINUE, CONFIRM = range(4)
 READY, FAILED_START, STARTING, ALREADY_STARTED, REPLICATE, PAYLOAD, INVALID_DATABASE, INVALID_COMMAND = range(8)
@@ -79,36 +77,21 @@ class OlrServer:
         self._started = False
         self.sent = 0  # data messages, over all connections
         self.bytes = 0
-        self._stop = False
-        self._action: Callable[[], None] | None = None
-        self._done = threading.Event()
-        self._wake, self._woken = socket.socketpair()
-        self._listener = socket.create_server(("127.0.0.1", 0), backlog=1)
-        self.host, self.port = self._listener.getsockname()
-        self._thread = threading.Thread(target=self._serve, daemon=True)
-        self._thread.start()
+        self._client = OneClient(self._converse, backlog=1)
+        self.host, self.port = self._client.host, self._client.port
+        self._client.start()
 
     def close(self) -> None:
-        self._stop = True
-        self._notify()
-        self._thread.join(30)
-        self._listener.close()
+        self._client.close()
         self.feed.close()
-        self._wake.close()
-        self._woken.close()
 
     def restart(self) -> None:
         """As the process restarts: connections end, it goes on from what is confirmed, and counts again, without checkpoints."""
-        self._between_connections(self._restart)
+        self._client.between_connections(self._restart)
 
     def forget(self) -> None:
         """As if its state was removed: it is READY again. A new feed begins with START."""
-        self._between_connections(self._forget)
-
-    def _between_connections(self, action: Callable[[], None]) -> None:
-        self._action, self._done = action, threading.Event()
-        self._notify()
-        assert self._done.wait(30)
+        self._client.between_connections(self._forget)
 
     def _restart(self) -> None:
         confirmed = self.confirmed
@@ -137,33 +120,10 @@ class OlrServer:
         """Number of messages that the server keeps."""
         return len(self._messages) - self._head
 
-    def _notify(self) -> None:
-        self._wake.send(b"x")
-
-    def _serve(self) -> None:
-        while not self._stop:
-            if self._action is not None:
-                self._action()
-                self._action = None
-                self._done.set()
-            if self._listener in self._readable([self._listener]):
-                connection, _ = self._listener.accept()
-                with connection:
-                    try:
-                        self._converse(connection)
-                    except OSError:
-                        continue
-
-    def _readable(self, sockets: list[socket.socket], seconds: float = 0.2) -> list[socket.socket]:
-        readable, _, _ = select.select([*sockets, self._woken], [], [], seconds)
-        if self._woken in readable:
-            self._woken.recv(4096)
-        return readable
-
     def _converse(self, connection: socket.socket) -> None:
         buffer, position, after = b"", None, (0, 0)
-        while not self._stop and self._action is None:
-            if connection in self._readable([connection], 0.05 if position is not None else 0.2):
+        while not self._client.ends:
+            if self._client.readable(connection, 0.05 if position is not None else 0.2):
                 data = connection.recv(65_536)
                 if not data:
                     return
@@ -209,7 +169,7 @@ class OlrServer:
             if self.faults.failed_start:
                 return False, {"code": FAILED_START}
             self._started = True
-            self.feed.start(request["scn"], self._notify)
+            self.feed.start(request["scn"], self._client.notify)
             return True, running
         return (True, running) if self._started else (False, {"code": INVALID_COMMAND})
 

@@ -49,6 +49,7 @@ ARTIFACTS = (
     "com.datadoghq:sketches-java:0.8.2",
     "org.slf4j:slf4j-api:1.7.36",
     "org.slf4j:slf4j-simple:1.7.36",
+    "com.google.protobuf:protobuf-java:3.25.5",
 )
 
 

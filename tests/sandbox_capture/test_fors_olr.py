@@ -234,13 +234,21 @@ def test_what_is_not_stored_is_not_acknowledged(opened: Opened) -> None:
 
 
 @pytest.mark.parametrize("at", [300, 700, 1100, 1500, 1900])
-def test_transactions_with_the_same_commit_scn(opened: Opened, at: int) -> None:
-    """The connection is cut at some byte, and the server restarts after another transaction."""
+def test_transactions_with_the_same_commit_scn(opened: Opened, sandbox: SandboxProcess, at: int) -> None:
+    """The connection is cut at some byte, and the server restarts after another transaction.
+
+    Its commit SCNs are rounded up here, to far after the present, so those of V$TRANSACTION do not fit them: a transaction that is open all
+    the while keeps StartSCN before all of them.
+    """
     subject = opened(block=100_000, faults=Faults(cut_after=at))
-    write(subject.sessions)
-    run = Run(subject).to(3, restarts=1)
-    server_of(subject).restart()
-    run.to(len(TRANSACTIONS), restarts=2)
+    owner = subject.shapes[0].id.schema.lower()
+    with sandbox.connect(owner, owner) as early:
+        early.cursor().execute("insert into note values ('open')")
+        write(subject.sessions)
+        run = Run(subject).to(3, restarts=1)
+        server_of(subject).restart()
+        run.to(len(TRANSACTIONS), restarts=2)
+        early.rollback()
     assert transactions(run.kept) == expected()
     assert len({change.tx.commit_scn for change in changes(run.kept) if change.tx}) == 1
 

@@ -256,7 +256,7 @@ def test_another_source_is_refused(opened: Opened) -> None:
 
 
 def test_what_another_client_confirmed_is_noticed(opened: Opened) -> None:
-    subject = opened()
+    subject = opened(checkpoint_seconds=1e6)  # only messages of transactions are counted
     server = server_of(subject)
     write(subject.sessions, STATEMENTS[:5])
     run = Run(subject).to(1)

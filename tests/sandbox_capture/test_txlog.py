@@ -224,6 +224,23 @@ def test_soft_deletes_come_as_deletes(lab: TxlogLab) -> None:
     assert deleted.after is None
 
 
+def test_large_values_come_as_they_are_stored(lab: TxlogLab) -> None:
+    lab.run("create table large (id number(9) primary key, t clob, b blob)")
+    lab.install()
+    run = Run(lab)
+    text = "it's \u00e9\n" * 3_000
+    with lab.app.cursor() as cursor:
+        cursor.execute("insert into large values (1, :1, :2)", [text, text.encode()])
+        cursor.execute("insert into large values (2, null, empty_blob())")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 2)
+    lab.run("update large set b = hextoraw('0a') where id = 1")
+    lab.app.commit()
+    run.until(lambda: len(run.changes) == 3)
+    rows = [(event.after or ())[:3] for event in run.events if isinstance(event, ChangeEvent)]
+    assert rows == [("1", text, text.encode().hex()), ("2", None, ""), ("1", text, "0a")]
+
+
 def test_an_alert_ends_the_pause(lab: TxlogLab) -> None:
     lab.install()
     lab.run("update sync_core_settings set raise_dbms_alerts = 'Y'")

@@ -7,6 +7,8 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import oracledb
 import pytest
@@ -17,8 +19,10 @@ from minercdc.capture.txlog import installation
 from minercdc.capture.txlog.dictionary import read_existing
 from minercdc.capture.txlog.installation import install, objects, refuse_unusable, removals, remove
 from minercdc.capture.txlog.names import unusable_names
-from minercdc.errors import ConfigError, SourceError
-from minercdc.oracle.connect import connect
+from minercdc.capture.txlog.noted import begin_after
+from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
+from minercdc.errors import ConfigError, LogGapError, SourceError
+from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.table import Column, TableId, TableSchema
 
 _PATIENCE_SECONDS = 30.0
@@ -28,6 +32,13 @@ _PATIENCE_SECONDS = 30.0
 def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[TxlogLab]:
     with txlog_lab(sandbox, tmp_path) as made:
         yield made
+
+
+def context_of(lab: TxlogLab) -> Any:
+    """What `begin_after` uses of it."""
+    return SimpleNamespace(
+        connect_pdb=lambda: connect(lab.config, "pdb"), mined=lab.filter, database=database_name(lab.config)
+    )
 
 
 def own(lab: TxlogLab) -> set[tuple[str, str]]:
@@ -122,7 +133,8 @@ def test_an_open_transaction_is_waited_for_once_and_holds_up_no_writer_for_long(
     assert lab.install() == 0, "nothing is locked where nothing is to do"
     lab.run("update sy$sources set waited = 0")
     lab.app.commit()
-    assert set(problems(lab)) == {f"transactions on {name} from before its trigger" for name in ("A", "b")}
+    wanted = ("transactions on {} from before its trigger", "SCN from which on all transactions on {} are noted")
+    assert set(problems(lab)) == {what.format(name) for what in wanted for name in ("A", "b")}
     before.rollback()
     for session in (before, writer):
         session.close()
@@ -255,3 +267,56 @@ def test_install_is_in_step_with_itself(lab: TxlogLab) -> None:
     install(lab.app, lab.captured(), said.append)
     assert len(said) == len(set(said))
     assert said[0] == "sequence SY$SCN_SEQ: missing"
+
+
+def test_an_scn_from_before_the_end_of_the_installation_is_refused(lab: TxlogLab) -> None:
+    """A transaction that was committed before a trigger was there is in no log, so a stream from before would leave it out."""
+    lab.run("insert into a values (1, 'unnoted', 'N')")
+    early = lab.start()
+    lab.app.commit()
+    lab.install()
+    context = context_of(lab)
+    with pytest.raises(LogGapError, match=rf"SCN {early} lies before the end of minercdc txlog install.*\.A \(from SCN"):
+        begin_after(context, early)
+    late = lab.start()
+    assert begin_after(context, late) == late
+    lab.run("insert into a values (2, 'noted', 'N')")
+    lab.app.commit()
+    assert lab.install() == 0
+    assert begin_after(context, late) == late, "later commits do not move it"
+
+
+def test_a_trigger_that_was_away_moves_the_scn_on(lab: TxlogLab) -> None:
+    lab.install()
+    before = lab.start()
+    context = context_of(lab)
+    lab.run("drop trigger a_databus_trg", "insert into a values (1, 'unnoted', 'N')")
+    lab.app.commit()
+    lab.install()
+    with pytest.raises(LogGapError, match=r"\.A \(from SCN"):
+        begin_after(context, before)
+    assert begin_after(context, lab.start())
+
+
+def test_an_installation_that_broke_off_before_the_scn_was_noted_is_blocking_and_made_up_for(lab: TxlogLab) -> None:
+    lab.install()
+    lab.run("update sy$sources set since_scn = null where name = 'A'")
+    lab.app.commit()
+    assert list(problems(lab)) == ["SCN from which on all transactions on A are noted"]
+    findings = [one.problem for one in TxlogPrerequisites().database(lab.app, lab.captured())]
+    assert any("A: minercdc txlog install has not ended" in one for one in findings)
+    with pytest.raises(LogGapError, match="not yet"):
+        begin_after(context_of(lab), lab.start())
+    lab.install()
+    assert problems(lab) == {}
+    assert not list(TxlogPrerequisites().database(lab.app, lab.captured()))
+
+
+def test_sources_of_databus_itself_do_not_say_it(lab: TxlogLab, caplog: pytest.LogCaptureFixture) -> None:
+    lab.install()
+    lab.run("alter table sy$sources drop column since_scn")
+    assert begin_after(context_of(lab), 5) == 5
+    assert "does not say from which SCN" in caplog.text
+    lab.install()
+    with pytest.raises(LogGapError):
+        begin_after(context_of(lab), 5)

@@ -23,6 +23,65 @@ ROWS = {
 }
 
 
+_HISTORY = "conformance/test_conformance.py::test_the_history_comes_in_commit_order"
+_TXLOG, _FLASHBACK, _OLR, _FORS = (
+    *("sandbox_capture/test_txlog.py::", "sandbox_capture/test_flashback.py::"),
+    *("sandbox_capture/test_olr.py::", "sandbox_capture/test_fors_tables.py::"),
+)
+_MINED, _LOBS = "sandbox_capture/test_capture.py::", "sandbox_capture/test_lobs.py::test_values_of_every_size"
+_MINER, _REPLICATORS = ("logminer", "logminer_unbuffered"), ("olr", "fors_olr")
+
+
+def _each(evidence: str, *adapters: str) -> dict[str, str]:
+    return dict.fromkeys(adapters, evidence)
+
+
+NOT_TESTED = ("load on the database", "latency")
+"""What databases and servers of others take; that of `logminer` is measured (docs/performance.md)."""
+EVIDENCE: dict[str, dict[str, str]] = {
+    "reads": _each(_HISTORY, *ADAPTERS),
+    "order of transactions": _each(_HISTORY, *ADAPTERS),
+    "privileges of the connector": {
+        **_each("sandbox_capture/test_grants.py::test_the_grants_of_plan_are_enough", *_MINER),
+        "flashback": "e2e/test_flashback.py::test_select_and_flashback_are_enough",
+        **_each("e2e/test_replicators.py::test_three_views_and_the_tables_are_enough", *_REPLICATORS),
+        "txlog": "e2e/test_txlog.py::test_the_page_line_by_line",
+    },
+    "supplemental logging": {
+        **_each("unit/test_adapter_table.py::test_what_is_needed_is_what_check_looks_at", *ADAPTERS),
+        "fors_olr": "sandbox_capture/test_fors_olr.py::test_a_column_that_is_not_listed_is_unavailable",
+    },
+    "goes back": {
+        **_each("e2e/test_snapshot_modes.py::test_when_needed_takes_a_new_snapshot_once_redo_is_gone", *_MINER),
+        "flashback": f"{_FLASHBACK}test_undo_that_is_really_overrun",
+        "olr": f"{_OLR}test_what_hinders_the_start_is_named",
+        "fors_olr": "sandbox_capture/test_fors_olr.py::test_only_archived_logs_are_read",
+        "txlog": "sandbox_capture/test_txlog_installation.py::test_an_scn_from_before_the_end_of_the_installation_is_refused",
+    },
+    "DDL": {
+        **_each(f"{_MINED}test_ddl_is_followed_in_its_place", *_MINER),
+        "flashback": "e2e/test_flashback.py::test_ddl_demotes_a_table_and_it_joins_again_with_its_deletes",
+        "olr": f"{_OLR}test_ddl_is_followed",
+        "fors_olr": "e2e/test_replicators.py::test_a_table_that_was_altered_is_read_again_with_its_deletes",
+        "txlog": f"{_TXLOG}test_a_changed_table_comes_with_its_new_columns_once_it_is_installed_again",
+    },
+    "LOBs": {
+        **_each(_LOBS, *_MINER),
+        "flashback": "checker/test_flashback.py::test_both_adapters_fold_to_what_was_committed",
+        "olr": f"{_OLR}test_the_same_events_as_logminer",
+        "fors_olr": f"{_FORS}test_lobs_are_joined_from_their_pieces",
+        "txlog": f"{_TXLOG}test_large_values_come_as_they_are_stored",
+    },
+    "several redo threads (RAC)": {
+        **_each(f"{_MINED}test_two_redo_threads_are_read_as_one_history", *_MINER),
+        "flashback": "checker/test_flashback.py::test_both_adapters_fold_to_what_was_committed",
+        **_each("", *_REPLICATORS),  # "no" by OpenLogReplicator's own word, and not known of the other
+        "txlog": "checker/test_txlog.py::test_the_last_images_are_the_tables",
+    },
+}
+"""Row -> adapter -> the test that a cell is backed by, where it is none of `ROWS`."""
+
+
 def table() -> dict[str, dict[str, str]]:
     """Row -> adapter -> cell."""
     lines = [line for line in (PAGES / "README.md").read_text().splitlines() if line.startswith("|")]
@@ -51,3 +110,17 @@ def test_every_ability_has_a_row() -> None:
 def test_what_is_needed_is_what_check_looks_at() -> None:
     for adapter, cell in table()["supplemental logging"].items():
         assert (cell != "none") == ADAPTERS[adapter].reads_redo
+
+
+def test_every_cell_is_backed_by_a_test() -> None:
+    """A row is checked against the suite, or each of its cells has a test of its own, or it is no test's to say."""
+    tests = Path(__file__).parents[1]
+    assert set(table()) - {""} == {*ROWS, *EVIDENCE, *NOT_TESTED}
+    for row, cells in EVIDENCE.items():
+        assert sorted(cells) == sorted(ADAPTERS), row
+        for adapter, evidence in cells.items():
+            if not evidence:
+                assert table()[row][adapter] in ("no", "not known")
+                continue
+            file, _, name = evidence.partition("::")
+            assert f"def {name}(" in (tests / file).read_text(), f"{row} of {adapter}: {evidence}"

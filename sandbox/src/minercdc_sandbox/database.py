@@ -70,14 +70,7 @@ class SandboxDatabase:
         self.catalog = (home and home.load("catalog")) or Catalog(now())
         if self.is_new:
             self.catalog.max_string_size = max_string_size
-        self.redo = RedoLog(
-            self.clock.advance,
-            self.clock.now,
-            groups=log_groups,
-            group_bytes=log_bytes,
-            first_sequence=first_sequence,
-            journal=Journal(home.redo) if home is not None else None,
-        )
+        self.redo = self._redo_log(log_groups, log_bytes, first_sequence)
         self.storage = Storage(self.clock, self.redo, self.catalog, undo_retention, home)
         self.transactions = self.storage.transactions
         self.views = {view.name: view for view in views}
@@ -94,6 +87,11 @@ class SandboxDatabase:
             self.storage.durability.create() if home.is_new else self.storage.restore()
         self._scheduler = Scheduler(self.storage, self._job_session)
         self._scheduler.watch()
+
+    def _redo_log(self, groups: int, group_bytes: int, first_sequence: int) -> RedoLog:
+        journal = Journal(self._home.redo) if self._home is not None else None
+        advance, now = self.clock.advance, self.clock.now
+        return RedoLog(advance, now, groups=groups, group_bytes=group_bytes, first_sequence=first_sequence, journal=journal)
 
     @property
     def name(self) -> str:

@@ -71,6 +71,10 @@ class RelayConfig(Section):
         ge=100,
         description="A connection is closed when its client takes no byte for so long, or is idle ten times as long.",
     )
+    minercdc_relay_commands: bool = Field(
+        False,
+        description="Whether the relay does what `/relayCommand/..` says. Whoever reaches its port can then end it, and disconnect clients.",
+    )
 
     @rule
     def _sources_named(self) -> Iterator[str]:

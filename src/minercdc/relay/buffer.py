@@ -11,12 +11,10 @@ each other: the copy is made first, and then compared with `head`.
 
 from __future__ import annotations
 
-import mmap
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from minercdc.errors import RelayError
 from minercdc.relay.checkpoint import WHOLE_WINDOW, Checkpoint
@@ -31,6 +29,7 @@ from minercdc.relay.event import (
     end_of_window,
     sequence_of,
 )
+from minercdc.relay.storage import State, Storage
 
 _BLOCKS = 65_536  # of the index: 3 numbers each
 _LEAST_BLOCK = 4_096
@@ -59,26 +58,6 @@ class Window(NamedTuple):
     time_ns: int
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """What the buffer holds.
-
-    :param head, tail: places of the oldest event and of the end.
-    :param prev_scn: of the window before the oldest one, which is gone; with an empty buffer, of the last one that ever was;
-        -1 when there never was one.
-    :param max_scn: of the newest window; `prev_scn` when the buffer is empty.
-    """
-
-    head: int
-    tail: int
-    prev_scn: int
-    max_scn: int
-
-    @property
-    def is_empty(self) -> bool:
-        return self.head == self.tail
-
-
 class Cut(NamedTuple):
     """Where an answer ends.
 
@@ -91,41 +70,6 @@ class Cut(NamedTuple):
     scn: int = 0
     events: int = 0
     pending: int = 0
-
-
-class Storage(Protocol):
-    """The bytes of a buffer."""
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def data(self) -> mmap.mmap: ...
-
-    @property
-    def origin(self) -> int:
-        """Where in `data` the events begin."""
-
-    def save(self, state: State) -> None:
-        """Keep the state for a restart, if anything is kept."""
-
-    def close(self) -> None: ...
-
-
-class Memory:
-    """Anonymous memory (`Storage`), which ends with the process."""
-
-    origin = 0
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.data = mmap.mmap(-1, size)
-
-    def save(self, state: State) -> None:
-        """Nothing is kept."""
-
-    def close(self) -> None:
-        self.data.close()
 
 
 class EventBuffer:

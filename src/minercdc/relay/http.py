@@ -19,8 +19,8 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from minercdc.errors import LocalServiceError, MinerCdcError
+from minercdc.relay.connections import Connections
 from minercdc.relay.requests import Reply, Requests, Unknown, error_headers
-from minercdc.relay.statistics import Statistics
 
 _log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ def serve(
     host: str,
     port: int,
     requests: Requests,
-    statistics: Statistics,
+    connections: Connections,
     metrics: Callable[[], bytes],
     *,
     most_clients: int,
@@ -49,14 +49,13 @@ def serve(
     """
     given: dict[str, Any] = {
         "requests": requests,
-        "statistics": statistics,
         "metrics": (metrics,),
         "send_timeout": timeout,
         "timeout": timeout * 10,
         "hosts": frozenset({host, *_LOOPBACK}) if host in _LOOPBACK else frozenset(),
     }
     try:
-        server = _Server((host, port), type("Handler", (_Handler,), given), most_clients, statistics)
+        server = _Server((host, port), type("Handler", (_Handler,), given), most_clients, connections)
     except OSError as error:
         raise LocalServiceError(
             f"port {port} of {host} cannot be listened on: {error}",
@@ -78,11 +77,11 @@ class _Server(ThreadingTCPServer):
     request_queue_size = 512
     allow_reuse_address = True
 
-    def __init__(self, address: tuple[str, int], handler: type[_Handler], most: int, statistics: Statistics) -> None:
+    def __init__(self, address: tuple[str, int], handler: type[_Handler], most: int, connections: Connections) -> None:
         if ":" in address[0]:
             self.address_family = socket.AF_INET6
         self._free = threading.BoundedSemaphore(most)
-        self._statistics = statistics
+        self._connections = connections
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -101,11 +100,11 @@ class _Server(ThreadingTCPServer):
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a connection to its end."""
-        self._statistics.connections += 1
+        self._connections.opened(request)
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._statistics.connections -= 1
+            self._connections.closed()
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -120,7 +119,6 @@ class _Handler(StreamRequestHandler):
 
     disable_nagle_algorithm = True
     requests: ClassVar[Requests]
-    statistics: ClassVar[Statistics]
     metrics: ClassVar[tuple[Callable[[], bytes]]]
     send_timeout: ClassVar[float]
     hosts: ClassVar[frozenset[str]]

@@ -22,8 +22,9 @@ from typing import Final
 from zlib import crc32
 
 from minercdc.errors import RelayDataError, RelayError
-from minercdc.relay.buffer import EventBuffer, State
+from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.event import LENGTH, LENGTH_AT, unpack
+from minercdc.relay.storage import State
 from minercdc.state_directory import private_opener
 
 _log = logging.getLogger(__name__)
@@ -36,7 +37,7 @@ _SLOTS: Final = (64, 128)
 
 
 class MappedFile:
-    """A file as storage of a buffer (`buffer.Storage`).
+    """A file as storage of a buffer (`storage.Storage`).
 
     :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again.
     :raises RelayError: the file cannot be made.

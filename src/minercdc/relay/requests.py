@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from minercdc.errors import MinerCdcError, RelayError
 from minercdc.relay.buffer import EventBuffer, OvertakenError, ScnNotFoundError
 from minercdc.relay.checkpoint import Checkpoint, checkpoint_of
+from minercdc.relay.commands import NOT_THERE, Commands
 from minercdc.relay.event import RelayEvent, unpack
+from minercdc.relay.event_json import event_json
 from minercdc.relay.filters import key_filters, source_filter
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.serving import answer, filtered_answer
 from minercdc.relay.statistics import Inbound, Outbound, Statistics
-from minercdc.relay.values import row_reader
 
 DEFAULT_SIZE: Final = 1024 * 1024
 _LONGEST_WAIT_MS: Final = 20_000
@@ -70,13 +69,22 @@ class Requests:
     """Answers requests about one buffer; may be used by any thread.
 
     :param name: of the relay, which is the name of its only physical source.
+    :param commands: None: they are refused.
     """
 
-    def __init__(self, buffer: EventBuffer, registry: SchemaRegistry, statistics: Statistics, name: str) -> None:
+    def __init__(
+        self,
+        buffer: EventBuffer,
+        registry: SchemaRegistry,
+        statistics: Statistics,
+        name: str,
+        commands: Commands | None = None,
+    ) -> None:
         self._buffer = buffer
         self._registry = registry
         self._statistics = statistics
         self._name = name
+        self._commands = commands
         self._pages: Mapping[str, Callable[[list[str], Mapping[str, str]], Reply]] = {
             "sources": self._sources,
             "register": self._register,
@@ -87,6 +95,7 @@ class Requests:
             "containerStats": self._container_statistics,
             "relayStats": self._relay_statistics,
             "tables": self._tables,
+            "relayCommand": self._command,
         }
 
     def reply(self, path: str, parameters: Mapping[str, str], client: str) -> Reply:
@@ -242,6 +251,22 @@ class Requests:
         end = self._buffer.end_of_event(place)
         return unpack(self._buffer.read(place, end))
 
+    def _command(self, rest: list[str], _: Mapping[str, str]) -> Reply:
+        """/relayCommand/<name>"""
+        if self._commands is None:
+            raise RefusedError(
+                "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"
+            )
+        name = "/".join(rest)
+        try:
+            text = self._commands.run(name)
+        except KeyError:
+            absent = " is not there in this relay" if rest[:1] and rest[0] in NOT_THERE else " is invalid"
+            text = f"command {name[:200]}{absent}. Valid commands are: {'|'.join(self._commands.names)}"
+        except OSError as error:
+            raise RefusedError("RequestProcessingException", f"command {name}: {error}") from None
+        return Reply(iter((text.encode() + b"\r\n",)), content_type="text/plain")
+
     def _container_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
         """/containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}"""
         statistics = self._statistics
@@ -334,45 +359,3 @@ def error_headers(error: MinerCdcError) -> dict[str, str]:
         "x-dbus-error-cause": f"{_PACKAGES[kind]}.{kind}",
         "x-dbus-error-cause-message": message,
     }
-
-
-def event_json(event: RelayEvent, schema: str = "") -> str:
-    """An event as JSON of one line.
-
-    :param schema: of its value, which is then JSON text (`JSON_PLAIN_VALUE`); '' for base64 of its bytes.
-    """
-    document: dict[str, Any] = {}
-    if not event.is_control:
-        document["opcode"] = "DELETE" if event.is_delete else "UPSERT"
-    if isinstance(event.key, int):
-        document["key"] = event.key
-    else:
-        document["keyBytes"] = base64.b64encode(event.key).decode()
-    document |= {
-        "sequence": event.sequence,
-        "logicalPartitionId": event.logical_partition,
-        "physicalPartitionId": event.physical_partition,
-        "timestampInNanos": event.time_ns,
-        "srcId": event.source,
-        "schemaId": base64.b64encode(event.schema_id).decode(),
-        "valueEnc": "JSON_PLAIN_VALUE" if schema else "JSON",
-        "isReplicated": bool(event.attributes & 0x100),
-    }
-    if event.is_end_of_window:
-        document["endOfPeriod"] = True
-    if event.attributes & 0x4:
-        document["traceEnabled"] = True
-    if schema and not event.is_control:
-        document["value"] = json.dumps(_reader(schema)(event.value), default=_as_text, separators=(",", ":"))
-    else:
-        document["value"] = base64.b64encode(event.value).decode()
-    return json.dumps(document, separators=(",", ":"))
-
-
-@lru_cache(maxsize=1024)
-def _reader(schema: str) -> Callable[[bytes], dict[str, Any]]:
-    return row_reader(json.loads(schema))
-
-
-def _as_text(value: object) -> str:
-    return base64.b64encode(value).decode() if isinstance(value, bytes) else str(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,10 +16,13 @@ from minercdc.connector import Connector
 from minercdc.contracts import RecordSink, StopFlag
 from minercdc.exposition import exposition_of
 from minercdc.pipeline import Bounds, Pipeline
-from minercdc.relay.buffer import EventBuffer, Memory
+from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.chain import ChainedFeed
+from minercdc.relay.commands import Commands
 from minercdc.relay.connection import Connection
+from minercdc.relay.connections import Connections
 from minercdc.relay.encoding import RelayEncoder
+from minercdc.relay.figures import RelayCollector, figures_of
 from minercdc.relay.http import serve
 from minercdc.relay.mapped_file import open_mapped
 from minercdc.relay.progress_file import MaxScnFile, OffsetFile
@@ -26,6 +30,7 @@ from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
 from minercdc.relay.sink import Completeness, CompletenessCapture, RelaySink
 from minercdc.relay.statistics import Statistics
+from minercdc.relay.storage import Memory
 from minercdc.selection import key_columns, published_columns, table_filter
 from minercdc.sink.files import OwnerLock
 from minercdc.state_directory import make_private
@@ -66,6 +71,7 @@ class Relay:
         self._registry = registry_of(config)
         self._statistics = Statistics()
         self._begin_after = 0
+        self._save: Callable[[], None] = lambda: None  # memory ends with the process
         self._buffer = self._opened()
         self._ready = threading.Event()
         self.address = ""
@@ -76,7 +82,8 @@ class Relay:
         stored, noted = self._offsets.load(), self._max_scn.load()
         if relay.minercdc_relay_buffer_type == "mapped":
             path: Path = relay.minercdc_relay_buffer_path or self._home / "buffer"
-            buffer, _ = open_mapped(path, relay.minercdc_relay_buffer_bytes)
+            buffer, file = open_mapped(path, relay.minercdc_relay_buffer_bytes)
+            self._save = file.flush
         else:
             buffer = EventBuffer(Memory(relay.minercdc_relay_buffer_bytes))
         reached = buffer.state.max_scn
@@ -101,11 +108,13 @@ class Relay:
         with ExitStack() as stack:
             stack.callback(self._owner.release)
             stack.callback(self._buffer.close)
-            requests = Requests(self._buffer, self._registry, self._statistics, name)
-            counted = exposition_of(connector.counters, name) if connector else (lambda: b"")
+            connections = Connections()
+            requests = Requests(self._buffer, self._registry, self._statistics, name, self._commands(connections))
+            collector = RelayCollector(self._buffer, self._registry, self._statistics, connections, name)
+            counted = figures_of(collector, exposition_of(connector.counters, name) if connector else (lambda: b""))
             self.address = stack.enter_context(
                 serve(
-                    *(relay.minercdc_relay_host, relay.minercdc_relay_port, requests, self._statistics, counted),
+                    *(relay.minercdc_relay_host, relay.minercdc_relay_port, requests, connections, counted),
                     most_clients=relay.minercdc_relay_clients_max,
                     timeout=relay.minercdc_relay_client_timeout_ms / 1000,
                 )
@@ -115,6 +124,11 @@ class Relay:
                 connector.run(stop)
             else:
                 self._chained(relay.minercdc_relay_upstream or "").run(stop)
+
+    def _commands(self, connections: Connections) -> Commands | None:
+        if not self._config.relay.minercdc_relay_commands:
+            return None
+        return Commands(self._buffer, connections, self._save, lambda: signal.raise_signal(signal.SIGTERM))
 
     def _starting(self) -> ConnectorConfig:
         """The configuration with which the connector streams and reads no rows: clients read those themselves (bootstrap)."""

@@ -81,7 +81,7 @@ def filtered_answer(
     used = kept = parts_kept = kept_at = 0
     sequence_read = sequence
     place, tail, pending = begin, buffer.state.tail, 0
-    for place, data in _events(buffer, begin, min(tail, begin + _LONGEST)):
+    for place, data in events_between(buffer, begin, min(tail, begin + _LONGEST)):
         source = int(SOURCE.unpack_from(data, SOURCE_AT)[0])
         scn = sequence_of(data)
         if scn != sequence:
@@ -106,7 +106,7 @@ def filtered_answer(
     return Answer(begin, kept_at, pending, b"".join(parts), sequence_read, count)
 
 
-def _events(buffer: EventBuffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
+def events_between(buffer: EventBuffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
     """(Place, bytes) of each event between two places; the last one may be cut off there and is left out."""
     place = begin
     while place < end:

@@ -63,17 +63,13 @@ class Outbound:
 
 @dataclass(slots=True)
 class Statistics:
-    """See the module; may be used by any thread.
-
-    :ivar connections: open ones.
-    """
+    """See the module; may be used by any thread."""
 
     total_in: Inbound = field(default_factory=Inbound)
     total_out: Outbound = field(default_factory=Outbound)
     by_source_in: dict[int, Inbound] = field(default_factory=dict)
     by_source_out: dict[int, Outbound] = field(default_factory=dict)
     by_client: dict[str, Outbound] = field(default_factory=dict)
-    connections: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def window(self, scn: int, events: Iterable[bytes], time_ns: int) -> None:

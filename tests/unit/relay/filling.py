@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minercdc.events import ChangeEvent, Op, Row, Scn, TransactionInfo
 from minercdc.offset import Offset
-from minercdc.relay.buffer import EventBuffer, Memory
+from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.encoding import RelayEncoder
 from minercdc.relay.event import RelayEvent, events_in
@@ -17,6 +17,7 @@ from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.serving import answer
 from minercdc.relay.sink import Completeness, RelaySink
 from minercdc.relay.statistics import Statistics
+from minercdc.relay.storage import Memory
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.sink.files import OwnerLock
 

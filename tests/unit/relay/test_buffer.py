@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from minercdc.errors import RelayError
-from minercdc.relay.buffer import EventBuffer, Memory, OvertakenError, ScnNotFoundError, Window
+from minercdc.relay.buffer import EventBuffer, OvertakenError, ScnNotFoundError, Window
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.event import UPSERT, RelayEvent, end_of_window, events_in, packed
 from minercdc.relay.mapped_file import open_mapped
 from minercdc.relay.serving import answer, filtered_answer
+from minercdc.relay.storage import Memory
 
 SCHEMA = bytes(range(16))
 SIZE = 16_384

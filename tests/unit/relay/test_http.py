@@ -21,8 +21,11 @@ from minercdc.events import Op
 from minercdc.relay.chain import ChainedFeed
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.client import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
+from minercdc.relay.commands import Commands
 from minercdc.relay.connection import Connection
+from minercdc.relay.connections import Connections
 from minercdc.relay.event import events_in
+from minercdc.relay.figures import RelayCollector, figures_of
 from minercdc.relay.http import serve
 from minercdc.relay.requests import Requests
 from minercdc.relay.statistics import Statistics
@@ -31,10 +34,21 @@ Get = Callable[[str], tuple[dict[str, str], bytes]]
 
 
 @contextmanager
-def serving(filling: Filling, statistics: Statistics | None = None, port: int = 0, most: int = 50) -> Iterator[str]:
-    known = statistics or Statistics()
-    requests = Requests(filling.buffer, filling.registry, known, "it")
-    with serve("127.0.0.1", port, requests, known, lambda: b"m 1\n", most_clients=most, timeout=1.0) as address:
+def serving(
+    filling: Filling,
+    statistics: Statistics | None = None,
+    port: int = 0,
+    most: int = 50,
+    done: list[str] | None = None,
+) -> Iterator[str]:
+    """:param done: what commands have called; None: there are none."""
+    known, connections = statistics or Statistics(), Connections()
+    commands = None
+    if done is not None:
+        commands = Commands(filling.buffer, connections, lambda: done.append("saved"), lambda: done.append("ended"))
+    requests = Requests(filling.buffer, filling.registry, known, "it", commands)
+    figures = figures_of(RelayCollector(filling.buffer, filling.registry, known, connections, "it"), lambda: b"m 1\n")
+    with serve("127.0.0.1", port, requests, connections, figures, most_clients=most, timeout=1.0) as address:
         yield f"http://{address}"
 
 
@@ -181,6 +195,80 @@ def test_buffer_and_statistics(filling: Filling, tmp_path: Path) -> None:
         assert connection._json("/containerStats/outbound/events/source/101", {})["numStreamCalls"] == 1
         assert connection._json("/physicalBuffers", {})[0]["size"] == filling.size
         connection.close()
+
+
+def answered(url: str, path: str) -> tuple[str | None, str]:
+    """Databus's name of the error, and the text."""
+    connection = HTTPConnection(url.removeprefix("http://"), timeout=10)
+    connection.request("GET", path)
+    response = connection.getresponse()
+    found = response.headers.get("x-dbus-error"), response.read().decode()
+    connection.close()
+    return found
+
+
+def test_commands_are_off_unless_they_are_wanted(filling: Filling) -> None:
+    with serving(filling) as url:
+        kind, text = answered(url, "/relayCommand/shutdownRelay")
+        assert (kind, text) == ("RequestProcessingException", "")
+
+
+def test_commands(filling: Filling) -> None:
+    done: list[str] = []
+    with serving(filling, done=done) as url:
+        assert answered(url, "/relayCommand/validateRelayBuffer")[1].startswith(
+            "Command validateRelayBuffer completed: 3 windows, 9 events, up to SCN 30"
+        )
+        assert json.loads(answered(url, "/relayCommand/printRelayInfo")[1])["maxScn"] == 30
+        answered(url, "/relayCommand/saveMetaInfo")
+        answered(url, "/relayCommand/shutdownRelay")
+        assert done == ["saved", "ended"]
+        assert "is invalid. Valid commands are: saveMetaInfo|" in answered(url, "/relayCommand/x")[1]
+        assert "is not there in this relay" in answered(url, "/relayCommand/resetRelayBuffer/it/0?prevScn=1")[1]
+        assert "is invalid" in answered(url, "/relayCommand")[1]
+
+
+def test_a_damaged_buffer_is_reported(filling: Filling) -> None:
+    data = filling.buffer._data
+    data[40] ^= 1
+    with serving(filling, done=[]) as url:
+        assert answered(url, "/relayCommand/validateRelayBuffer")[0] == "RequestProcessingException"
+
+
+def test_clients_are_disconnected_and_go_on(filling: Filling) -> None:
+    with serving(filling, done=[]) as url:
+        client = Connection(url, name="me")
+        assert client.sources()
+        assert "1 connections" in answered(url, "/relayCommand/disconnectClients")[1]
+        with pytest.raises(OSError, match="closed|reset|ended|pipe|gone|response|bytes"):
+            client.sources()
+        assert client.sources()
+        client.close()
+
+
+def test_the_relays_figures(filling: Filling) -> None:
+    statistics = Statistics()
+    statistics.window(30, [insert_event(filling)], 0)
+    with serving(filling, statistics) as url:
+        client = Connection(url, name="me")
+        client.stream(Checkpoint(), 1 << 20, [101])
+        text = answered(url, "/metrics")[1]
+        client.close()
+    for line in (
+        "m 1",
+        'minercdc_relay_newest_scn{connector="it"} 30.0',
+        'minercdc_relay_dropped_scn{connector="it"} 5.0',
+        'minercdc_relay_events_total{connector="it",source="a.T"} 1.0',
+        'minercdc_relay_requests_total{call="stream",connector="it"} 1.0',
+        'minercdc_relay_connections{connector="it"} 2.0',
+    ):
+        assert line in text.splitlines()
+
+
+def insert_event(filling: Filling) -> bytes:
+    """Bytes of the oldest event in the buffer."""
+    state = filling.buffer.state
+    return filling.buffer.read(state.head, filling.buffer.end_of_event(state.head))
 
 
 def test_what_is_no_request(filling: Filling) -> None:

@@ -230,25 +230,7 @@ class RowWriter:
         if row_id is not None and record.op in _ROW_OPS:
             text = self._text_of(record)
             owner, table, partition = text.owner, text.table, text.partition
-            if text.comment is not None:
-                redo = text.comment
-            elif text.shape is None:
-                operation, redo, status = ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", _TWO
-            elif record.op in LARGE_OPS:
-                # Nothing is known of another version's LOBs: their rows are there, without text.
-                redo, state, info = text.shape.large.render(record) if text.shape.large else (None, 2, _MISMATCH)
-                status = _int(state)
-                if record.op is RedoOp.LOB_LOCATOR:
-                    operation = (_LOCATOR_LABELS[self._options.since_23], *operation[1:])
-            else:
-                if self._with_undo:
-                    redo, undo = text.shape.render(record)
-                else:
-                    redo = text.shape.redo(record)
-                if text.mismatch:
-                    info, status = _MISMATCH, _TWO
-                elif record.op is RedoOp.UPDATE and text.shape.has_long:
-                    status = _TWO  # and no INFO (DBZ-4853)
+            operation, redo, undo, info, status = self._of_row(record, text, operation)
         elif record.op is RedoOp.DDL:
             redo = (record.statement or "") + self._options.end
         else:
@@ -273,6 +255,26 @@ class RowWriter:
         pieces = list(zip_longest(_pieces(redo), _pieces(undo)))
         for n, (redo_piece, undo_piece) in enumerate(pieces, 1):
             yield (*head, redo_piece, undo_piece, place, _int(record.ssn), _ONE if n < len(pieces) else _ZERO, *tail)
+
+    def _of_row(
+        self, record: RedoRecord, text: TableText, operation: tuple[Cell, ...]
+    ) -> tuple[tuple[Cell, ...], str | None, str | None, str | None, bytes]:
+        """OPERATION and its codes, SQL_REDO, SQL_UNDO, INFO and STATUS of a record of a row."""
+        if text.comment is not None:
+            return operation, text.comment, None, record.info, _ZERO
+        if text.shape is None:
+            return ("UNSUPPORTED", _int(_UNSUPPORTED), operation[2]), "Unsupported", None, record.info, _TWO
+        if record.op in LARGE_OPS:
+            # Nothing is known of another version's LOBs: their rows are there, without text.
+            redo, state, info = text.shape.large.render(record) if text.shape.large else (None, 2, _MISMATCH)
+            if record.op is RedoOp.LOB_LOCATOR:
+                operation = (_LOCATOR_LABELS[self._options.since_23], *operation[1:])
+            return operation, redo, None, info, _int(state)
+        redo, undo = text.shape.render(record) if self._with_undo else (text.shape.redo(record), None)
+        if text.mismatch:
+            return operation, redo, undo, _MISMATCH, _TWO
+        long = record.op is RedoOp.UPDATE and text.shape.has_long  # and no INFO (DBZ-4853)
+        return operation, redo, undo, record.info, _TWO if long else _ZERO
 
     def _handles(self, record: RedoRecord) -> tuple[Cell, Cell]:
         """REDO_VALUE and UNDO_VALUE."""

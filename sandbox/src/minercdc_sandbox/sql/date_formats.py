@@ -91,29 +91,9 @@ def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
 
 
 def _element_text(raw: str, moment: Moment, fill: bool, digits: int, zone: tuple[Zone, int]) -> str:
-    signed, month, day, hour, minute, second, nano = moment
-    year = abs(signed)
+    signed, month, day, hour, _, _, nano = moment
     name = raw.upper()
-    numeric: dict[str, tuple[int, int]] = {
-        "YYYY": (year, 4),
-        "RRRR": (year, 4),
-        "SYYYY": (year, 4),
-        "YYY": (year % 1000, 3),
-        "YY": (year % 100, 2),
-        "RR": (year % 100, 2),
-        "Y": (year % 10, 1),
-        "MM": (month, 2),
-        "DD": (day, 2),
-        "HH24": (hour, 2),
-        "HH": ((hour + 11) % 12 + 1, 2),
-        "HH12": ((hour + 11) % 12 + 1, 2),
-        "MI": (minute, 2),
-        "SS": (second, 2),
-        "SSSSS": (hour * 3600 + minute * 60 + second, 5),
-        "Q": ((month + 2) // 3, 1),
-        "CC": ((year + 99) // 100, 2),
-        "W": ((day + 6) // 7, 1),
-    }
+    numeric = _numeric_elements(moment)
     if name in numeric:
         value, width = numeric[name]
         text = str(value).zfill(width if fill else 0)
@@ -134,6 +114,32 @@ def _element_text(raw: str, moment: Moment, fill: bool, digits: int, zone: tuple
     if name[0] == '"':
         return raw[1:-1]
     return _calendar_text(raw, name, (signed, month, day), fill) if name.isalpha() else raw
+
+
+def _numeric_elements(moment: Moment) -> dict[str, tuple[int, int]]:
+    """Number and width of each element that is a number."""
+    signed, month, day, hour, minute, second, _ = moment
+    year = abs(signed)
+    return {
+        "YYYY": (year, 4),
+        "RRRR": (year, 4),
+        "SYYYY": (year, 4),
+        "YYY": (year % 1000, 3),
+        "YY": (year % 100, 2),
+        "RR": (year % 100, 2),
+        "Y": (year % 10, 1),
+        "MM": (month, 2),
+        "DD": (day, 2),
+        "HH24": (hour, 2),
+        "HH": ((hour + 11) % 12 + 1, 2),
+        "HH12": ((hour + 11) % 12 + 1, 2),
+        "MI": (minute, 2),
+        "SS": (second, 2),
+        "SSSSS": (hour * 3600 + minute * 60 + second, 5),
+        "Q": ((month + 2) // 3, 1),
+        "CC": ((year + 99) // 100, 2),
+        "W": ((day + 6) // 7, 1),
+    }
 
 
 def _zone_text(name: str, zone: Zone, offset: int) -> str:

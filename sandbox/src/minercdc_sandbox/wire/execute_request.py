@@ -82,15 +82,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
     want_row_counts = r.u8()  # pointer (al8pidmlrc)
     r.ub()  # al8pidmlrcbl
     r.u8()  # pointer (al8pidmlrcl)
-    if talk.agreed.field_version >= FIELD_VERSION_12_2:
-        r.u8()  # pointer (al8sqlsig)
-        r.ub()  # SQL signature length
-        r.u8()  # pointer (SQL ID)
-        r.ub()  # allocated size of SQL ID
-        r.u8()  # pointer (length of SQL ID)
-        if talk.agreed.field_version >= FIELD_VERSION_12_2_EXT1:
-            r.u8()  # pointer (chunk ids)
-            r.ub()  # number of chunk ids
+    _skip_newer(talk)
     if option_count > _MAX_OPTIONS or sql_size > MAX_SQL:
         raise ProtocolError(f"execute with {option_count} options and a statement of {sql_size} bytes")
     sql = talk.text(sql_size) if has_sql else None
@@ -110,6 +102,20 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
     )
     _read_rows(talk, request, iterations, bool(has_binds) and ExecuteOption.BIND in request.options)
     return request
+
+
+def _skip_newer(talk: Conversation) -> None:
+    """What clients of 12.2 and later send besides."""
+    r = talk.reader
+    if talk.agreed.field_version >= FIELD_VERSION_12_2:
+        r.u8()  # pointer (al8sqlsig)
+        r.ub()  # SQL signature length
+        r.u8()  # pointer (SQL ID)
+        r.ub()  # allocated size of SQL ID
+        r.u8()  # pointer (length of SQL ID)
+        if talk.agreed.field_version >= FIELD_VERSION_12_2_EXT1:
+            r.u8()  # pointer (chunk ids)
+            r.ub()  # number of chunk ids
 
 
 def _read_rows(talk: Conversation, request: ExecuteRequest, iterations: int, bound: bool) -> None:

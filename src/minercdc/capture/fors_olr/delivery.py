@@ -12,7 +12,6 @@ snapshot, is passed over. What shows that operations are missing ends the run, s
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -24,11 +23,10 @@ from minercdc.capture.fors_olr.operations import Begin, Chunk, Commit, Image, Op
 from minercdc.capture.fors_olr.position import ForsPosition
 from minercdc.capture.fors_olr.shapes import Shapes
 from minercdc.capture.fors_olr.values import BLOB_TYPE, CLOB_TYPE, Pieces
+from minercdc.capture.left_out import suspended, undecodable
 from minercdc.errors import DecodeError, SourceError, UnknownSourceError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, TransactionInfo, UndecodableRow
 from minercdc.schema.table import TableId
-
-_log = logging.getLogger(__name__)
 
 _WAITING: Final = 1_000
 _OPERATION_NAMES: Final = {Op.CREATE: "INSERT", Op.UPDATE: "UPDATE", Op.DELETE: "DELETE"}
@@ -238,16 +236,15 @@ class Delivery:
         info, time_us = transaction.info, self._clock.us(row.head.timestamp)
         if str(table) in self._unread(info):
             transaction.seq += 1
-            left_out = self._left_out(table, row, info, transaction.seq)
-            left_out.reason, left_out.counted = "the table is suspended", True
-            yield left_out
+            yield suspended(self._left_out(table, row, info, transaction.seq))
             return
         try:
             yield from self._shapes.renewed(table, row, time_us)
             reader = self._shapes.reader(table)
             before, after = reader.read(row, pieces)
         except DecodeError as error:
-            yield self._undecodable(error, table, row, info, transaction.seq)
+            where = f"SCN {row.head.scn}, XID {info.id}, {table}"
+            yield undecodable(self._left_out(table, row, info, transaction.seq), error, where, self._on_failure)
             return
         transaction.seq += 1
         event = ChangeEvent(
@@ -256,19 +253,6 @@ class Delivery:
         if self._reselect is not None and row.op is not Op.DELETE:
             self._reselect.complete(event)
         yield event
-
-    def _undecodable(
-        self, error: DecodeError, table: TableId, row: RowChange, info: TransactionInfo, seq: int
-    ) -> UndecodableRow:
-        """A row that goes without event. Raises the error when it is to stop the connector."""
-        located = type(error)(error.message, where=f"SCN {row.head.scn}, XID {info.id}, {table}", hint=error.hint)
-        if self._on_failure == "fail":
-            raise located from error
-        if self._on_failure == "warn":
-            _log.warning("a row is left out: %s", located)
-        left_out = self._left_out(table, row, info, seq)
-        left_out.reason, left_out.code, left_out.hint = f"{located.code}: {located.message}", located.code, located.hint
-        return left_out
 
     def _left_out(self, table: TableId, row: RowChange, info: TransactionInfo, seq: int) -> UndecodableRow:
         images = json.dumps({"before": _shown(row.before), "after": _shown(row.after)})

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from minercdc.capture.adapter import Reselect
+from minercdc.capture.left_out import suspended, undecodable
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.message import Message, Operation, Place
 from minercdc.capture.olr.position import OlrPosition
@@ -289,15 +290,16 @@ class Delivery:
         transaction.changed = True
         if str(table) in self._unread(info):
             transaction.seq += 1
-            row = self._left_out(table, operation, message, info, transaction.seq)
-            row.reason, row.counted = "the table is suspended", True
-            yield row
+            yield suspended(self._left_out(table, operation, message, info, transaction.seq))
             return
         yield from self._shapes.renewed(table, operation, message, time_us)
         try:
             event = self._decoded(table, operation, message, info, transaction.seq + 1)
         except DecodeError as error:
-            yield self._undecodable(error, table, operation, message, info, transaction.seq)
+            place = message.place
+            where = f"SCN {message.scn}, c_scn {place.scn}, c_idx {place.idx}, XID {info.id}, {table}"
+            row = self._left_out(table, operation, message, info, transaction.seq)
+            yield undecodable(row, error, where, self._on_failure)
             return
         transaction.seq += 1
         yield event
@@ -321,26 +323,6 @@ class Delivery:
         if self._reselect is not None and op is not Op.DELETE:
             self._reselect.complete(event)
         return event
-
-    def _undecodable(
-        self,
-        error: DecodeError,
-        table: TableId,
-        operation: Operation,
-        message: Message,
-        info: TransactionInfo,
-        seq: int,
-    ) -> UndecodableRow:
-        """A row that goes without event. Raises the error when it is to stop the connector."""
-        where = f"SCN {message.scn}, c_scn {message.place.scn}, c_idx {message.place.idx}, XID {info.id}, {table}"
-        located = type(error)(error.message, where=where, hint=error.hint)
-        if self._on_failure == "fail":
-            raise located from error
-        if self._on_failure == "warn":
-            _log.warning("a row is left out: %s", located)
-        row = self._left_out(table, operation, message, info, seq)
-        row.reason, row.code, row.hint = f"{located.code}: {located.message}", located.code, located.hint
-        return row
 
     def _left_out(
         self, table: TableId, operation: Operation, message: Message, info: TransactionInfo, seq: int

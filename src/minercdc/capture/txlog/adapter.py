@@ -5,6 +5,7 @@ from __future__ import annotations
 from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.txlog.capture import TxlogCapture
 from minercdc.capture.txlog.names import OWN_TABLES
+from minercdc.capture.txlog.noted import begin_after
 from minercdc.capture.txlog.position import TxlogPosition
 from minercdc.capture.txlog.prerequisites import TxlogPrerequisites
 from minercdc.config.load import ConnectorConfig
@@ -25,7 +26,7 @@ class TxlogFactory:
             database=context.database,
             split=context.split,
         )
-        return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: scn, lambda _: None)
+        return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: begin_after(context, scn), lambda _: None)
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Those that `minercdc txlog install` makes, in any schema."""

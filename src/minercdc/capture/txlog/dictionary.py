@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import oracledb
 
-from minercdc.capture.txlog.names import COALESCE_JOB, COLUMN, LOG, SETTINGS, SIGNAL_JOB, SOURCES
+from minercdc.capture.txlog.names import COALESCE_JOB, COLUMN, LOG, SETTINGS, SIGNAL_JOB, SINCE, SOURCES
 from minercdc.oracle.codes import oracle_errors
 
 _OBJECTS = (
@@ -29,11 +29,13 @@ class Registered:
 
     :param txn_added: `install` added the column TXN.
     :param waited: no transaction is open that changed rows before the trigger was there.
+    :param since_known: the SCN is noted from which on that is so.
     """
 
     bit: int
     txn_added: bool
     waited: bool
+    since_known: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,23 +77,7 @@ def read_existing(connection: oracledb.Connection) -> Existing:
     """Read it all. Raises as `codes.classify`."""
     found = Existing(invisible=int(connection.version.split(".")[0]) >= 12)
     with oracle_errors("reading the dictionary"), connection.cursor() as cursor:
-        found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
-        texts: dict[tuple[str, str], list[str]] = defaultdict(list)
-        for kind, name, line in cursor.execute(_SOURCE):
-            texts[kind, name].append(line or "")
-        found.sources = {
-            key: "".join(line if line.endswith("\n") else f"{line}\n" for line in lines) for key, lines in texts.items()
-        }
-        found.views = {
-            name: text or ""
-            for name, text in cursor.execute("SELECT VIEW_NAME, TEXT FROM USER_VIEWS WHERE VIEW_NAME LIKE 'SY$%'")
-        }
-        columns: dict[str, list[str]] = defaultdict(list)
-        for table, column in cursor.execute(
-            "SELECT TABLE_NAME, COLUMN_NAME FROM USER_TAB_COLS ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
-        ):
-            columns[table].append(column)
-        found.columns = dict(columns)
+        _read_texts(cursor, found)
         first = "SELECT TABLE_NAME FROM USER_IND_COLUMNS WHERE COLUMN_NAME = :name AND COLUMN_POSITION = 1"
         found.indexed = {table for (table,) in cursor.execute(first, {"name": COLUMN})}
         found.disabled = {
@@ -103,14 +89,36 @@ def read_existing(connection: oracledb.Connection) -> Existing:
         }
         dependencies = "SELECT DEPENDENCIES FROM USER_TABLES WHERE TABLE_NAME = :name"
         found.row_dependencies = any(one.strip() == "ENABLED" for (one,) in cursor.execute(dependencies, {"name": LOG}))
-        if ("TABLE", SETTINGS) in found.objects:
-            cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
-            found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0
-        if ("TABLE", SOURCES) in found.objects:
-            has = found.columns.get(SOURCES, ())
-            added, waited = (name if name in has else "0" for name in ("TXN_ADDED", "WAITED"))
-            rows = cursor.execute(f"SELECT NAME, BITNUM, {added}, {waited} FROM {SOURCES} ORDER BY BITNUM")
-            found.registered = {
-                name: Registered(int(bit), int(by_us) == 1, int(ended) == 1) for name, bit, by_us, ended in rows
-            }
+        _read_own_tables(cursor, found)
     return found
+
+
+def _read_texts(cursor: oracledb.Cursor, found: Existing) -> None:
+    """Objects, programs, views and columns."""
+    found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
+    texts: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for kind, name, line in cursor.execute(_SOURCE):
+        texts[kind, name].append(line or "")
+    found.sources = {
+        key: "".join(line if line.endswith("\n") else f"{line}\n" for line in lines) for key, lines in texts.items()
+    }
+    views = cursor.execute("SELECT VIEW_NAME, TEXT FROM USER_VIEWS WHERE VIEW_NAME LIKE 'SY$%'")
+    found.views = {name: text or "" for name, text in views}
+    columns: dict[str, list[str]] = defaultdict(list)
+    every = "SELECT TABLE_NAME, COLUMN_NAME FROM USER_TAB_COLS ORDER BY TABLE_NAME, INTERNAL_COLUMN_ID"
+    for table, column in cursor.execute(every):
+        columns[table].append(column)
+    found.columns = dict(columns)
+
+
+def _read_own_tables(cursor: oracledb.Cursor, found: Existing) -> None:
+    """What the tables hold that are there."""
+    if ("TABLE", SETTINGS) in found.objects:
+        cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
+        found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0
+    if ("TABLE", SOURCES) in found.objects:
+        has = found.columns.get(SOURCES, ())
+        added, waited = (name if name in has else "0" for name in ("TXN_ADDED", "WAITED"))
+        known = f"NVL2({SINCE}, 1, 0)" if SINCE in has else "0"
+        rows = cursor.execute(f"SELECT NAME, BITNUM, {added}, {waited}, {known} FROM {SOURCES} ORDER BY BITNUM")
+        found.registered = {name: Registered(int(bit), *(int(flag) == 1 for flag in flags)) for name, bit, *flags in rows}

@@ -22,6 +22,7 @@ from minercdc.capture.txlog.names import (
     MOST_SOURCES,
     SEQUENCE,
     SETTINGS,
+    SINCE,
     SOURCES,
     index_of,
     literal,
@@ -93,6 +94,7 @@ def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Objec
         yield from _source(existing, table, bits[table.id.table])
     for table in tables:
         yield _wait(existing, table.id.table)
+        yield _noted(existing, table.id.table)
     for name, action, seconds, enabled in scripts.JOBS:
         yield _job(existing, name, action, seconds, enabled=enabled)
 
@@ -176,7 +178,7 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
     enable = f"ALTER TRIGGER {quoted(trigger_of(name))} ENABLE"
     if not trigger.problem and trigger_of(name) in existing.disabled:
         trigger = Object(trigger.what, "disabled", (enable,))
-    again = f"UPDATE {SOURCES} SET WAITED = 0 WHERE NAME = {literal(name)}"
+    again = f"UPDATE {SOURCES} SET WAITED = 0, {SINCE} = NULL WHERE NAME = {literal(name)}"
     yield replace(trigger, statements=(again, "COMMIT", *trigger.statements)) if trigger.problem else trigger
 
 
@@ -191,10 +193,20 @@ def _wait(existing: Existing, name: str) -> Object:
     for, so that a run with nothing to do locks nothing, and one that broke off is made up for."""
     source = existing.registered.get(name)
     lock = f"LOCK TABLE {quoted(name)} IN SHARE MODE WAIT {_LOCK_SECONDS}"
-    done = f"UPDATE {SOURCES} SET WAITED = 1 WHERE NAME = {literal(name)}"
+    done = f"UPDATE {SOURCES} SET WAITED = 1, {SINCE} = NULL WHERE NAME = {literal(name)}"
     waited = source is not None and source.waited
     what = f"transactions on {name} from before its trigger"
     return Object(what, "" if waited else "may be open", () if waited else (lock, done, "COMMIT"))
+
+
+def _noted(existing: Existing, name: str) -> Object:
+    """The SCN of the commit that says that it was waited for: what is committed after it, the trigger has noted. ORA_ROWSCN may be higher,
+    by what else is in the block, and is never lower."""
+    source = existing.registered.get(name)
+    note = f"UPDATE {SOURCES} SET {SINCE} = ORA_ROWSCN WHERE NAME = {literal(name)} AND WAITED = 1 AND {SINCE} IS NULL"
+    known = source is not None and source.waited and source.since_known
+    what = f"SCN from which on all transactions on {name} are noted"
+    return Object(what, "" if known else "not known", () if known else (note, "COMMIT"))
 
 
 def _view(existing: Existing, table: TableSchema) -> Object:

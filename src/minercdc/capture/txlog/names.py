@@ -12,6 +12,8 @@ CORE, ALERT = "SYNC_CORE", "SYNC_ALERT"
 COALESCE_JOB, SIGNAL_JOB = "J_COALESCE_LOG", "J_CALL_SIGNAL"
 OWN_TABLES: Final = (LOG, SOURCES, SETTINGS)
 COLUMN: Final = "TXN"
+SINCE: Final = "SINCE_SCN"
+"""Column of SY$SOURCES: see `noted`."""
 MOST_SOURCES: Final = 126
 """Sources have one bit each in a NUMBER, whose 38 digits hold 126 bits."""
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 import oracledb
 
 from minercdc.capture.txlog.names import CORE, LOG, MOST_SOURCES, quoted, view_of
+from minercdc.capture.txlog.noted import noted_since
 from minercdc.errors import PrerequisiteError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.prerequisites import Finding
@@ -40,6 +41,7 @@ class TxlogPrerequisites:
                 blocking=True,
                 rule="txlog",
             )
+        yield from _unfinished(connection, tables)
         for table in tables:
             owner, view = quoted(table.id.schema), quoted(view_of(table.id.table))
             sql = (
@@ -70,3 +72,14 @@ class TxlogPrerequisites:
                 yield Finding(
                     f"{table.id}: it has no key", "Add a primary key, or leave the table out.", blocking=True, rule="txlog"
                 )
+
+
+def _unfinished(connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+    for table, since in noted_since(connection, [one.id for one in tables]).items():
+        if since is None:
+            yield Finding(
+                f"{table}: minercdc txlog install has not ended: transactions from before its trigger may be open, and are not noted",
+                "Run minercdc txlog install CONFIG again and wait for its end.",
+                blocking=True,
+                rule="txlog",
+            )

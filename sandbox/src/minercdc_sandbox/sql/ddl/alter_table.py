@@ -76,21 +76,26 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         return False
     if parser.token.text in ("ENABLE", "DISABLE"):
         return _enable(session, parser, table)
-    if parser.word("RENAME", "CONSTRAINT"):
-        _rename_constraint(parser, table)
-        return False
-    if parser.word("SET", "UNUSED"):
-        _set_unused(session, parser, table)
-        return True
     if parser.word("ROW", "ARCHIVAL") or parser.word("NO", "ROW", "ARCHIVAL"):
         return _row_archival(session, parser, table)
     if parser.word("READ", "ONLY") or parser.word("READ", "WRITE"):
         table.read_only = parser.tokens[parser.at - 1].text == "ONLY"
         parser.end()
         return False
+    if parser.word("SET", "UNUSED"):
+        _set_unused(session, parser, table)
+        return True
     if parser.word("MODIFY"):
         _alter_modify(session, parser, table)
         return True
+    return _alter_names(session, parser, table)
+
+
+def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
+    """RENAME of a constraint, a column or the table; returns as `_alter`. Raises ORA-03001 for anything else."""
+    if parser.word("RENAME", "CONSTRAINT"):
+        _rename_constraint(parser, table)
+        return False
     if parser.word("RENAME", "COLUMN"):
         _rename_column(session, parser, table)
         return True

@@ -8,6 +8,7 @@ from minercdc_sandbox.sql.ddl.constraints import add_constraint, row_count, vali
 from minercdc_sandbox.sql.declare import check_declared, declare
 from minercdc_sandbox.sql.dml.target import conversion
 from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.parse.constraints import ConstraintSpec
 from minercdc_sandbox.sql.parse.definitions import Definition, column_options
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.runtime import begin_run, evaluate
@@ -91,15 +92,7 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
         _drop_identity(session, table, column)
         return
     if parser.token.kind is not TokenKind.END and parser.token.text not in _PROPERTIES:
-        wanted = declare(column.name, parser.type_name())
-        env = session.environment
-        check_declared([wanted], env.release, extended=env.extended_strings)
-        _check_modify(session, table, column, wanted)
-        column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
-        column.size, column.char_length, column.semantics, column.float_ = (
-            *(wanted.size, wanted.char_length, wanted.semantics),
-            wanted.float_,
-        )
+        _change_type(session, parser, table, column)
     if parser.is_word("GENERATED"):
         raise OraError(3001, "unimplemented feature: MODIFY .. GENERATED", parser.token.start)
     was, was_invisible = column.nullable, column.invisible
@@ -118,17 +111,33 @@ def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
             if spec.validated and row_count(session, table, f"c{column.slot} is null"):
                 column.nullable = True
                 raise OraError(2296, f"cannot enable ({table.owner}.) - null values found")
-        index = add_constraint(session, table, spec)
-        if spec.condition is not None or spec.kind != ConstraintKind.CHECK:
-            validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
-        if index is not None:
-            session.storage.segments.create_index(table, index)
+        _constrain(session, table, spec)
     if was and column.nullable and said_null:
         raise OraError(1451, "column to be modified to NULL cannot be modified to NULL")
     if not was and column.nullable:
         table.constraints = [
             c for c in table.constraints if not (c.kind == ConstraintKind.CHECK and c.columns == (column.name,))
         ]
+
+
+def _change_type(session: SqlSession, parser: Parser, table: Table, column: Column) -> None:
+    wanted = declare(column.name, parser.type_name())
+    env = session.environment
+    check_declared([wanted], env.release, extended=env.extended_strings)
+    _check_modify(session, table, column, wanted)
+    column.type, column.precision, column.scale = wanted.type, wanted.precision, wanted.scale
+    column.size, column.char_length, column.semantics, column.float_ = (
+        *(wanted.size, wanted.char_length, wanted.semantics),
+        wanted.float_,
+    )
+
+
+def _constrain(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
+    index = add_constraint(session, table, spec)
+    if spec.condition is not None or spec.kind != ConstraintKind.CHECK:
+        validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])
+    if index is not None:
+        session.storage.segments.create_index(table, index)
 
 
 def _check_modify(session: SqlSession, table: Table, old: Column, new: Column) -> None:

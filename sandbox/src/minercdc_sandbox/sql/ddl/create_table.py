@@ -39,16 +39,7 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         temporary = "SESSION" if parser.word("PRESERVE") else "TRANSACTION" if parser.word("DELETE") else None
         if temporary is None or not parser.word("ROWS"):
             raise OraError(905, "missing keyword", parser.token.start)
-    physical_options(parser)
-    row_dependencies, kind, archival = False, None, False
-    while large_storage(parser, definition.columns) or (
-        kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
-    ):
-        row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
-        if kind == "ROW":
-            parser.expect_word("ARCHIVAL")
-            archival = True
-        physical_options(parser)
+    row_dependencies, archival = _row_options(parser, definition)
     partitions = partition_by(parser)
     row_movement = _row_movement(parser)
     if parser.word("AS"):
@@ -57,12 +48,9 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         query = parser.query()
     parser.end()
     with committed(session):
-        plan = None
-        if query is not None:
-            plan = session.statements.plan_inner(query)
-            if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
-                raise OraError(997, "illegal use of LONG datatype")
-            definition.columns = [column_like(column) for column in plan.columns]
+        plan = session.statements.plan_inner(query) if query is not None else None
+        if plan is not None:
+            _take_columns(definition, plan.columns)
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
@@ -78,12 +66,39 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
         if plan is not None:
-            rows = _own_contents(session, table, session.statements.rows_of(plan, ()))
-            for row in rows if table.partitioning is not None else ():
-                home(session, table, row)
-            if rows:
-                session.storage.changes.insert(session.client, table, rows)
+            _fill(session, table, session.statements.rows_of(plan, ()))
             session.commit()
+
+
+def _take_columns(definition: Definition, described: Sequence[ColumnDescription]) -> None:
+    """Those of CREATE TABLE .. AS."""
+    if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in described):
+        raise OraError(997, "illegal use of LONG datatype")
+    definition.columns = [column_like(column) for column in described]
+
+
+def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
+    """Clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL."""
+    physical_options(parser)
+    row_dependencies, kind, archival = False, None, False
+    while large_storage(parser, definition.columns) or (
+        kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
+    ):
+        row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
+        if kind == "ROW":
+            parser.expect_word("ARCHIVAL")
+            archival = True
+        physical_options(parser)
+    return row_dependencies, archival
+
+
+def _fill(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> None:
+    """The rows of CREATE TABLE .. AS."""
+    rows = _own_contents(session, table, found)
+    for row in rows if table.partitioning is not None else ():
+        home(session, table, row)
+    if rows:
+        session.storage.changes.insert(session.client, table, rows)
 
 
 def _row_movement(parser: Parser) -> bool:

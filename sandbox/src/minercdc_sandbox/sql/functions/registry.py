@@ -51,12 +51,7 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
             raise OraError(934, "group function is not allowed here", expr.at)
         with x.nested(aggregates=False, analytic=False):
             return _aggregate(x, name, expr, scope, "")
-    if expr.within or expr.keep is not None:
-        raise OraError(904, f'"{name}": invalid identifier', expr.at)
-    if expr.distinct:
-        raise OraError(30482, "DISTINCT option not allowed for this function", expr.at)
-    if expr.star:
-        raise OraError(936, "missing expression", expr.at)
+    _check_plain(name, expr)
     special = scope.calls.get(name) if scope is not None else None
     if special is not None:
         return special(expr)
@@ -83,6 +78,16 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
         raise OraError(3001, f"unimplemented feature: function {name}", expr.at)
     shown = ".".join(f'"{part}"' for part in expr.name.split("."))
     raise OraError(904, f"{shown}: invalid identifier", expr.at)
+
+
+def _check_plain(name: str, expr: ast.Call) -> None:
+    """Raises for what only aggregates may have."""
+    if expr.within or expr.keep is not None:
+        raise OraError(904, f'"{name}": invalid identifier', expr.at)
+    if expr.distinct:
+        raise OraError(30482, "DISTINCT option not allowed for this function", expr.at)
+    if expr.star:
+        raise OraError(936, "missing expression", expr.at)
 
 
 def stored_call(x: Conditions, stored: Any, args: list[Typed], at: int) -> Typed:

@@ -103,15 +103,7 @@ class StaticSql:
         """One word of the statement; elements, attributes and records give way to names of places."""
         token, before = self._parser.token, self._parser.tokens[self._parser.at - 1]
         if token.kind is TokenKind.BIND:
-            cut.upto(token.start)
-            field = self._parser.row_field(self._parser.take())
-            if field is not None:
-                self._row_value(cut, field)
-                return
-            cut.back(token)
-            index = self._parser.bind(token).index
-            cut.used.append(index)
-            self._read.add(index)
+            self._bind(cut)
             return
         if not token.is_name or before.text == "." or before.text in _TABLE_FOLLOWS:
             self._parser.at += 1
@@ -141,6 +133,19 @@ class StaticSql:
             raise self._parser.wrong(token.start, f"PLS-00231: function '{token.text}' may not be used in SQL")
         else:
             self._parser.at += 1
+
+    def _bind(self, cut: _Cut) -> None:
+        """A bind, or `:new.column`."""
+        token = self._parser.token
+        cut.upto(token.start)
+        field = self._parser.row_field(self._parser.take())
+        if field is not None:
+            self._row_value(cut, field)
+            return
+        cut.back(token)
+        index = self._parser.bind(token).index
+        cut.used.append(index)
+        self._read.add(index)
 
     def _packaged(self, cut: _Cut) -> bool:
         """A variable of a package, `package.name`, which gives way to a place; False for anything else. An alias in the statement that has

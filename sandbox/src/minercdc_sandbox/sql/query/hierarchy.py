@@ -120,13 +120,6 @@ class Tree:
         child = f"{a}_child"
         width = range(len(self.items))
         keys = [key.sql for key, _ in self._keys]
-        terms = [
-            f"k{n}{' desc' if item.descending else ''} nulls {'first' if item.nulls_first else 'last'}"
-            for n, (_, item) in enumerate(self._keys)
-        ]
-        order = ["lvl desc", *terms, "rn"]
-        # ROWNUM counts the rows of the tree. Roots have passed no CONNECT BY: there is one at least.
-        most = f" limit max(1,{self._limit})" if self._limit is not None else ""
         columns = [
             *("rn", "lvl", "path", *(f"c{n}" for n in width), *(f"p{n}" for n in width)),
             *(f"x{n}" for n in range(len(self.carried))),
@@ -145,17 +138,25 @@ class Tree:
         step += [text for _, text in self.carried] + keys
         seen = f"instr({a}.path,','||{child}.rn||',')>0"
         unseen = f" and not {seen}" if follows and self.clause.nocycle else ""
-        flags = ""
-        if self.leaf:
-            flags += f",not exists(select 1 from {src} {child} where {self._connect}{unseen}) as leaf"
+        flags = f",not exists(select 1 from {src} {child} where {self._connect}{unseen}) as leaf" if self.leaf else ""
         if self.cycle:
             flags += f",exists(select 1 from {src} {child} where {self._connect} and {seen}) as cycle"
         return (
             f"(with recursive {src} as materialized (select row_number() over () as rn,{rows or '1 as c0'} from {self.source}),"
             f"{tree}({','.join(columns)}) as (select {','.join(named)} from {src} {child}{self._start} "
             f"union all select {','.join(step)} from {tree} {a} join {src} {child} on {self._connect}{unseen} "
-            f"order by {','.join(order)}{most}) select {a}.*{flags} from {tree} {a}) {a}"
+            f"order by {self._order()}) select {a}.*{flags} from {tree} {a}) {a}"
         )
+
+    def _order(self) -> str:
+        """In which order rows are taken up, and how many. Roots have passed no CONNECT BY: there is one at least."""
+        terms = [
+            f"k{n}{' desc' if item.descending else ''} nulls {'first' if item.nulls_first else 'last'}"
+            for n, (_, item) in enumerate(self._keys)
+        ]
+        # ROWNUM counts the rows of the tree.
+        most = f" limit max(1,{self._limit})" if self._limit is not None else ""
+        return ",".join(["lvl desc", *terms, "rn"]) + most
 
 
 def plant(x: Expressions, clause: ast.Hierarchy, source: str, scope: Scope, alias: str) -> Tree:

@@ -59,6 +59,10 @@ class Conditions(Conversions):
         if isinstance(expr, ast.Exists):
             assert self.subquery is not None
             return f"exists ({self.subquery(expr.query, scope)[0]})"
+        return self._called(expr, scope)
+
+    def _called(self, expr: ast.Expr, scope: Scope | None) -> str:
+        """A function that is a condition, or a BOOLEAN. Raises as `condition`."""
         if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
             return self._regexp_like(expr, scope)
         if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":

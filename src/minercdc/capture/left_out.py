@@ -1,0 +1,32 @@
+"""Rows that go without an event: of suspended tables, and those that cannot be decoded."""
+
+from __future__ import annotations
+
+import logging
+
+from minercdc.errors import DecodeError
+from minercdc.events import UndecodableRow
+
+_log = logging.getLogger(__name__)
+
+
+def suspended(row: UndecodableRow) -> UndecodableRow:
+    """The row of a suspended table, which is read again later."""
+    row.reason, row.counted = "the table is suspended", True
+    return row
+
+
+def undecodable(row: UndecodableRow, error: DecodeError, where: str, on_failure: str) -> UndecodableRow:
+    """The row with the reason.
+
+    :param where: its place in the source.
+    :param on_failure: `event.processing.failure.handling.mode`.
+    :raises DecodeError: it is to stop the connector.
+    """
+    located = type(error)(error.message, where=where, hint=error.hint)
+    if on_failure == "fail":
+        raise located from error
+    if on_failure == "warn":
+        _log.warning("a row is left out: %s", located)
+    row.reason, row.code, row.hint = f"{located.code}: {located.message}", located.code, located.hint
+    return row

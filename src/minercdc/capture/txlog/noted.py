@@ -1,0 +1,67 @@
+"""From which SCN on the log of transactions has every one.
+
+`install` writes it into SY$SOURCES once all transactions have ended that changed rows before their table had its trigger. What was committed
+before may be in no log, so a stream that begins there would leave it out.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import closing
+
+import oracledb
+
+from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.txlog.names import SINCE, SOURCES, quoted
+from minercdc.errors import LogGapError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.dictionary import read_table_ids
+from minercdc.schema.table import TableId
+
+_log = logging.getLogger(__name__)
+
+_HAS_SINCE = "SELECT COUNT(*) FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME = :name AND COLUMN_NAME = :col"
+
+
+def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> dict[TableId, int | None]:
+    """The SCN for each table that is a source; None while `install` has not ended. Empty when SY$SOURCES does not say it, as when Databus
+    itself made it. Raises as `codes.classify`."""
+    found: dict[TableId, int | None] = {}
+    with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
+        for owner in sorted({table.schema for table in tables}):
+            cursor.execute(_HAS_SINCE, {"owner": owner, "name": SOURCES, "col": SINCE})
+            if not (cursor.fetchone() or (0,))[0]:
+                continue
+            names = {table.table: table for table in tables if table.schema == owner}
+            for name, scn in cursor.execute(f"SELECT NAME, TO_CHAR({SINCE}) FROM {quoted(owner)}.{quoted(SOURCES)}"):
+                if name in names:
+                    found[names[name]] = None if scn is None else int(scn)
+    return found
+
+
+def begin_after(context: CaptureContext, scn: int) -> int:
+    """The SCN itself, where a stream that begins after it misses nothing (`Adapter.mine_from`).
+
+    :raises LogGapError: transactions that were committed after it may be in no log.
+    """
+    with closing(context.connect_pdb()) as connection:
+        tables = read_table_ids(connection, context.mined, context.database)
+        found = noted_since(connection, tables)
+    if not found:
+        _log.warning(
+            "%s does not say from which SCN on all transactions are noted, so whether SCN %d lies before is not known; minercdc txlog"
+            " install has it noted",
+            SOURCES,
+            scn,
+        )
+    late = {table: since for table, since in found.items() if since is None or since > scn}
+    if late:
+        listed = ", ".join(
+            f"{table} ({'not yet' if since is None else f'from SCN {since} on'})" for table, since in sorted(late.items())
+        )
+        raise LogGapError(
+            f"SCN {scn} lies before the end of minercdc txlog install, so transactions after it may be in no log: {listed}",
+            hint="Begin after that SCN: let the former adapter deliver up to it first, or take a snapshot.",
+        )
+    return scn

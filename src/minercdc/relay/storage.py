@@ -1,0 +1,62 @@
+"""Where the bytes of a buffer are, and what is kept beside them."""
+
+from __future__ import annotations
+
+import mmap
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What the buffer holds.
+
+    :param head, tail: places of the oldest event and of the end.
+    :param prev_scn: of the window before the oldest one, which is gone; with an empty buffer, of the last one that ever was;
+        -1 when there never was one.
+    :param max_scn: of the newest window; `prev_scn` when the buffer is empty.
+    """
+
+    head: int
+    tail: int
+    prev_scn: int
+    max_scn: int
+
+    @property
+    def is_empty(self) -> bool:
+        return self.head == self.tail
+
+
+class Storage(Protocol):
+    """The bytes of a buffer."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def data(self) -> mmap.mmap: ...
+
+    @property
+    def origin(self) -> int:
+        """Where in `data` the events begin."""
+
+    def save(self, state: State) -> None:
+        """Keep the state for a restart, if anything is kept."""
+
+    def close(self) -> None: ...
+
+
+class Memory:
+    """Anonymous memory (`Storage`), which ends with the process."""
+
+    origin = 0
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.data = mmap.mmap(-1, size)
+
+    def save(self, state: State) -> None:
+        """Nothing is kept."""
+
+    def close(self) -> None:
+        self.data.close()
