@@ -86,6 +86,7 @@ class LogMinerCapture:
     :param runs: emit ChangeRuns where rows can be scanned natively.
     :param files: of transactions that are kept over a restart; the `rules` say which, None: this way of mining keeps none, and mines
         those of an earlier one again.
+    :param monotonic: by which it is decided how much a pass reads, when the next one is due, and when a session is renewed.
     """
 
     def __init__(
@@ -111,7 +112,9 @@ class LogMinerCapture:
         runs: bool = False,
         files: KeptFiles | None = None,
         rules: KeepingRules | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._monotonic = monotonic
         self._files = files or KeptFiles(shared.minercdc_state_dir, "connector")
         self._rules = rules
         self._flush = flush
@@ -123,7 +126,8 @@ class LogMinerCapture:
         self._config = config
         self._lobs = shared.lob_enabled
         self._poll = shared.poll_interval_ms / 1000
-        self._pause = PassPause(self._poll, config.minercdc_log_mining_pass_interval_ms / 1000, look=self._look)
+        interval = config.minercdc_log_mining_pass_interval_ms / 1000
+        self._pause = PassPause(self._poll, interval, monotonic, self._look)
         self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
@@ -237,9 +241,9 @@ class LogMinerCapture:
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 self._counters.mining.sessions += 1
-                opened = time.monotonic()
+                opened = self._monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
-                while not stop.is_set() and time.monotonic() - opened < max_age:
+                while not stop.is_set() and self._monotonic() - opened < max_age:
                     yield from self._pass(session, assembly, start, stop)
                     failures = 0
                     if self._memory.outgrown(session.connection):
@@ -266,7 +270,7 @@ class LogMinerCapture:
             )
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
-        began = time.monotonic()
+        began = self._monotonic()
         host_time = self._begin(session.connection, assembly)
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
@@ -289,7 +293,7 @@ class LogMinerCapture:
         self._limits.enforce(assembly, host_time)
         if doubted and not lagging:
             self._unknown.judge(assembly, known)
-        self._window.read(selection, time.monotonic() - began)
+        self._window.read(selection, self._monotonic() - began)
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
