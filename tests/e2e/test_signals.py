@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import time
 from typing import Any
 from urllib.request import urlopen
 
@@ -353,6 +355,13 @@ def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_ha
     assert found[-3:] == [{"ID": 1}, {"ID": 3}, {"ID": 5}]
 
 
+def lag_cause(port: int, cause: str, metric: str = "minercdc_lag_cause_seconds") -> float:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        found = re.search(rf'^{metric}{{cause="{cause}",.*}} (\S+)$', answer.read().decode(), re.M)
+    assert found is not None
+    return float(found[1])
+
+
 def test_streaming_is_paused_over_a_restart_and_resumed(lab: Lab) -> None:
     port = free_port()
     config = lab.config(
@@ -380,8 +389,13 @@ def test_streaming_is_paused_over_a_restart_and_resumed(lab: Lab) -> None:
         connector.await_log("paused: ")
         assert len(lab.topics.records(lab.topic())) == 3
         assert "Paused by a signal" in lab.minercdc("status", str(config)).output
+        time.sleep(1.0)
+        assert lag_cause(port, "paused") >= 1.0
         assert lab.minercdc("signal", str(config), "resume-streaming", "--wait").status == 0
         records = lab.topics.await_records(lab.topic(), 13)
+        before = lag_cause(port, "paused", "minercdc_time_seconds_total")
+        time.sleep(0.5)
+        assert lag_cause(port, "paused", "minercdc_time_seconds_total") == before, "the pause is over"
         connector.stop_in_order()
     assert [record.key["ID"] for record in records] == [0, 1, 2, *range(10, 15), *range(20, 25)]
 

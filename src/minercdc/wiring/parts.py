@@ -203,6 +203,7 @@ class PipelineParts:
             *(config, open_transactions, self._tables, self._filter),
             *(process.channels, process.watch.observe, resumptions),
             redo=factory.reads_redo,
+            pausing=process.watch.pausing,
         )
 
     def opened(self) -> Adapter:
