@@ -127,6 +127,7 @@ def signal_stage(
     *,
     redo: bool = True,
     pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    starts: Callable[[], bool] = lambda: True,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
@@ -138,6 +139,8 @@ def signal_stage(
     :param resumptions: None when no table is ever suspended.
     :param redo: the adapter reads redo, and finds no tables by itself.
     :param pausing: a context in which streaming is paused.
+    :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a restart within
+        it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
     """
     database, table = database_name(config.database), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
@@ -168,7 +171,7 @@ def signal_stage(
         observe=observe,
         resumptions=resumptions,
         pausing=pausing,
-        at_start=(lambda: _added(source.list_tables(), tables)) if reads_added else tuple,
+        at_start=(lambda: _added(source.list_tables(), tables) if starts() else ()) if reads_added else tuple,
     )
 
 

@@ -11,6 +11,7 @@ from urllib.request import urlopen
 
 import pytest
 from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.proxy import Proxy
 from tests.e2e.topics import Read
 
 from minercdc.local.ports import free_port
@@ -448,6 +449,27 @@ def test_a_table_that_was_added_is_read_if_that_is_wanted(lab: Lab, wanted: str)
         lab.topics.await_records(lab.topic("U"), len(records) + 1)
         connector.stop_in_order()
     assert len(lab.topics.records(lab.topic("U"))) == len(records) + 1, "it is known now"
+
+
+def test_a_table_that_is_made_during_an_outage_comes_by_the_stream_alone(lab: Lab) -> None:
+    with Proxy((lab.server.host, lab.server.port)) as proxy:
+        config = lab.config(minercdc_snapshot_added_tables="incremental", database_port=proxy.port)
+        with lab.run(config) as connector:
+            connector.await_log("streaming: ")
+            lab.execute("INSERT INTO T VALUES (10, 'x')")
+            lab.topics.await_records(lab.topic(), 4)
+            proxy.refuse()
+            connector.await_log("reconnecting: ")
+            lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(10))", LOGGED.format("U"))
+            lab.execute(*(f"INSERT INTO U VALUES ({key}, 'u')" for key in range(5)))
+            proxy.accept()
+            await_keys(lab, "U", set(range(5)))
+            lab.execute("INSERT INTO U VALUES (9, 'later')")
+            await_keys(lab, "U", {9})
+            connector.stop_in_order()
+    assert [(one.value["op"], one.key["ID"]) for one in lab.topics.records(lab.topic("U"))] == [
+        ("c", key) for key in (*range(5), 9)
+    ]
 
 
 def test_filters_are_read_again_at_sighup(lab: Lab) -> None:

@@ -80,6 +80,7 @@ class PipelineParts:
         self._process = process
         self._factory = adapter_factory(config.database.database_connection_adapter)
         self._adapter: Adapter | None = None
+        self._loaded: Offset | None = None
         self._tables = Tables()
         self._filter = table_filter(config)
         self._database = database_name(config.database)
@@ -204,6 +205,7 @@ class PipelineParts:
             *(process.channels, process.watch.observe, resumptions),
             redo=factory.reads_redo,
             pausing=process.watch.pausing,
+            starts=lambda: self._loaded == process.first_offset,
         )
 
     def opened(self) -> Adapter:
@@ -244,6 +246,7 @@ class PipelineParts:
         return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
+        self._loaded = offset
         recovered = 0
         try:
             for change in self._history.recover(offset.history if offset is not None else 0):
