@@ -112,6 +112,26 @@ def test_a_replay_makes_what_the_connector_delivers(stopped: tuple[Lab, Path]) -
     assert '"database.password"' not in content
 
 
+def test_statements_of_tables_that_are_not_captured_are_not_in_it(lab: Lab) -> None:
+    lab.execute("CREATE TABLE X (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(60))", LOGGED.format("X"))
+    config = lab.config(table_include_list=f"{lab.schema}.T")
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    lab.execute(f"INSERT INTO X VALUES (1, '{SECRET}')", "INSERT INTO T VALUES (80, 'captured')", "DELETE FROM X")
+    lab.execute("ALTER TABLE T RENAME TO TT", "ALTER TABLE TT RENAME TO T")
+    lab.execute("INSERT INTO T VALUES (81, 'after it')")
+    file = lab.directory / "some.gz"
+    ran(lab, "record", str(config), "-o", str(file))
+    content = gzip.decompress(file.read_bytes()).decode()
+    assert SECRET not in content
+    assert content.count('"X"') > 1, "its rows are there"
+    found = [
+        value["after"]["ID"] for topic, _, value in parsed(ran(lab, "replay", str(file)).output) if topic == lab.topic()
+    ]
+    assert found == [80, 81]
+
+
 def test_a_recorded_error_comes_again(lab: Lab) -> None:
     with lab.run() as connector:
         connector.await_log("streaming: ")

@@ -26,7 +26,8 @@ from minercdc.oracle.present_scn import present_scn
 from minercdc.recording.file import RecordingWriter
 from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
-from minercdc.recording.tap import Tap
+from minercdc.recording.tap import IsWanted, Tap
+from minercdc.selection import table_filter
 from minercdc.stored_offset import StoredOffset, to_document
 
 _SECTIONS: Final = ("identity", "filters", "capture", "log_mining", "values", "messages", "topics", "run")
@@ -51,9 +52,8 @@ class Tally:
     def add(self, record: Record) -> None:
         """One more."""
         self.topics[record.topic] += 1
-        self.digest.update(
-            record.topic.encode() + b"\0" + (record.key or b"-") + b"\0" + b"-+"[record.value is not None :][:1]
-        )
+        kind = b"tombstone" if record.value is None else b"record"
+        self.digest.update(b"\0".join((record.topic.encode(), record.key or b"", kind, b"")))
 
     @property
     def keys(self) -> str:
@@ -138,7 +138,7 @@ def record(
     replacement = Replacement(_named_users(config)) if replaced else None
     writer = RecordingWriter(path, _head(config, begun, replaced=replaced))
     until = _Stop(stop, limits, counters, target)
-    tap = Tap(writer, replacement, until.add)
+    tap = Tap(writer, replacement, _wanted(config, begun), until.add)
     error: MinerCdcError | None = None
     try:
         with TemporaryDirectory(prefix="minercdc-record-") as state:
@@ -174,6 +174,12 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
         log_mining=config.log_mining.model_copy(update=mining),
         topics=config.topics.model_copy(update={"minercdc_topic_partition_columns": ""}),
     )
+
+
+def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
+    """By name, or as an object that is known by another name: LogMiner may print an older or newer one."""
+    captured, known = table_filter(config), {table.schema.object_id for table in stored.tables().values()} - {0}
+    return lambda owner, table, number: captured.includes(owner, table) or number in known
 
 
 def _present(config: ConnectorConfig) -> int:

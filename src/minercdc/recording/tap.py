@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self, TypeAlias, cast
 
 import oracledb
 
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.errors import MinerCdcError
 from minercdc.recording import faults, values
 from minercdc.recording.file import RecordingWriter
@@ -14,6 +15,10 @@ from minercdc.recording.replacement import MinedText, Replacement
 
 MINED = "V$LOGMNR_CONTENTS"
 """In the text of the statement that reads redo."""
+IsWanted: TypeAlias = Callable[[str, str, int], bool]
+"""(SEG_OWNER, TABLE_NAME, DATA_OBJ#) of a row of redo -> whether its table may be a captured one."""
+_OWNER, _TABLE, _OBJECT = (LogMinerRow._fields.index(name) for name in ("owner", "table", "object_id"))
+_SQL, _CODE = LogMinerRow._fields.index("sql"), LogMinerRow._fields.index("code")
 _OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
 
 
@@ -21,11 +26,19 @@ class Tap:
     """Notes connections, statements and clock in a file.
 
     :param replacement: of the values of rows, None: they are noted as they are.
+    :param is_wanted: rows of redo of other tables are noted without their statements, which the capture does not read.
     :param mined: called with the number of rows of redo whenever some came.
     """
 
-    def __init__(self, writer: RecordingWriter, replacement: Replacement | None, mined: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        writer: RecordingWriter,
+        replacement: Replacement | None,
+        is_wanted: IsWanted,
+        mined: Callable[[int], None],
+    ) -> None:
         self._writer, self._replacement, self._mined = writer, replacement, mined
+        self._is_wanted = is_wanted
         self._calls = 0
 
     def connect(self, to: str, make: Callable[[], oracledb.Connection]) -> oracledb.Connection:
@@ -54,38 +67,47 @@ class Tap:
         known = None if any(isinstance(one, oracledb.Var) for one in binds.values()) else binds
         noted = None if known is None else {name: values.to_json(one) for name, one in known.items()}
         self._writer.write({"kind": "call", "call": self._calls, "on": to, "sql": sql, "binds": noted})
-        mined = MINED in sql
-        text = MinedText(self._replacement) if mined and self._replacement else None
-        of_rows = self._replacement.row if self._replacement and _OF_ROWS in sql else None
-        return Answer(self._writer, self._calls, text, of_rows, self._mined if mined else None)
+        if MINED in sql:
+            text = MinedText(self._replacement) if self._replacement else None
+            return Answer(self._writer, self._calls, lambda rows: self._redo(rows, text), self._mined)
+        replacement = self._replacement
+        if replacement is not None and _OF_ROWS in sql:
+            return Answer(self._writer, self._calls, lambda rows: [replacement.row(row) for row in rows])
+        return Answer(self._writer, self._calls)
+
+    def _redo(self, rows: Sequence[Sequence[Any]], text: MinedText | None) -> Sequence[Sequence[Any]]:
+        """Rows of V$LOGMNR_CONTENTS as they are noted."""
+        noted = [row if self._has_text(row) else (*row[:_SQL], None, *row[_SQL + 1 :]) for row in rows]
+        return noted if text is None else list(text.whole(noted))
+
+    def _has_text(self, row: Sequence[Any]) -> bool:
+        """DDL of any table may make it a captured one, by a new name."""
+        owner, table = row[_OWNER], row[_TABLE]
+        return owner is None or row[_CODE] == OpCode.DDL or self._is_wanted(owner, table or "", row[_OBJECT] or 0)
 
 
 class Answer:
-    """Notes what one statement gives."""
+    """Notes what one statement gives.
+
+    :param noted: makes of rows what is noted of them, perhaps later.
+    :param mined: called with the number of rows.
+    """
 
     def __init__(
         self,
         writer: RecordingWriter,
         call: int,
-        mined_text: MinedText | None,
-        replaced: Callable[[Sequence[Any]], tuple[Any, ...]] | None,
-        mined: Callable[[int], None] | None,
+        noted: Callable[[Sequence[Sequence[Any]]], Sequence[Sequence[Any]]] = lambda rows: rows,
+        mined: Callable[[int], None] = lambda _: None,
     ) -> None:
-        self._writer, self._call = writer, call
-        self._mined_text, self._replaced, self._mined = mined_text, replaced, mined
+        self._writer, self._call, self._noted, self._mined = writer, call, noted, mined
 
     def gave(self, rows: Sequence[Sequence[Any]]) -> None:
         """Rows were fetched, perhaps none."""
-        found = rows
-        if self._mined_text is not None:
-            found = list(self._mined_text.whole(rows))
-        elif self._replaced is not None:
-            found = [self._replaced(row) for row in rows]
-        if found:
+        if found := self._noted(rows):
             noted = [[values.to_json(value) for value in row] for row in found]
             self._writer.write({"kind": "rows", "call": self._call, "rows": cast(Any, noted)})
-        if self._mined is not None:
-            self._mined(len(rows))
+        self._mined(len(rows))
 
     def ended(self) -> None:
         """There are no more."""
