@@ -33,8 +33,8 @@ class Frame(NamedTuple):
 
 
 def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen: set[tuple[Any, ...]]) -> None:
-    """Read a file once, to the length that `part` counts; put its frames that count, and identities of rows without address, into
-    the lists.
+    """Read a file once, to the length that `part` counts; put its frames that count into `frames`, and identities of rows without
+    address into `seen`.
 
     :param number: of the file among those of its transaction.
     :raises ValueError, KeyError, TypeError, IndexError: it is damaged.
@@ -76,10 +76,12 @@ def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, in
 
 
 def checksum_of(kind: int, length: int, rows: int, payload: bytes) -> int:
+    """CRC-32 of a frame."""
     return zlib.crc32(payload, zlib.crc32(struct.pack("<BII", kind, length, rows)))
 
 
 def read_at(file: int, at: int, length: int) -> bytes:
+    """Bytes from a place of a file on; fewer at its end. Raises OSError."""
     parts = []
     while length:
         part = os.pread(file, length, at)
