@@ -1,8 +1,8 @@
 """Files with the rows of open transactions that survive the process: what an offset names of them is on disk before it is stored.
 
-`kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a transaction
-leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without knowing it, never write to the same. An offset
-counts a file to some length; what follows belongs to an offset that was not stored.
+`kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
+transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without knowing
+it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
 
 A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
 """
