@@ -34,7 +34,7 @@ class Disk:
     def __init__(self) -> None:
         self.dead, self._left, self.kinds = False, 0, set[str]()
 
-    def live(self, steps: int) -> None:
+    def run(self, steps: int) -> None:
         """A process begins that dies at its step number `steps`."""
         self.dead, self._left = False, steps
 
@@ -86,7 +86,7 @@ REMOVE = KeptFiles.remove
 
 
 class Connector(Reader):
-    """Its offset is stored before the capture is told so."""
+    """Its offset is stored first, and then confirmed."""
 
     def _note(self, event: Event) -> None:
         self.events.append(event)
@@ -104,19 +104,19 @@ class Connector(Reader):
 
 
 def until_marker(connector: Connector, number: int, disk: Disk) -> tuple[Connector, int]:
-    """The connector of the life that comes to the marker, after one life for each step before it; and how many there were."""
+    """The connector of the run that comes to the marker, after one run for each step before it; and how many there were."""
     lab = connector.lab
     lab.run(f"insert into marker values ({number})")
     lab.app.commit()
-    lives = 0
+    runs = 0
     while not connector.has_marker(number):
-        lives += 1
-        disk.live(lives)
+        runs += 1
+        disk.run(runs)
         try:
             connector.until(lambda reader: reader.has_marker(number))
         except Killed:
             connector = connector.again()
-    return connector, lives
+    return connector, runs
 
 
 @pytest.mark.timeout(3600)
@@ -125,8 +125,8 @@ def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Pat
     disk = Disk()
     monkeypatch.setattr(kept_files, "os", disk)
     monkeypatch.setattr(KeptFiles, "remove", lambda files, name: disk.remove(files, name))
-    connector, session, lives, most = Connector(lab), lab.session(), 0, 0
-    disk.live(1 << 60)
+    connector, session, runs, most = Connector(lab), lab.session(), 0, 0
+    disk.run(1 << 60)
     connector.take_snapshot(snapshot_mode="no_data")
     each = ROWS // BLOCKS
     with session.cursor() as cursor:
@@ -140,7 +140,7 @@ def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Pat
             lab.switch_log()
             connector, killed = until_marker(connector, block, disk)
             assert connector.position is not None
-            most, lives = max(most, len(connector.position.kept)), lives + killed
+            most, runs = max(most, len(connector.position.kept)), runs + killed
             purge(lab, connector.position.threads[1].resume.sequence)
     session.commit()
     lab.switch_log()
@@ -150,11 +150,11 @@ def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Pat
     assert [int(after[0]) for op, _, after in changes if op == "c" and after is not None] == list(range(ROWS))  # type: ignore[arg-type]
     assert len(changes) == ROWS
     for steps in (1, 2, 1 << 60):  # its file is removed, at the latest
-        disk.live(steps)
+        disk.run(steps)
         try:
             connector.until(lambda reader: isinstance(reader.events[-1], Progress))
         except Killed:
             connector = connector.again()
     assert list(lab.files.directory.glob("*.rows")) == []
     assert len(disk.kinds) == 9, sorted(disk.kinds)
-    print(f"{ROWS} rows, {lives + killed} lives")
+    print(f"{ROWS} rows, {runs + killed} runs")
