@@ -11,7 +11,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.e2e.connector import MinerCdc, run_to_end
+from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import Lab
 
 from minercdc.config.load import load_config
@@ -79,7 +79,8 @@ def outputs(lab: Lab, config: Path, commands: tuple[tuple[str, ...], ...]) -> It
     for number, command in enumerate(commands):
         arguments = [str(config) if one == "CONFIG" else one for one in command]
         arguments = [str(lab.directory / one) if one.endswith(".gz") else one for one in arguments]
-        ended = run_to_end(arguments, lab.directory / f"command{number}.log")
+        with MinerCdc(arguments, lab.directory / f"command{number}.log") as running:
+            ended = running.await_end(120)  # Spark takes its time
         yield " ".join(command), ended.output + ended.errors
 
 
