@@ -53,7 +53,7 @@ standby: install
 	MINERCDC_TAKEOVERS=50,20 $(BIN)/python -m pytest -q -s -n 0 tests/e2e/test_standby.py
 
 torture: install
-	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 MINERCDC_LAKE_SEEDS=100 $(BIN)/python -m pytest -q -s tests/torture tests/checker
+	MINERCDC_KILLS=50 MINERCDC_SEEDS=200 MINERCDC_LAKE_SEEDS=100 MINERCDC_KEPT_ROWS=200000 $(BIN)/python -m pytest -q -s tests/torture tests/checker
 
 # An hour of steady work over restarts, DDL and a broker that goes down.
 soak: install

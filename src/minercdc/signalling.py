@@ -6,7 +6,7 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 
 import oracledb
@@ -126,6 +126,8 @@ def signal_stage(
     resumptions: Resumptions | None = None,
     *,
     redo: bool = True,
+    pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
+    starts: Callable[[], bool] = lambda: True,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
@@ -136,6 +138,9 @@ def signal_stage(
     :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
     :param redo: the adapter reads redo, and finds no tables by itself.
+    :param pausing: a context in which streaming is paused.
+    :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a restart within
+        it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
     """
     database, table = database_name(config.database), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
@@ -165,7 +170,8 @@ def signal_stage(
         now_us=_now_us,
         observe=observe,
         resumptions=resumptions,
-        at_start=(lambda: _added(source.list_tables(), tables)) if reads_added else tuple,
+        pausing=pausing,
+        at_start=(lambda: _added(source.list_tables(), tables) if starts() else ()) if reads_added else tuple,
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from itertools import islice
+from typing import Any, Final, TypeAlias
 
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
@@ -22,6 +23,8 @@ from minercdc.stored_offset import read_stored
 
 LATEST: Final = 10
 """Places of each partition that are read first, unless a time is given; commit markers take some of them."""
+
+Readers: TypeAlias = tuple[Callable[[bytes], Any], Callable[[bytes], Any]]
 
 _POLL_SECONDS = 0.2
 _TRANSIENT = {KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT}
@@ -89,7 +92,7 @@ def _text(value: Any) -> str:
 def tail(
     config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
 ) -> Iterator[Message]:
-    """Committed messages of all tables, or of one: the latest ones, or those since a time; then new ones as they come.
+    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they come.
 
     :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
     :param count: after so many it ends; None: only `stop` ends it.
@@ -103,26 +106,56 @@ def tail(
         )
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     tables = _tables(config, client, table)
-    read_key, read_value = record_readers(config)
-    settings = {"group.id": "minercdc-reader", "isolation.level": "read_committed", "auto.offset.reset": "earliest"}
+    settings = {
+        "group.id": "minercdc-reader",
+        "isolation.level": "read_committed",
+        "auto.offset.reset": "earliest",
+        "enable.partition.eof": True,
+    }
+    readers = record_readers(config)
     with closing(client.consumer(settings)) as consumer:
-        consumer.assign(_places(client, consumer, tables, since))
-        left = count
-        while not stop.is_set() and left != 0:
-            found = consumer.poll(_POLL_SECONDS)
-            if found is None:
-                continue
-            if error := found.error():
-                if error.code() not in _TRANSIENT:
-                    raise classify(error, "reading topics")
-                continue
-            left = None if left is None else left - 1
-            yield Message(
-                tables[found.topic()],
-                *(found.topic(), found.partition(), found.offset(), found.timestamp()[1]),
-                _read(read_key, found.key()),
-                _read(read_value, found.value()),
-            )
+        places = _places(client, consumer, tables, since, max(LATEST, 2 * (count or 0)))
+        consumer.assign(places)
+        polled = _polled(consumer, stop)
+        found: Iterator[Message | None] = (None if one is None else _message(one, tables, readers) for one in polled)
+        if since is None:
+            found = _in_order(found, len(places), count)
+        yield from islice((one for one in found if one is not None), count)
+
+
+def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
+    """What a consumer gets; None for the end of a partition."""
+    while not stop.is_set():
+        found = consumer.poll(_POLL_SECONDS)
+        if found is None:
+            continue
+        error = found.error()
+        if error is None or error.code() == KafkaError._PARTITION_EOF:
+            yield None if error else found
+        elif error.code() not in _TRANSIENT:
+            raise classify(error, "reading topics")
+
+
+def _in_order(messages: Iterator[Message | None], partitions: int, count: int | None) -> Iterator[Message]:
+    """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the others."""
+    held: list[Message] = []
+    while partitions:
+        one = next(messages, None)
+        if one is None:
+            partitions -= 1
+        else:
+            held.append(one)
+    held.sort(key=lambda one: one.time_ms)
+    yield from held if count is None else held[-count:]
+    yield from (one for one in messages if one is not None)
+
+
+def _message(found: Any, tables: Mapping[str, str], readers: Readers) -> Message:
+    return Message(
+        tables[found.topic()],
+        *(found.topic(), found.partition(), found.offset(), found.timestamp()[1]),
+        *(_read(read, content) for read, content in zip(readers, (found.key(), found.value()), strict=True)),
+    )
 
 
 def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
@@ -155,12 +188,14 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
     return known
 
 
-def _places(client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None) -> list[TopicPartition]:
-    """Where reading begins; a topic that is not there yet has no place."""
+def _places(
+    client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None, latest: int
+) -> list[TopicPartition]:
+    """Where reading begins, `latest` places before the end or at a time; a topic that is not there yet has no place."""
     ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
     if since is None:
         begins = client.begins(ends)
-        return [TopicPartition(*place, max(begins.get(place, 0), end - LATEST)) for place, end in ends.items()]
+        return [TopicPartition(*place, max(begins.get(place, 0), end - latest)) for place, end in ends.items()]
     asked = [TopicPartition(*place, int(since.timestamp() * 1000)) for place in ends]
     try:
         found = consumer.offsets_for_times(asked, client.timeout) if asked else []

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from tests.e2e.connector import MinerCdc, run_to_end
+from tests.e2e.connector import MinerCdc
 from tests.e2e.lab import Lab
 
 from minercdc.config.load import load_config
@@ -47,6 +49,16 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("offsets", "reset", "CONFIG"),
     ("signal", "CONFIG", "log", "--message", "x"),
     ("plan", "CONFIG"),
+    ("txlog", "install", "CONFIG", "--print"),
+    ("record", "CONFIG", "--output", "recording.gz"),
+    ("replay", "recording.gz"),
+)
+LAKE: tuple[tuple[str, ...], ...] = (
+    ("lake", "status", "CONFIG"),
+    ("lake", "status", "CONFIG", "--json"),
+    ("lake", "verify", "CONFIG"),
+    ("lake", "optimize", "CONFIG"),
+    ("lake", "rebuild", "CONFIG", "NONE.SUCH"),
 )
 
 
@@ -67,7 +79,8 @@ def outputs(lab: Lab, config: Path, commands: tuple[tuple[str, ...], ...]) -> It
     for number, command in enumerate(commands):
         arguments = [str(config) if one == "CONFIG" else one for one in command]
         arguments = [str(lab.directory / one) if one.endswith(".gz") else one for one in arguments]
-        ended = run_to_end(arguments, lab.directory / f"command{number}.log")
+        with MinerCdc(arguments, lab.directory / f"command{number}.log") as running:
+            ended = running.await_end(120)  # Spark takes its time
         yield " ".join(command), ended.output + ended.errors
 
 
@@ -100,6 +113,8 @@ def test_while_it_runs(lab: Lab) -> None:
         lab.execute("INSERT INTO T VALUES (77, 'a value of a row')")
         lab.topics.await_records(lab.topic(), 4)
         assert clean(outputs(lab, config, COMMANDS)) > 10_000
+        recording = gzip.decompress((lab.directory / "recording.gz").read_bytes()).decode()
+        assert clean(iter([("recording", recording)])) > 1_000
         bundle = lab.directory / "bundle.tar.gz"
         assert clean(packed(bundle)) > 10_000
         assert not [name for name, text in packed(bundle) if "a value of a row" in text or '"initial"' in text]
@@ -110,6 +125,62 @@ def test_while_it_runs(lab: Lab) -> None:
                 assert clean(iter([(page, answer.read().decode())]))
         connector.stop_in_order()
     assert clean(iter([("log of run", connector.text())])) > 1_000
+
+
+@pytest.mark.timeout(240)
+def test_the_relay(lab: Lab) -> None:
+    settings = {name: value for name, value in settings_of(lab).items() if "kafka" not in name}
+    config = written(lab.directory / "relay.json", settings | EVERYWHERE | {"minercdc.relay.port": "0"})
+    with MinerCdc(["relay", "--verbose", str(config)], lab.directory / "relay.log") as relay:
+        address = relay.await_output(r"ready (\S+:\d+)\n")[1]
+        lab.execute("INSERT INTO T VALUES (78, 'a value of a row')")
+        pages = (
+            "sources",
+            "register",
+            "operation",
+            "health",
+            "metrics",
+            "bufferInfo/inbound",
+            "relayStats/outbound/http/total",
+            "no-such",
+        )
+        answers = [(page, answer_of(f"http://{address}/{page}")) for page in pages]
+        assert clean(iter(answers)) > 500
+        relay.stop_in_order()
+    assert clean(iter([("relay", relay.text())])) > 100
+
+
+def answer_of(url: str) -> str:
+    try:
+        with urlopen(url, timeout=10) as answer:
+            content: bytes = answer.read()
+            return f"{answer.headers}" + content.decode("utf-8", "replace")
+    except HTTPError as error:
+        return f"{error.headers}" + error.read().decode("utf-8", "replace")
+
+
+@pytest.mark.timeout(400)
+def test_the_lake(lab: Lab) -> None:
+    port = free_port()
+    settings = (
+        settings_of(lab)
+        | EVERYWHERE
+        | {"minercdc.lake.path": str(lab.directory / "lake"), "minercdc.lake.http.port": str(port)}
+    )
+    del settings[
+        "minercdc.kafka.client.sasl.oauthbearer.client.secret"
+    ]  # librdkafka's: the lake, whose client is Java's, refuses it
+    config = written(lab.directory / "lake.json", settings)
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        with MinerCdc(["lake", "--verbose", str(config)], lab.directory / "lake.log") as lake:
+            lake.await_log("all tables are at SCN", 180)
+            answers = [(page, answer_of(f"http://127.0.0.1:{port}/{page}")) for page in ("", "metrics", "health")]
+            assert clean(iter(answers)) > 100
+            lake.stop(timeout=60)
+        assert clean(iter([("lake", lake.text())])) > 300
+        assert clean(outputs(lab, config, LAKE)) > 300
+        connector.stop_in_order()
 
 
 @pytest.mark.timeout(240)

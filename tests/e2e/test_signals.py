@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
+import time
 from typing import Any
 from urllib.request import urlopen
 
 import pytest
 from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.proxy import Proxy
 from tests.e2e.topics import Read
 
 from minercdc.local.ports import free_port
@@ -353,6 +356,13 @@ def test_a_table_that_is_captured_from_now_on_is_read_though_the_stream_never_ha
     assert found[-3:] == [{"ID": 1}, {"ID": 3}, {"ID": 5}]
 
 
+def lag_cause(port: int, cause: str, metric: str = "minercdc_lag_cause_seconds") -> float:
+    with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=5) as answer:
+        found = re.search(rf'^{metric}{{cause="{cause}",.*}} (\S+)$', answer.read().decode(), re.M)
+    assert found is not None
+    return float(found[1])
+
+
 def test_streaming_is_paused_over_a_restart_and_resumed(lab: Lab) -> None:
     port = free_port()
     config = lab.config(
@@ -380,8 +390,13 @@ def test_streaming_is_paused_over_a_restart_and_resumed(lab: Lab) -> None:
         connector.await_log("paused: ")
         assert len(lab.topics.records(lab.topic())) == 3
         assert "Paused by a signal" in lab.minercdc("status", str(config)).output
+        time.sleep(1.0)
+        assert lag_cause(port, "paused") >= 1.0
         assert lab.minercdc("signal", str(config), "resume-streaming", "--wait").status == 0
         records = lab.topics.await_records(lab.topic(), 13)
+        before = lag_cause(port, "paused", "minercdc_time_seconds_total")
+        time.sleep(0.5)
+        assert lag_cause(port, "paused", "minercdc_time_seconds_total") == before, "the pause is over"
         connector.stop_in_order()
     assert [record.key["ID"] for record in records] == [0, 1, 2, *range(10, 15), *range(20, 25)]
 
@@ -434,6 +449,27 @@ def test_a_table_that_was_added_is_read_if_that_is_wanted(lab: Lab, wanted: str)
         lab.topics.await_records(lab.topic("U"), len(records) + 1)
         connector.stop_in_order()
     assert len(lab.topics.records(lab.topic("U"))) == len(records) + 1, "it is known now"
+
+
+def test_a_table_that_is_made_during_an_outage_comes_by_the_stream_alone(lab: Lab) -> None:
+    with Proxy((lab.server.host, lab.server.port)) as proxy:
+        config = lab.config(minercdc_snapshot_added_tables="incremental", database_port=proxy.port)
+        with lab.run(config) as connector:
+            connector.await_log("streaming: ")
+            lab.execute("INSERT INTO T VALUES (10, 'x')")
+            lab.topics.await_records(lab.topic(), 4)
+            proxy.refuse()
+            connector.await_log("reconnecting: ")
+            lab.execute("CREATE TABLE U (ID NUMBER(9) PRIMARY KEY, V VARCHAR2(10))", LOGGED.format("U"))
+            lab.execute(*(f"INSERT INTO U VALUES ({key}, 'u')" for key in range(5)))
+            proxy.accept()
+            await_keys(lab, "U", set(range(5)))
+            lab.execute("INSERT INTO U VALUES (9, 'later')")
+            await_keys(lab, "U", {9})
+            connector.stop_in_order()
+    assert [(one.value["op"], one.key["ID"]) for one in lab.topics.records(lab.topic("U"))] == [
+        ("c", key) for key in (*range(5), 9)
+    ]
 
 
 def test_filters_are_read_again_at_sighup(lab: Lab) -> None:

@@ -5,9 +5,15 @@ from __future__ import annotations
 import json
 import re
 from datetime import UTC, datetime
+from functools import partial
 
 from tests.e2e.connector import MinerCdc
-from tests.e2e.lab import Lab
+from tests.e2e.lab import LOGGED, Lab
+from tests.e2e.topics import Read
+
+
+def ends_with(key: object, seen: list[Read]) -> bool:
+    return bool(seen) and seen[-1].key == key
 
 
 def lines(lab: Lab, *arguments: str, status: int = 0) -> list[str]:
@@ -34,6 +40,23 @@ def test_messages_are_lines(lab: Lab) -> None:
     later = lines(lab, "t", "--since", between.isoformat(), "--count", "3", "--json")
     assert [json.loads(line)["value"] and json.loads(line)["value"]["op"] for line in later] == ["u", "d", None]
     assert all(json.loads(line)["topic"] == lab.topic() for line in later)
+
+
+def test_the_latest_of_several_tables_are_shown_in_order_of_time(lab: Lab) -> None:
+    lab.execute("CREATE TABLE A (ID NUMBER(9) PRIMARY KEY)", LOGGED.format("A"))
+    with lab.run() as connector:
+        connector.await_log("streaming: ")
+        for number in range(100, 104):
+            lab.execute(f"INSERT INTO {'AT'[number % 2]} (ID) VALUES ({number})")
+            lab.topics.await_records(lab.topic("AT"[number % 2]), partial(ends_with, {"ID": number}))
+        connector.stop_in_order()
+    shown = lines(lab, "--count", "3")
+    assert [re.findall(r"\.(\w) insert .*?(\d+)", line) for line in shown] == [
+        [("T", "101")],
+        [("A", "102")],
+        [("T", "103")],
+    ]
+    assert len(lines(lab, "--count", "7")) == 7
 
 
 def test_it_follows_until_it_is_stopped(lab: Lab) -> None:

@@ -17,7 +17,8 @@ from minercdc.oracle.connect import connect
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import order_of
 from minercdc.signals.marks import Marks
-from minercdc.signals.reader import Began, ChunkReader, Failed, Outcome, Pace
+from minercdc.signals.outcome import Began, Failed, Outcome
+from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.window import Chunk
 
 PATIENCE_SECONDS = 30.0

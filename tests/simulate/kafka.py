@@ -105,6 +105,9 @@ class Cluster:
             raise failure(KafkaError.TOPIC_ALREADY_EXISTS, "exists")
         self.topics[name] = Topic([Partition() for _ in range(partitions)], dict(settings))
 
+    def is_compacted(self, topic: str) -> bool:
+        return topic in self.topics and "compact" in self.topics[topic].settings.get("cleanup.policy", "")
+
     def settle(self) -> None:
         """Write the markers that are due, and end transactions that took too long."""
         now = self.now()
@@ -283,6 +286,10 @@ class SimProducer:
             cluster.append(topic, partition, entry)
         self._queued.clear()
 
+    def _unsent(self) -> Iterable[tuple[str, bytes | None]]:
+        """Topic and key of what is queued."""
+        return ((topic, entry.key) for topic, _, entry in self._queued)
+
     def _check_epoch(self) -> None:
         self._cluster.settle()
         if self._cluster.ids[self._id].epoch != self._epoch:
@@ -299,6 +306,9 @@ class SimProducer:
         self._check_epoch()
         if self._broken:
             raise failure(KafkaError._STATE, "the transaction has failed", abort=True)
+        if any(key is None and self._cluster.is_compacted(topic) for topic, key in self._unsent()):
+            self._broken = True
+            raise failure(KafkaError.INVALID_RECORD, "a compacted topic takes no record without key", abort=True)
         if fault == "leader" and self._queued:
             topic, number, _ = self._queued[-1]
             cluster.partition(topic, number).leaderless_until = cluster.now() + cluster.between(0.5, 8.0)
@@ -401,6 +411,9 @@ class _Done:
 
     def __init__(self, result: Any = None, error: Exception | None = None) -> None:
         self._result, self._error = result, error
+
+    def exception(self, timeout: float | None = None) -> Exception | None:
+        return self._error
 
     def result(self, timeout: float | None = None) -> Any:
         if self._error is not None:

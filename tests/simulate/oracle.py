@@ -237,7 +237,7 @@ def _add_log(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> R
         if (online and log.online_name == name) or (log.archived_name == name and log.archived and not log.purged):
             connection.files.append(log)
             return []
-    raise ora(308, f"cannot open archived log '{name}'")
+    raise ora(1284, f"file {name} cannot be opened")
 
 
 def _start_mining(connection: SimConnection, sql: str, binds: Mapping[str, Any]) -> Rows:

@@ -67,6 +67,7 @@ ALLOWED["migration"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["stored_offset"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["repositioning"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["bundle"] = set(ALLOWED) - {"lake", "local", "demo"}
+ALLOWED["recording"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["reload"] = {"contracts"}
 ALLOWED["plan"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["tail"] = set(ALLOWED) - {"lake", "local", "demo"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -51,6 +52,7 @@ class CaptureContext:
         `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
+    :param monotonic: seconds of a clock that never goes back, by which an adapter decides how much it reads at a time.
     """
 
     config: ConnectorConfig
@@ -67,6 +69,7 @@ class CaptureContext:
     unlogged: Callable[[TableId], str]
     split: Callable[[], str] = lambda: ""
     runs: bool = False
+    monotonic: Callable[[], float] = time.monotonic
 
 
 @dataclass(frozen=True, slots=True)

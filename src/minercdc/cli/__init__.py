@@ -44,6 +44,7 @@ from minercdc.cli.json_log import log_as_json
 from minercdc.cli.lake import lake
 from minercdc.cli.offsets import offsets
 from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to
+from minercdc.cli.recording import record, replay
 from minercdc.cli.relay import relay
 from minercdc.cli.send import signals
 from minercdc.cli.status import status
@@ -68,6 +69,8 @@ app = typer.Typer(
 app.add_typer(signals, name="signal")
 app.command()(status)
 app.command()(tail)
+app.command()(record)
+app.command()(replay)
 app.add_typer(lake, name="lake")
 app.add_typer(offsets, name="offsets")
 app.command(name="relay")(relay)

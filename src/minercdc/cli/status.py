@@ -102,7 +102,7 @@ def _tables(tables: list[dict[str, Any]]) -> Table:
         numbers = (
             f"{one['events']:,}",
             f"{one['events_per_second']:,.1f}",
-            one["last_change"] or "",
+            (one["last_change"] or "").replace("T", " ").replace("+00:00", "Z"),  # so that it fits into 80 columns
             f"{one['left_out']:,}",
         )
         table.add_row(escape(one["table"]), one["state"], *numbers)

@@ -28,6 +28,7 @@ class Cause(StrEnum):
     DECODE = "decode"
     KAFKA = "kafka"
     SNAPSHOT = "snapshot"
+    PAUSED = "paused"
 
 
 MEANINGS: Final[Mapping[Cause, str]] = {
@@ -42,6 +43,7 @@ MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.DECODE: "committed rows are decoded and encoded",
     Cause.KAFKA: "Kafka, or another sink, takes records or commits",
     Cause.SNAPSHOT: "a snapshot is read",
+    Cause.PAUSED: "a signal paused streaming",
 }
 
 _MARK_SECONDS = 1.0

@@ -17,6 +17,8 @@ from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.events import Scn
 from minercdc.oracle.codes import oracle_errors
 
+HOST_CLOCK = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
+"""The statement of `host_clock`, with which each pass begins."""
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
@@ -135,8 +137,7 @@ def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
 
     :raises SourceError: the database gives no offset.
     """
-    sql = "SELECT TO_CHAR(SYSTIMESTAMP, 'YYYY-MM-DD HH24:MI:SS.FF6'), TO_CHAR(SYSTIMESTAMP, 'TZH:TZM') FROM DUAL"
-    time, zone = one_row(connection, sql, "reading the host's clock")
+    time, zone = one_row(connection, HOST_CLOCK, "reading the host's clock")
     match = _OFFSET.fullmatch(str(zone))
     if not match:
         raise SourceError(f"SYSTIMESTAMP has the time zone {zone!r}")

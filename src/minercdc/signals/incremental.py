@@ -22,7 +22,7 @@ from minercdc.events import Event, ReadRun, SchemaChange, Scn, SnapshotMark
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals import answers
-from minercdc.signals.reader import Began, Broken, Failed, Outcome
+from minercdc.signals.outcome import Began, Broken, Failed, Outcome
 from minercdc.signals.resumption import covered_scn, is_resumption, with_result
 from minercdc.signals.window import Changes, Chunk
 

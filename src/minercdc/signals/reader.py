@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias
 from uuid import uuid4
 
 import oracledb
@@ -32,6 +31,7 @@ from minercdc.oracle.rows import exact_values
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.signals.keyset import SESSION, Keyset, key_columns, order_of
 from minercdc.signals.marks import Marks
+from minercdc.signals.outcome import Began, Broken, Failed, Outcome, in_chunks
 from minercdc.signals.window import Chunk
 
 _log = logging.getLogger(__name__)
@@ -45,37 +45,6 @@ _WAIT_SECONDS = 1.0
 _LONGEST_WAIT_SECONDS = 30.0
 _TRIES = 6  # half a minute with those waits; a condition of the user's can fail for ever with what passes elsewhere
 _INVALID_IDENTIFIER = 904
-
-
-@dataclass(frozen=True, slots=True)
-class Began:
-    """The reading of a table has begun: ordering columns, and Row text of the last key; () when there are no rows to
-    read."""
-
-    order: tuple[str, ...]
-    maximum: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Failed:
-    """The table cannot be read.
-
-    :param scn: an SCN after the failure; 0 when it does not matter. DDL that the stream has not come to yet may be the cause
-        (a RENAME: ORA-00942), so the table is given up only when the stream has come to this SCN.
-    """
-
-    error: MinerCdcError
-    scn: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Broken:
-    """A fault of the reader's own code; whoever gets this outcome raises `error`."""
-
-    error: Exception
-
-
-Outcome: TypeAlias = Began | Chunk | Failed | Broken
 
 
 @dataclass(frozen=True, slots=True)
@@ -319,7 +288,7 @@ class _Reading:
         scn, size = self._choose_scn(connection), self._context.pace.chunk
         time_us = self._context.now_ms() * 1000
         limit = _STRETCH * size
-        chunks = _sized(self._fetched(connection, keyset, scn, limit), size)
+        chunks = in_chunks(self._fetched(connection, keyset, scn, limit), size)
         self._too_old = False
         count = 0
         held: Sequence[FetchedRow] | None = None
@@ -415,18 +384,3 @@ class _Reading:
             if isinstance(outcome, Chunk):
                 self._flight.rows += len(outcome.rows)
                 self._flight.bytes += outcome.size
-
-
-def _sized(batches: Iterator[Sequence[FetchedRow]], size: int) -> Iterator[Sequence[FetchedRow]]:
-    """The same rows in batches of `size`, the last one shorter."""
-    held: list[FetchedRow] = []
-    for batch in batches:
-        if not held and len(batch) == size:
-            yield batch
-            continue
-        held += batch
-        while len(held) >= size:
-            yield held[:size]
-            held = held[size:]
-    if held:
-        yield held

@@ -13,18 +13,18 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from minercdc.events import Row
 from minercdc.offset import JsonValue
 from minercdc.schema.filter import names
 from minercdc.schema.patterns import linear_pattern
 from minercdc.schema.table import TableId
+from minercdc.signals.untrusted import is_closed, parsed
 
 Data: TypeAlias = Mapping[str, JsonValue]
 
 _LONGEST_SHOWN = 1000  # characters
-_DEEPEST = 50  # levels of JSON; `tableChanges` have 6
 
 # Rows that the connector itself writes around a chunk; they request nothing.
 OPEN_MARK: Final = "snapshot-window-open"
@@ -192,7 +192,7 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
     :raises SignalRefused: it is no such document.
     """
     try:
-        document = _parsed(text)
+        document = parsed(text)
     except ValueError as error:
         raise SignalRefused(f"not JSON: {error}", channel=channel) from None
     if not isinstance(document, dict):
@@ -203,29 +203,6 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
     if data is not None and not isinstance(data, dict | str):
         raise SignalRefused("data is neither an object nor its text", id=identity, type=kind, channel=channel)
     return Signal(identity, kind, data or {}, channel)
-
-
-def _parsed(text: str | bytes) -> Any:
-    """The value of JSON text from outside.
-
-    :raises ValueError: it is no JSON, is nested so deeply that a Python function may fail on it, or holds text that cannot be encoded.
-    """
-    try:
-        found = json.loads(text)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-    if _is_deeper(found, _DEEPEST):
-        raise ValueError("it is nested too deeply")
-    try:
-        json.dumps(found, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise ValueError("it holds one half of a surrogate pair") from None
-    return found
-
-
-def _is_deeper(value: JsonValue, levels: int) -> bool:
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return not levels or any(_is_deeper(one, levels - 1) for one in inner)
 
 
 def described(signal: Signal) -> str:
@@ -257,7 +234,7 @@ def _data(given: str | Data) -> Data:
     if not given.strip():
         return {}
     try:
-        data = _parsed(given)
+        data = parsed(given)
     except ValueError as error:
         raise SignalRefused(f"data is not JSON: {error}") from None
     if not isinstance(data, dict):
@@ -273,7 +250,7 @@ def _execute(data: Data) -> Action:
     conditions = list(_conditions(data))
     if legacy := _text(data, "additional-condition"):
         conditions.append((".*", legacy))
-    if not blocking and (broken := [text for _, text in conditions if not _is_closed(text)]):
+    if not blocking and (broken := [text for _, text in conditions if not is_closed(text)]):
         raise SignalRefused(f"the parentheses of filter {broken[0]} do not match")
     return ExecuteSnapshot(collections, blocking, tuple(conditions), _text(data, "surrogate-key"))
 
@@ -291,16 +268,6 @@ def _conditions(data: Data) -> Sequence[tuple[str, str]]:
             raise SignalRefused("each of additional-conditions needs data-collection and filter, and nothing else")
         found.append((_pattern(pattern, "additional-conditions"), text))
     return found
-
-
-def _is_closed(predicate: str) -> bool:
-    """Whether every parenthesis in it is its own: `A) OR (B` would get out of those that a chunk puts around it."""
-    depth = 0
-    for part in re.findall(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|[()]", predicate, re.DOTALL):
-        depth += (part == "(") - (part == ")")
-        if depth < 0:
-            return False
-    return depth == 0
 
 
 def _stop(data: Data) -> Action:

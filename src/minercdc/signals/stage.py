@@ -12,7 +12,7 @@ moving the position are one Kafka transaction, whenever a kill comes.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from time import monotonic
 from uuid import uuid4
@@ -54,6 +54,7 @@ class SignalStage:
     :param now_us: microseconds since the epoch in UTC.
     :param observe: called with the state at the start, after each step and after each commit.
     :param resumptions: None when no table is ever suspended.
+    :param pausing: a context in which streaming is paused.
     :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed over.
     """
 
@@ -70,9 +71,11 @@ class SignalStage:
         clock: Callable[[], float] = monotonic,
         observe: Callable[[SignalState], None] = lambda _: None,
         resumptions: Resumptions | None = None,
+        pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
         at_start: Callable[[], Sequence[Signal]] = tuple,
     ) -> None:
         self._at_start = at_start
+        self._pausing = pausing
         self._table = table
         self._actions = actions
         self._incremental = incremental
@@ -150,9 +153,10 @@ class SignalStage:
         """
         self._observe(state)
         again = replace(last, committed=None, snapshot=None, more=False)
-        yield replace(again, signals=state)  # what came before the pause does not wait for its end
-        while state.streaming_paused and not stop.wait(min(self._interval, _PAUSED_SECONDS)):
-            state = yield from self._take_progress(again, state, stop)
+        with self._pausing():
+            yield replace(again, signals=state)  # what came before the pause does not wait for its end
+            while state.streaming_paused and not stop.wait(min(self._interval, _PAUSED_SECONDS)):
+                state = yield from self._take_progress(again, state, stop)
         return state
 
     def _apart(self, events: Iterator[Event]) -> Iterator[Event]:

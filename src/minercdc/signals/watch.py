@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from math import isnan
 from threading import Lock
 
@@ -43,6 +44,15 @@ class Watch:
         self._state = state
         self._counters.paused = state.streaming_paused
         self._counters.requested = [_requested_scan(snapshot, state.paused) for snapshot in state.snapshots]
+
+    @contextmanager
+    def pausing(self) -> Iterator[None]:
+        """Within the context streaming is paused: what the time is spent on."""
+        former = self._counters.spent.enter(Cause.PAUSED)
+        try:
+            yield
+        finally:
+            self._counters.spent.enter(former)
 
     def notifications(self) -> list[JsonValue]:
         """The last thousand notifications of this process, oldest first."""

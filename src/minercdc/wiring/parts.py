@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
+import time
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 import oracledb
 
@@ -13,8 +16,9 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import DatabaseConfig
 from minercdc.config.topics import partition_rules
-from minercdc.contracts import Capture, RecordEncoder, SignalActions, Snapshot
+from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.formats.topic_reading import readable
@@ -48,23 +52,42 @@ from minercdc.wiring.process import ProcessState
 
 log = logging.getLogger(__name__)
 
+Connect: TypeAlias = Callable[[DatabaseConfig, Literal["root", "pdb"]], oracledb.Connection]
+
 
 class PipelineParts:
-    """Makes the parts of one pipeline, which share the shapes of the tables. The engine calls `_capture` before `_snapshot`."""
+    """Makes the parts of one pipeline, which share the shapes of the tables. The engine calls `_capture` before `_snapshot`.
 
-    def __init__(self, config: ConnectorConfig, process: ProcessState, counters: Counters) -> None:
+    :param connect: to the `root` or `pdb` of a database.
+    :param history: the schema history, None for the configured one.
+    :param monotonic: see `CaptureContext`.
+    """
+
+    def __init__(
+        self,
+        config: ConnectorConfig,
+        process: ProcessState,
+        counters: Counters,
+        *,
+        connect: Connect = connect,
+        history: SchemaHistory | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._config = config
+        self._connect = connect
+        self._monotonic = monotonic
         self._counters = counters
         self._process = process
         self._factory = adapter_factory(config.database.database_connection_adapter)
         self._adapter: Adapter | None = None
+        self._loaded: Offset | None = None
         self._tables = Tables()
         self._filter = table_filter(config)
         self._database = database_name(config.database)
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topics = topic_names(config)
-        self._history = schema_history(
+        self._history = history or schema_history(
             *(config, self._client, self._topics), process.prepared.history if process.prepared else None
         )
         self._suspensions = Suspensions()
@@ -155,7 +178,7 @@ class PipelineParts:
         return mode != "fail"
 
     def _connect_root(self) -> oracledb.Connection:
-        return connect(self._config.database, "root")
+        return self._connect(self._config.database, "root")
 
     def _read_table(self, table: TableId) -> TableSchema | None:
         with closing(self._connect_pdb()) as connection:
@@ -181,6 +204,8 @@ class PipelineParts:
             *(config, open_transactions, self._tables, self._filter),
             *(process.channels, process.watch.observe, resumptions),
             redo=factory.reads_redo,
+            pausing=process.watch.pausing,
+            starts=lambda: self._loaded == process.first_offset,
         )
 
     def opened(self) -> Adapter:
@@ -202,6 +227,7 @@ class PipelineParts:
                     unlogged=self._unlogged,
                     split=lambda: self._suspensions.split,
                     runs=native.rows is not None,
+                    monotonic=self._monotonic,
                 )
             )
         return self._adapter
@@ -220,6 +246,7 @@ class PipelineParts:
         return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
+        self._loaded = offset
         recovered = 0
         try:
             for change in self._history.recover(offset.history if offset is not None else 0):
@@ -289,7 +316,7 @@ class PipelineParts:
         return steps
 
     def _connect_pdb(self) -> oracledb.Connection:
-        return connect(self._config.database, "pdb")
+        return self._connect(self._config.database, "pdb")
 
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo

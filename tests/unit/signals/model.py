@@ -24,7 +24,7 @@ from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel
 from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.reader import Began, Outcome
+from minercdc.signals.outcome import Began, Outcome
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.window import Chunk
 

@@ -19,7 +19,7 @@ from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.incremental import IncrementalSnapshots
-from minercdc.signals.reader import Outcome
+from minercdc.signals.outcome import Outcome
 from minercdc.signals.resuming import Resumptions
 from minercdc.signals.stage import SignalStage
 from minercdc.suspension import Suspensions

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
+from importlib import resources
 
 import pytest
 
@@ -13,6 +14,7 @@ from minercdc.figures.mining import BufferedTransaction
 from minercdc.figures.source import SourceFigures, SourceTransaction
 from minercdc.figures.spent import Cause, TimeSpent
 from minercdc.metrics import Counters, RequestedScan, SuspendedShow, TableScan
+from minercdc.signals.signal import ACTIONS
 from minercdc.signals.watch import Watch
 from minercdc.status.history import History
 from minercdc.status.model import Status
@@ -200,3 +202,11 @@ def test_a_page_for_one_without_the_token_has_no_data() -> None:
     assert "OURS" not in text
     assert "secret-name" not in text
     assert "The token is needed" in text
+
+
+def test_each_button_sends_a_signal_that_there_is() -> None:
+    page = resources.files("minercdc.status").joinpath("page.html").read_text(encoding="utf-8")
+    buttons = set(re.findall(r'data-signal="([\w-]+)"', page))
+    assert buttons <= set(ACTIONS)
+    pauses = {name for name in ACTIONS if name.startswith(("pause-", "resume-"))}
+    assert pauses <= buttons

@@ -60,6 +60,7 @@ class LogMinerFactory:
             runs=context.runs,
             files=files,
             rules=rules,
+            monotonic=context.monotonic,
         )
 
         def unreadable(position: Position) -> MinerCdcError | None:

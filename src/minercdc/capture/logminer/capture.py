@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
@@ -35,19 +35,20 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session_memory import SessionMemory
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation, check_lost
 from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
+from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import OpenTransaction, StopFlag
-from minercdc.errors import ConfigError, LogGapError, MiningSessionError, PrerequisiteError
+from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event, Scn
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
-from minercdc.oracle.memory import session_pga
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import (
     character_set,
@@ -85,6 +86,7 @@ class LogMinerCapture:
     :param runs: emit ChangeRuns where rows can be scanned natively.
     :param files: of transactions that are kept over a restart; the `rules` say which, None: this way of mining keeps none, and mines
         those of an earlier one again.
+    :param monotonic: by which it is decided how much a pass reads, when the next one is due, and when a session is renewed.
     """
 
     def __init__(
@@ -110,7 +112,9 @@ class LogMinerCapture:
         runs: bool = False,
         files: KeptFiles | None = None,
         rules: KeepingRules | None = None,
+        monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._monotonic = monotonic
         self._files = files or KeptFiles(shared.minercdc_state_dir, "connector")
         self._rules = rules
         self._flush = flush
@@ -122,13 +126,15 @@ class LogMinerCapture:
         self._config = config
         self._lobs = shared.lob_enabled
         self._poll = shared.poll_interval_ms / 1000
-        self._pause = PassPause(self._poll, config.minercdc_log_mining_pass_interval_ms / 1000, look=self._look)
+        interval = config.minercdc_log_mining_pass_interval_ms / 1000
+        self._pause = PassPause(self._poll, interval, monotonic, self._look)
         self._spill = shared.minercdc_state_dir / "spill"
         self._container = container
         self._now = now
         self._clock = HostClock()
         self._counters = counters or Counters()
         self._measuring = Measuring(self._counters, self._clock)
+        self._memory = SessionMemory(self._counters.mining, config.minercdc_log_mining_session_max_pga_bytes)
         self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
         self._shapes = ShapeTracker(tables, table_filter, database, read_table, unlogged)
         self._decoder = TransactionDecoder(
@@ -150,20 +156,13 @@ class LogMinerCapture:
         self._session: MiningSession | None = None
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
         self._assembly: Assembly | None = None
-        self._sees_memory = True
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
         self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
         adapter."""
-        try:
-            return LogMinerPosition.from_json(saved)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of LogMiner ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
+        return LogMinerPosition.loaded(saved)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
@@ -181,7 +180,7 @@ class LogMinerCapture:
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config)
         start = loaded.position
-        delivery = Delivery(start, self._shapes, self._decoder, self._clock, self._wants if self._names_users() else None)
+        delivery = Delivery(start, self._shapes, self._decoder, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         if files is not None and self._rules is not None and isinstance(self._assembly, BufferedAssembly):
             self._assembly.keep(files, self._rules, loaded)
@@ -193,17 +192,7 @@ class LogMinerCapture:
 
     def open_transactions(self) -> list[OpenTransaction]:
         """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
-        return [
-            OpenTransaction(
-                xid=transaction.key[1].hex(),
-                thread=transaction.thread,
-                user=transaction.start.user or "",
-                start_scn=transaction.start.start_scn or transaction.start.scn,
-                start_time=str(transaction.start.time),
-                changes=transaction.changes,
-            )
-            for transaction in self._open()
-        ]
+        return [transaction.shown() for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
         """See `contracts.OpenTransactions`."""
@@ -236,25 +225,6 @@ class LogMinerCapture:
             self._assembly.close()
             self._assembly = None
 
-    def _names_users(self) -> bool:
-        config = self._config
-        return bool(
-            config.log_mining_username_include_list
-            or config.log_mining_username_exclude_list
-            or config.log_mining_clientid_include_list
-            or config.log_mining_clientid_exclude_list
-        )
-
-    def _wants(self, user: str | None, client_id: str | None) -> bool:
-        """Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a
-        missing CLIENT_ID means that the session had none, and no list of those to include names it."""
-        config = self._config
-        known = None if user == "UNKNOWN" else user
-        client = client_id or (None if known is None else "")
-        users = config.log_mining_username_include_list, config.log_mining_username_exclude_list
-        clients = config.log_mining_clientid_include_list, config.log_mining_clientid_exclude_list
-        return _listed(known, *users) and _listed(client, *clients)
-
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
         failures = 0
@@ -271,12 +241,12 @@ class LogMinerCapture:
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
                 self._counters.mining.sessions += 1
-                opened = time.monotonic()
+                opened = self._monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
-                while not stop.is_set() and time.monotonic() - opened < max_age:
+                while not stop.is_set() and self._monotonic() - opened < max_age:
                     yield from self._pass(session, assembly, start, stop)
                     failures = 0
-                    if self._outgrown(session):
+                    if self._memory.outgrown(session.connection):
                         break
             except MiningSessionError as error:
                 failures += 1
@@ -299,59 +269,21 @@ class LogMinerCapture:
                 hint="Leave it out, or mine in the root: database.pdb.name, and a common user.",
             )
 
-    def _outgrown(self, session: MiningSession) -> bool:
-        """Whether the session holds so much memory that it is better replaced. A pass is over: nothing is read again."""
-        most = self._config.minercdc_log_mining_session_max_pga_bytes
-        if not most or not self._sees_memory:
-            return False
-        try:
-            held = session_pga(session.connection)
-        except PrerequisiteError as error:
-            self._sees_memory = False
-            _log.warning("minercdc.log.mining.session.max.pga.bytes has no effect: %s", error.message)
-            return False
-        figures = self._counters.mining
-        figures.session_pga, figures.most_session_pga = held, max(figures.most_session_pga, held)
-        if held >= most:
-            _log.info("the LogMiner session holds %d MiB of PGA, opening a new one", held >> 20)
-        return held >= most
-
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
-        began = time.monotonic()
-        self._measuring.begin(assembly)
-        if self._flush is not None:
-            self._flush.push(current_scn(session.connection))
-        # Read before the list of logs: what was committed until then is in them.
-        host_time, self._clock.offset = host_clock(session.connection)
-        self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
-        self._pause.begin(session.connection)
-        self._measuring.asks_source()
+        began = self._monotonic()
+        host_time = self._begin(session.connection, assembly)
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
             return
-        selection, several = logs.selection, logs.several_open_threads
-        if session.use_logs(selection.files):
-            _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
-        reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
-        oldest_scn = oldest_undecided_scn(session.connection) if reads_open else 0
-        # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
-        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
-        # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
-        # So is what a thread has committed in a log that is not in the list: it may have switched since that was read.
-        bound = selection.bound
-        if several:
-            bound = min(bound, current_scn(session.connection) + 1)
-            bound = min(bound, switched_scn(session.connection, selection.files))
-        self._measuring.start(selection.files, logs.complete_scn)
-        session.start(selection.start_scn, committed=assembly.committed)
+        selection = logs.selection
         archived_only = self._config.log_mining_archive_log_only_mode
         lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
-        begun = Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
+        begun = self._start(session, assembly, logs, lagging=lagging)
         doubted = self._unknown.due(assembly, host_time)
         known = open_transactions(session.connection) if doubted else set()
         sql, binds = assembly.query(self._container, self._excluded_owners())
         assembly.begin_pass(begun)
-        held = several or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
+        held = logs.several_open_threads or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop, held=held)
         if stop.is_set():
             return
@@ -361,8 +293,7 @@ class LogMinerCapture:
         self._limits.enforce(assembly, host_time)
         if doubted and not lagging:
             self._unknown.judge(assembly, known)
-        took = time.monotonic() - began
-        self._window.read(selection, took)
+        self._window.read(selection, self._monotonic() - began)
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
@@ -372,6 +303,39 @@ class LogMinerCapture:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
                 yield assembly.idle(self._delivered_us)
         self._measuring.asks_source()
+
+    def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
+        """Before the logs are listed: the time of the database's host; what was committed until then is in them."""
+        self._measuring.begin(assembly)
+        if self._flush is not None:
+            self._flush.push(current_scn(connection))
+        host_time, self._clock.offset = host_clock(connection)
+        self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
+        self._pause.begin(connection)
+        self._measuring.asks_source()
+        return host_time
+
+    def _start(self, session: MiningSession, assembly: Assembly, logs: PassLogs, *, lagging: bool) -> Pass:
+        """Start LogMiner on the logs of a pass.
+
+        :param lagging: there are later logs.
+        """
+        selection = logs.selection
+        if session.use_logs(selection.files):
+            _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
+        reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
+        oldest_scn = oldest_undecided_scn(session.connection) if reads_open else 0
+        # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
+        # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
+        # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
+        # So is what a thread has committed in a log that is not in the list: it may have switched since that was read.
+        bound = selection.bound
+        if logs.several_open_threads:
+            bound = min(bound, current_scn(session.connection) + 1)
+            bound = min(bound, switched_scn(session.connection, selection.files))
+        self._measuring.start(selection.files, logs.complete_scn)
+        session.start(selection.start_scn, committed=assembly.committed)
+        return Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
 
     def _look(self, connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
         """What is written; a database that does not answer is a cause of lag of its own."""
@@ -442,11 +406,3 @@ class LogMinerCapture:
 
     def _excluded_owners(self) -> frozenset[str]:
         return frozenset(owner for owner in SYSTEM_SCHEMAS if not self._filter.schema_include)
-
-
-def _listed(name: str | None, included: Sequence[str], excluded: Sequence[str]) -> bool:
-    """Whether a name passes the lists, whatever its case; one that is not known passes."""
-    if name is None:
-        return True
-    folded = name.upper()
-    return folded not in map(str.upper, excluded) and (not included or folded in map(str.upper, included))

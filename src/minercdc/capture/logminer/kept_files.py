@@ -1,14 +1,8 @@
 """Files with the rows of open transactions that survive the process: what an offset names of them is on disk before it is stored.
 
-    file    head line, then frames
-    frame   kind, length, rows, CRC-32 of kind to payload; payload
-    ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
-    CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
-    SEEN    undo rows without redo address, which are recognized by their content
-
-A file is only appended to, and only by the run that made it. A run that goes on with a transaction leaves the files it finds as they
-are and appends to one of its own, so two processes, of which one is fenced without knowing it, never write to the same. An offset
-counts a file to some length; what follows belongs to an offset that was not stored.
+`kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
+transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without knowing
+it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
 
 A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
 """
@@ -23,20 +17,17 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Protocol
 from urllib.parse import quote
 
+from minercdc.capture.logminer.kept_frames import CUT, FRAME, HEAD_LINE, ROWS, SEEN, Frame, checksum_of, read_at, scan
 from minercdc.capture.logminer.kept_rows import Name, parts_of, rows_of
 from minercdc.capture.logminer.position import KeptPart, KeptTransaction, LogMinerPosition
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import StateDirectoryError, TransientSourceError
 
-_HEAD_LINE: Final = b"minercdc rows of an open transaction 1\n"
-_FRAME: Final = struct.Struct("<BIII")
-_ROWS, _CUT, _SEEN = 1, 2, 3
 _MOST_FILES = 8
 """Of one transaction, beside the one that is written: with more, they are copied into that one."""
-_COPY_BYTES = 1 << 20
 
 
 class NativeRows(Protocol):
@@ -47,16 +38,6 @@ class NativeRows(Protocol):
 
     def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
         """Back; raises ValueError for what are no rows."""
-
-
-class _Frame(NamedTuple):
-    """A frame of rows: its file (an index), and place and length there."""
-
-    file: int
-    at: int
-    length: int
-    rows: int
-    checksum: int
 
 
 class KeptFiles:
@@ -162,8 +143,8 @@ class KeptFile:
     def __init__(self, files: KeptFiles, native: NativeRows | None) -> None:
         self._files, self._native = files, native
         self._stored: list[KeptPart] = []  # of earlier runs
-        self._frames: list[_Frame] = []
-        self._written: list[_Frame] = []  # as the files have them
+        self._frames: list[Frame] = []
+        self._written: list[Frame] = []  # as the files have them
         self._name, self._file, self._length, self._checksum = "", -1, 0, 0
         self._is_synced = self._is_named = False
         self._seen: set[tuple[Any, ...]] = set()
@@ -245,7 +226,7 @@ class KeptFile:
             self._gather()
         self._cut()
         if added := seen - self._seen:
-            self._frame(_SEEN, json.dumps(sorted(added, key=repr)).encode(), 0)
+            self._frame(SEEN, json.dumps(sorted(added, key=repr)).encode(), 0)
             self._seen |= added
         if self._file >= 0:
             self._check_there()
@@ -280,7 +261,7 @@ class KeptFile:
             path = self._files.directory / part.name
             try:
                 with path.open("rb") as file:
-                    self._scan(file, number, part)
+                    scan(file, number, part, self._frames, self._seen)
             except OSError as error:
                 raise _damaged(path, error.strerror or str(error)) from error
             except (ValueError, KeyError, TypeError, IndexError) as error:
@@ -290,59 +271,29 @@ class KeptFile:
         if self.rows != kept.rows:
             raise _damaged(self._files.directory, f"{self.rows} rows in place of {kept.rows}")
 
-    def _scan(self, file: Any, number: int, part: KeptPart) -> None:
-        """Read a file once, and note its frames."""
-        if (head := file.read(len(_HEAD_LINE))) != _HEAD_LINE:
-            raise ValueError("it is no such file, or of another version")
-        checksum, at = zlib.crc32(head), len(head)
-        while at < part.length:
-            framed = file.read(_FRAME.size)
-            if len(framed) < _FRAME.size:
-                raise ValueError(f"it ends at byte {at + len(framed)} of {part.length}")
-            kind, length, rows, own = _FRAME.unpack(framed)
-            if at + _FRAME.size + length > part.length:
-                raise ValueError(f"bytes from {at} on are no frame")
-            payload = file.read(length)
-            if len(payload) < length:
-                raise ValueError(f"it ends at byte {at + _FRAME.size + len(payload)} of {part.length}")
-            checksum = zlib.crc32(payload, zlib.crc32(framed, checksum))
-            if _checksum(kind, length, rows, payload) != own:
-                raise ValueError(f"the checksum of the {length} bytes from {at} on is another one")
-            if kind == _ROWS:
-                self._frames.append(_Frame(number, at + _FRAME.size, length, rows, own))
-            elif kind == _CUT:
-                del self._frames[struct.unpack("<I", payload)[0] :]
-            elif kind == _SEEN:
-                self._seen |= set(map(tuple, json.loads(payload)))
-            else:
-                raise ValueError(f"a frame of kind {kind} at byte {at}")
-            at += _FRAME.size + length
-        if checksum != part.checksum:
-            raise ValueError("the offset has another checksum of it")
-
     # ---- frames ----
 
     def _append(self, names: list[Name], part: bytes, rows: int) -> None:
         self._cut()
         listed = json.dumps(names).encode()
-        self._frame(_ROWS, struct.pack("<I", len(listed)) + listed + part, rows)
+        self._frame(ROWS, struct.pack("<I", len(listed)) + listed + part, rows)
 
     def _cut(self) -> None:
         """Note in the file that frames were taken back since the last one."""
         if len(self._frames) < len(self._written):
-            self._frame(_CUT, struct.pack("<I", len(self._frames)), 0)
+            self._frame(CUT, struct.pack("<I", len(self._frames)), 0)
             self._written = self._frames.copy()
 
     def _frame(self, kind: int, payload: bytes, rows: int) -> None:
-        own = _checksum(kind, len(payload), rows, payload)
+        own = checksum_of(kind, len(payload), rows, payload)
         with disk_errors(self._files.directory):
             if self._file < 0:
                 self._make()
-            framed = _FRAME.pack(kind, len(payload), rows, own) + payload
+            framed = FRAME.pack(kind, len(payload), rows, own) + payload
             self._write(framed)
-        if kind == _ROWS:
+        if kind == ROWS:
             at = self._length - len(payload)
-            self._frames.append(_Frame(len(self._stored), at, len(payload), rows, own))
+            self._frames.append(Frame(len(self._stored), at, len(payload), rows, own))
             self._written.append(self._frames[-1])
 
     def _make(self) -> None:
@@ -352,7 +303,7 @@ class KeptFile:
         self._file = os.open(self._files.directory / name, flags, 0o600)
         self._name = name
         self._files.opened(name)
-        self._write(_HEAD_LINE)
+        self._write(HEAD_LINE)
 
     def _write(self, data: bytes) -> None:
         at, view = self._length, memoryview(data)
@@ -368,7 +319,7 @@ class KeptFile:
             with disk_errors(self._files.directory):
                 if whole._file < 0:
                     whole._make()
-            whole._frame(_ROWS, self._payload(frame), frame.rows)
+            whole._frame(ROWS, self._payload(frame), frame.rows)
         former = [part.name for part in self._stored] + ([self._name] if self._name else [])
         if self._file >= 0:
             os.close(self._file)
@@ -379,29 +330,29 @@ class KeptFile:
         whole._file = -1
         self._is_synced, self._is_named, self._seen = False, False, set()
 
-    def _unpacked(self, frame: _Frame) -> bytes:
+    def _unpacked(self, frame: Frame) -> bytes:
         assert self._native is not None
         return self._native.unpack(*self._read(frame))
 
-    def _read(self, frame: _Frame) -> tuple[list[Name], bytes]:
+    def _read(self, frame: Frame) -> tuple[list[Name], bytes]:
         payload = self._payload(frame)
         (length,) = struct.unpack_from("<I", payload)
         names = [name if isinstance(name, str) else tuple(name) for name in json.loads(payload[4 : 4 + length])]
         return names, payload[4 + length :]
 
-    def _payload(self, frame: _Frame) -> bytes:
+    def _payload(self, frame: Frame) -> bytes:
         """Raises TransientSourceError when it is not as it was written: the next run finds that out, too, and mines again."""
         name = self._stored[frame.file].name if frame.file < len(self._stored) else self._name
         path = self._files.directory / name
         try:
             if name == self._name:
-                payload = _read_at(self._file, frame.at, frame.length)
+                payload = read_at(self._file, frame.at, frame.length)
             else:
                 with path.open("rb") as file:
-                    payload = _read_at(file.fileno(), frame.at, frame.length)
+                    payload = read_at(file.fileno(), frame.at, frame.length)
         except OSError as error:
             raise _damaged(path, error.strerror or str(error)) from error
-        if _checksum(_ROWS, frame.length, frame.rows, payload) != frame.checksum:
+        if checksum_of(ROWS, frame.length, frame.rows, payload) != frame.checksum:
             raise _damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
         return payload
 
@@ -417,21 +368,6 @@ def disk_errors(directory: Path) -> Iterator[None]:
             hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost."
             " minercdc.log.mining.buffer.durable=none keeps no transactions over a restart.",
         ) from error
-
-
-def _checksum(kind: int, length: int, rows: int, payload: bytes) -> int:
-    return zlib.crc32(payload, zlib.crc32(struct.pack("<BII", kind, length, rows)))
-
-
-def _read_at(file: int, at: int, length: int) -> bytes:
-    parts = []
-    while length:
-        part = os.pread(file, length, at)
-        if not part:
-            break
-        parts.append(part)
-        at, length = at + len(part), length - len(part)
-    return b"".join(parts)
 
 
 def _sync(directory: Path) -> None:

@@ -57,44 +57,39 @@ def rows_of(names: Sequence[Name], part: bytes, user: str | None, client_id: str
     """
     at = 0
     while at < len(part):
-        try:
-            head = _HEAD.unpack_from(part, at)
-        except struct.error:
-            raise ValueError("a row is cut off") from None
-        size, _, rs_size, row_id_size, sql_size, _, scn, ssn, time_us, container, start_scn = head[:11]
-        code, thread, status, name, info, flags, xid = head[11:]
-        place, texts = at + _HEAD.size, []
-        for length in (rs_size, row_id_size, sql_size):
-            texts.append(part[place : place + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
-            place += max(length, 0)
-        at += size
-        if size < _HEAD.size or at > len(part) or place > at or not 0 <= name < len(names) or info >= len(names):
-            raise ValueError("bytes that are no row")
-        of, text = names[name], None if info < 0 else names[info]
-        if isinstance(of, str) or isinstance(text, tuple):
-            raise ValueError("a row without a table")
-        yield LogMinerRow(
-            scn,
-            code,
-            thread,
-            texts[0] or "",
-            ssn,
-            xid,
-            container if flags & _HAS_CONTAINER else None,
-            of[0],
-            of[1],
-            texts[1],
-            int(bool(flags & _IS_UNDO)),
-            int(bool(flags & _GOES_ON)),
-            status,
-            text,
-            _EPOCH + time_us * _MICROSECOND,
-            user,
-            client_id,
-            of[2],
-            start_scn if flags & _HAS_START else None,
-            texts[2],
-        )
+        row, at = _row_at(names, part, at, user, client_id)
+        yield row
+
+
+def _row_at(names: Sequence[Name], part: bytes, at: int, user: str | None, client_id: str | None) -> tuple[LogMinerRow, int]:
+    """The row at byte `at`, and where the next one is."""
+    try:
+        head = _HEAD.unpack_from(part, at)
+    except struct.error:
+        raise ValueError("a row is cut off") from None
+    size, _, rs_size, row_id_size, sql_size, _, scn, ssn, time_us, container, start_scn = head[:11]
+    code, thread, status, name, info, flags, xid = head[11:]
+    place, texts = at + _HEAD.size, []
+    for length in (rs_size, row_id_size, sql_size):
+        texts.append(part[place : place + length].decode("utf-8", "surrogatepass") if length >= 0 else None)
+        place += max(length, 0)
+    at += size
+    if size < _HEAD.size or at > len(part) or place > at or not 0 <= name < len(names) or info >= len(names):
+        raise ValueError("bytes that are no row")
+    of, text = names[name], None if info < 0 else names[info]
+    if isinstance(of, str) or isinstance(text, tuple):
+        raise ValueError("a row without a table")
+    con_id = container if flags & _HAS_CONTAINER else None
+    start = start_scn if flags & _HAS_START else None
+    undo, goes_on = int(bool(flags & _IS_UNDO)), int(bool(flags & _GOES_ON))
+    time = _EPOCH + time_us * _MICROSECOND
+    # fmt: off
+    row = LogMinerRow(
+        scn, code, thread, texts[0] or "", ssn, xid, con_id, of[0], of[1], texts[1], undo, goes_on, status, text, time,
+        user, client_id, of[2], start, texts[2],
+    )
+    # fmt: on
+    return row, at
 
 
 def _packed(row: LogMinerRow, numbers: dict[Name, int], before: int) -> bytes:

@@ -212,11 +212,7 @@ def select_logs(
         if thread.disabled_scn and thread.number not in marks and thread.disabled_scn <= start_scn:
             continue
         own = [log for log in logs if log.thread == thread.number]
-        first: int | None = None
-        if mark := marks.get(thread.number):
-            first = mark.sequence
-        elif not thread.is_down_since(start_scn) and (own or not archived_only):
-            first = _first_sequence(thread, own, start_scn, (ended or {}).get(thread.number, 0))
+        first = _first_wanted(thread, own, marks, start_scn, (ended or {}).get(thread.number, 0), archived_only)
         chain = _chain(thread, own, first, start_scn, archived_only)
         chosen = chain[:at_most]
         chains[thread.number] = chosen
@@ -233,13 +229,36 @@ def select_logs(
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")
     begin = min([log.first_scn for log in files], default=0)
     if files and len(chains) > 1:
-        over = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
-        files = [
-            log
-            for number, chain in chains.items()
-            for log in (*(() if number in over else _before(logs, number, chain, begin)), *chain)
-        ]
+        files = _covering(logs, threads, chains, begin)
     return LogSelection(tuple(files), begin, complete, bound, is_capped)
+
+
+def _first_wanted(
+    thread: RedoThread,
+    logs: Sequence[LogFile],
+    marks: Mapping[int, RedoAddress],
+    start_scn: int,
+    ended: int,
+    archived_only: bool,
+) -> int | None:
+    """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`."""
+    if thread.number in marks:
+        return marks[thread.number].sequence
+    if thread.is_down_since(start_scn) or (archived_only and not logs):
+        return None
+    return _first_sequence(thread, logs, start_scn, ended)
+
+
+def _covering(
+    logs: Sequence[LogFile], threads: Sequence[RedoThread], chains: Mapping[int, list[LogFile]], begin: int
+) -> list[LogFile]:
+    """The logs of all chains, and before them those that cover the range from `begin` on in every thread."""
+    over = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
+    return [
+        log
+        for number, chain in chains.items()
+        for log in (*(() if number in over else _before(logs, number, chain, begin)), *chain)
+    ]
 
 
 def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begin: int) -> list[LogFile]:

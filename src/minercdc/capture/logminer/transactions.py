@@ -20,6 +20,7 @@ from minercdc.capture.logminer.position import KeptTransaction, RedoAddress
 from minercdc.capture.logminer.row import LARGE_CODES, PARTIAL_XID, PLACEHOLDER_ROW_ID, ZERO_XID, LogMinerRow, same_object
 from minercdc.capture.logminer.spill import SpillFile
 from minercdc.capture.logminer.undo import undo_large
+from minercdc.contracts import OpenTransaction
 
 # XIDs are unique per container only (local undo).
 TransactionKey: TypeAlias = tuple[int, bytes]
@@ -65,6 +66,17 @@ class Transaction:
     is_large: bool = False
     without_address: set[tuple[Any, ...]] = field(default_factory=set)
     kept: KeptTransaction | None = None
+
+    def shown(self) -> OpenTransaction:
+        """For the user."""
+        return OpenTransaction(
+            xid=self.key[1].hex(),
+            thread=self.thread,
+            user=self.start.user or "",
+            start_scn=self.start.start_scn or self.start.scn,
+            start_time=str(self.start.time),
+            changes=self.changes,
+        )
 
     def undo(self, row: LogMinerRow) -> bool:
         """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see

@@ -1,0 +1,92 @@
+"""The form of a file with the rows of an open transaction.
+
+file    head line, then frames
+frame   kind, length, rows, CRC-32 of kind to payload; payload
+ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
+CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
+SEEN    undo rows without redo address, which are recognized by their content
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import zlib
+from typing import Any, BinaryIO, Final, NamedTuple
+
+from minercdc.capture.logminer.position import KeptPart
+
+HEAD_LINE: Final = b"minercdc rows of an open transaction 1\n"
+FRAME: Final = struct.Struct("<BIII")
+ROWS, CUT, SEEN = 1, 2, 3
+
+
+class Frame(NamedTuple):
+    """A frame of rows: its file (an index), and place and length there."""
+
+    file: int
+    at: int
+    length: int
+    rows: int
+    checksum: int
+
+
+def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen: set[tuple[Any, ...]]) -> None:
+    """Read a file once, to the length that `part` counts; put its frames that count into `frames`, and identities of rows without
+    address into `seen`.
+
+    :param number: of the file among those of its transaction.
+    :raises ValueError, KeyError, TypeError, IndexError: it is damaged.
+    :raises OSError: it cannot be read.
+    """
+    if (head := file.read(len(HEAD_LINE))) != HEAD_LINE:
+        raise ValueError("it is no such file, or of another version")
+    checksum, at = zlib.crc32(head), len(head)
+    while at < part.length:
+        framed, kind, payload, rows, own = _next(file, at, part.length)
+        checksum = zlib.crc32(payload, zlib.crc32(framed, checksum))
+        if kind == ROWS:
+            frames.append(Frame(number, at + FRAME.size, len(payload), rows, own))
+        elif kind == CUT:
+            del frames[struct.unpack("<I", payload)[0] :]
+        elif kind == SEEN:
+            seen |= set(map(tuple, json.loads(payload)))
+        else:
+            raise ValueError(f"a frame of kind {kind} at byte {at}")
+        at += FRAME.size + len(payload)
+    if checksum != part.checksum:
+        raise ValueError("the offset has another checksum of it")
+
+
+def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, int]:
+    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum."""
+    framed = file.read(FRAME.size)
+    if len(framed) < FRAME.size:
+        raise ValueError(f"it ends at byte {at + len(framed)} of {end}")
+    kind, length, rows, own = FRAME.unpack(framed)
+    if at + FRAME.size + length > end:
+        raise ValueError(f"bytes from {at} on are no frame")
+    payload = file.read(length)
+    if len(payload) < length:
+        raise ValueError(f"it ends at byte {at + FRAME.size + len(payload)} of {end}")
+    if checksum_of(kind, length, rows, payload) != own:
+        raise ValueError(f"the checksum of the {length} bytes from {at} on is another one")
+    return framed, kind, payload, rows, own
+
+
+def checksum_of(kind: int, length: int, rows: int, payload: bytes) -> int:
+    """CRC-32 of a frame."""
+    return zlib.crc32(payload, zlib.crc32(struct.pack("<BII", kind, length, rows)))
+
+
+def read_at(file: int, at: int, length: int) -> bytes:
+    """Bytes from a place of a file on; fewer at its end. Raises OSError."""
+    parts = []
+    while length:
+        part = os.pread(file, length, at)
+        if not part:
+            break
+        parts.append(part)
+        at, length = at + len(part), length - len(part)
+    return b"".join(parts)

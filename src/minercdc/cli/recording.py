@@ -1,0 +1,95 @@
+"""`minercdc record` and `minercdc replay`: a mining session in a file, and what the connector makes of it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from minercdc.cli.output import ConfigFile, Verbose, errors, log_to
+from minercdc.cli.stopping import Stop
+
+if TYPE_CHECKING:
+    from minercdc.contracts import Record
+
+
+def record(
+    config: ConfigFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help="The file.")] = Path("minercdc-recording.gz"),
+    seconds: Annotated[
+        float | None,
+        typer.Option(
+            min=0, help="Record for so long; by default until what is committed now has been read.", show_default=False
+        ),
+    ] = None,
+    rows: Annotated[int, typer.Option(min=1, help="End after about so many rows of V$LOGMNR_CONTENTS.")] = 1_000_000,
+    replace_values: Annotated[
+        bool,
+        typer.Option(
+            "--replace-values", help="Put other values of the same form in place of those of rows, and of users' names."
+        ),
+    ] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Write a mining session from the stored offset on into a file, which `minercdc replay` decodes without the database.
+
+    Nothing is delivered, stored or written to the database; the connector may run meanwhile.
+    """
+    stop = Stop(10.0)
+    from minercdc.config.load import load_config
+    from minercdc.errors import ConfigError
+    from minercdc.recording.recording import Limits
+    from minercdc.recording.recording import record as make
+    from minercdc.stored_offset import read_stored
+
+    loaded = load_config(config)
+    log_to(errors, verbose)
+    stored = read_stored(loaded)
+    if stored is None:
+        raise ConfigError(
+            [f"connector {loaded.identity.name} has no offset to record from"],
+            hint="Run it first, or give it one: `minercdc offsets set CONFIG --scn N --yes`.",
+        )
+    made = make(loaded, stored, output, Limits(seconds, rows), stop, replaced=replace_values)
+    records = sum(made.tally.topics.values())
+    sys.stdout.write(f"{output}: {made.rows} rows of V$LOGMNR_CONTENTS, of which the connector makes {records} records\n")
+    if made.error is not None:
+        sys.stdout.write(f"the session ended with an error, which is recorded: {made.error}\n")
+    elif not made.complete:
+        sys.stdout.write("it ends before what was committed when it began\n")
+    if not replace_values:
+        sys.stdout.write("it holds values of rows: --replace-values records others in their place\n")
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="What `minercdc record` wrote.")],
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print no records, only how it ends.")] = False,
+    verbose: Verbose = False,
+) -> None:
+    """Decode a recorded mining session: print topic, key and value of each record as the connector makes them, and end as it ended."""
+    Stop(2.0)
+    from minercdc.recording.replaying import replay as decode
+
+    log_to(errors, verbose)
+    try:
+        ended = decode(file, (lambda _: None) if quiet else _print)
+    except BrokenPipeError:  # of `| head`
+        sys.stderr.close()
+        return
+    for difference in ended.differences:
+        sys.stderr.write(f"not as recorded: {difference}\n")
+    sys.stderr.write(f"{sum(ended.tally.topics.values())} records of {len(ended.tally.topics)} topics\n")
+    if ended.error is not None:
+        raise ended.error
+    if ended.differences:
+        raise SystemExit(1)
+
+
+def _print(record: Record) -> None:
+    texts = (
+        record.topic,
+        *("" if part is None else part.decode("utf-8", "backslashreplace") for part in (record.key, record.value)),
+    )
+    sys.stdout.write("\t".join(texts) + "\n")

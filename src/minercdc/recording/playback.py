@@ -1,0 +1,255 @@
+"""Connections that answer from a recording, in place of the database.
+
+A statement is answered by the same text: of those of the pass that the stream is in, the next one; when all are used, the last one again,
+as of a look that was repeated more often. A pass begins where the clock of the database's host is read. Statements of the PDB go by
+their binds, too, and in no order: they come when a row needs them. Redo is given in the order of the recording, whatever the
+statement's text is: so a recording can be replayed by a release that reads in another way.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any, Self, cast
+
+import oracledb
+
+from minercdc.errors import ConfigError
+from minercdc.oracle.scn import HOST_CLOCK
+from minercdc.recording import faults, values
+from minercdc.recording.file import lines_of
+from minercdc.recording.tap import MINED
+
+
+class RecordingEnd(BaseException):
+    """The stream has come to the end of the recording. No Exception: nothing may take it for a fault of the database and go on."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """A recorded statement.
+
+    :param group: number of the pass.
+    :param rows: places and lengths of its rows.
+    :param error: that it ended with.
+    """
+
+    group: int
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    has_ended: bool = False
+    error: dict[str, Any] | None = None
+    healthy: bool = True
+
+    def finish(self) -> None:
+        """All rows are taken: raises what it ended with, or RecordingEnd where the recording ended within it."""
+        if self.error is not None:
+            raise faults.from_json(self.error)
+        if not self.has_ended:
+            raise RecordingEnd
+
+
+class Player:
+    """A recording, and how far it is played.
+
+    :ivar head: its first line.
+    :ivar end: its last line.
+    :raises ConfigError: see `file.lines_of`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._spool = TemporaryFile()  # noqa: SIM115 closed with this object
+        self._calls: dict[tuple[str, str], list[_Call]] = defaultdict(list)
+        self._used: dict[tuple[str, str], int] = defaultdict(int)
+        self._connects: dict[str, list[dict[str, Any] | None]] = {"root": [], "pdb": []}
+        self._clocks: list[float] = []
+        self._group = 0
+        try:
+            lines = lines_of(path, self._spool)
+            self.head, _, _ = next(lines)
+            self.end = self._load(lines)
+            self._spool.flush()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Remove what is on disk of it."""
+        self._spool.close()
+
+    def _load(self, lines: Iterator[tuple[dict[str, Any], int, int]]) -> dict[str, Any]:
+        group, by_number = 0, dict[int, _Call]()
+        end: dict[str, Any] = {}
+        try:
+            for line, at, length in lines:
+                match line["kind"]:
+                    case "call":
+                        group += HOST_CLOCK in line["sql"]
+                        call = by_number[line["call"]] = _Call(group)
+                        self._calls[_key(line["on"], line["sql"], line["binds"])].append(call)
+                    case "rows":
+                        by_number[line["call"]].rows.append((at, length))
+                    case "end of rows":
+                        by_number[line["call"]].has_ended = True
+                    case "error":
+                        call = by_number[line["call"]]
+                        call.error, call.healthy = line["error"], line["healthy"]
+                    case "connect":
+                        self._connects[line["to"]].append(line.get("error"))
+                    case "clock":
+                        self._clocks.append(float(line["seconds"]))
+                    case "end":
+                        end = line
+        except (KeyError, TypeError, ValueError) as error:
+            raise ConfigError([f"{self._path} is no recording that can be replayed: {error!r}"]) from None
+        self._clocks.reverse()
+        for faults_met in self._connects.values():
+            faults_met.reverse()
+        return end
+
+    def monotonic(self) -> float:
+        """What the clock said. Raises RecordingEnd."""
+        if not self._clocks:
+            raise RecordingEnd
+        return self._clocks.pop()
+
+    def connect(self, to: str) -> oracledb.Connection:
+        """A connection. Raises the error that connecting had."""
+        waiting = self._connects[to]
+        if waiting and (error := waiting.pop()) is not None:
+            raise faults.connecting_from_json(error)
+        return cast(oracledb.Connection, PlayedConnection(self, to))
+
+    def call(self, to: str, sql: str, binds: Mapping[str, Any]) -> _Call:
+        """The recorded call that answers a statement.
+
+        :raises RecordingEnd: there is none any more.
+        :raises ConfigError: there was none of it.
+        """
+        key = _key(to, sql, _noted(binds))
+        found, used = self._calls.get(key, []), self._used[key]
+        if HOST_CLOCK in sql:
+            self._group += 1
+        elif to == "root":
+            while used < len(found) and found[used].group < self._group:
+                used += 1
+        if not found:
+            if sql.startswith("BEGIN"):
+                return _Call(self._group, has_ended=True)
+            made = self.head.get("minercdc")
+            raise ConfigError(
+                [f"{self._path} does not hold the answer to: {sql}"],
+                hint=f"It was recorded by minercdc {made}; what this release asks of the database besides is not in it.",
+            )
+        if used < len(found) and (to == "pdb" or found[used].group == self._group):
+            self._used[key] = used + 1
+            return found[used]
+        before = found[used - 1] if used else None
+        if before is not None and (to == "pdb" or before.group == self._group):
+            return before
+        raise RecordingEnd
+
+    def rows_of(self, call: _Call) -> Iterator[tuple[Any, ...]]:
+        """The rows of a call; any thread may take them."""
+        for at, length in call.rows:
+            for row in json.loads(os.pread(self._spool.fileno(), length, at))["rows"]:
+                yield tuple(values.from_json(value) for value in row)
+
+
+def _key(to: str, sql: str, binds: Mapping[str, Any] | None) -> tuple[str, str]:
+    if MINED in sql:
+        return to, MINED
+    return to, sql if to == "root" or binds is None else sql + json.dumps(binds, sort_keys=True)
+
+
+def _noted(binds: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if any(isinstance(one, _Variable) for one in binds.values()):
+        return None
+    return {name: values.to_json(one) for name, one in binds.items()}
+
+
+class _Variable:
+    """As oracledb.Var, of one value that nothing reads."""
+
+    def setvalue(self, *_: object) -> None:
+        pass
+
+
+class PlayedConnection:
+    """As oracledb.Connection, as far as a capture needs it."""
+
+    def __init__(self, player: Player, to: str) -> None:
+        self.player, self.to = player, to
+        self.call_timeout, self.healthy = 0, True
+
+    def cursor(self) -> PlayedCursor:
+        return PlayedCursor(self)
+
+    def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
+        raise oracledb.NotSupportedError("a recording has rows")
+        yield
+
+    def is_healthy(self) -> bool:
+        return self.healthy
+
+    def cancel(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class PlayedCursor:
+    """As oracledb.Cursor, as far as a capture needs it."""
+
+    def __init__(self, connection: PlayedConnection) -> None:
+        self._connection = connection
+        self._rows: Iterator[tuple[Any, ...]] = iter(())
+        self._call = _Call(0, has_ended=True)
+        self.arraysize = self.prefetchrows = 100
+        self.outputtypehandler: Callable[..., Any] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def var(self, *_: Any, **__: Any) -> _Variable:
+        return _Variable()
+
+    def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
+        player, connection = self._connection.player, self._connection
+        self._call = call = player.call(connection.to, sql, binds or {})
+        connection.healthy = call.healthy
+        if call.error is not None and not call.rows:
+            raise faults.from_json(call.error)
+        self._rows = player.rows_of(call)
+        return self
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        row = next(self._rows, None)
+        if row is None:
+            self._call.finish()
+        return row
+
+    def fetchmany(self, size: int | None = None) -> Sequence[tuple[Any, ...]]:
+        """As the driver does: what was fetched before an error comes first."""
+        found = list(islice(self._rows, size or self.arraysize))
+        if not found:
+            self._call.finish()
+        return found
+
+    def fetchall(self) -> Sequence[tuple[Any, ...]]:
+        found = list(self._rows)
+        self._call.finish()
+        return found
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchall())

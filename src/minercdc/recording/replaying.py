@@ -1,0 +1,101 @@
+"""`minercdc replay`: what the connector made of a recorded session, without its database."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.contracts import Record
+from minercdc.errors import MinerCdcError
+from minercdc.metrics import Counters
+from minercdc.recording.playback import Player, RecordingEnd
+from minercdc.recording.recording import Tally, offline
+from minercdc.recording.session import run_session
+from minercdc.stored_offset import from_document
+
+_NOWHERE = {
+    "database.hostname": "nowhere.invalid",
+    "database.user": "C##MINERCDC",
+    "database.password": "-",
+    "minercdc.kafka.bootstrap.servers": "nowhere.invalid:9092",
+}
+"""What a configuration has to have, and a replay does not use."""
+
+
+class _NoStop:
+    """Never set; no wait takes time: the recording says how long each took."""
+
+    def is_set(self) -> bool:
+        return False
+
+    def wait(self, timeout: float | None = None) -> bool:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """How a replay ended.
+
+    :param error: that ended it, None at the recording's end.
+    :param differences: from how the recorded session ended, as lines.
+    """
+
+    tally: Tally
+    error: MinerCdcError | None
+    differences: tuple[str, ...]
+
+
+def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
+    """Decode a recording.
+
+    :param take: gets each record, as the connector would send it as JSON.
+    :raises ConfigError: the file cannot be replayed, or its properties cannot be used here.
+    """
+    player = Player(path)
+    try:
+        config = _config(player, path)
+        _, _, stored = from_document(json.dumps(player.head["offset"]), str(path))
+        tally, error = Tally(), None
+
+        def taken(record: Record) -> None:
+            tally.add(record)
+            take(record)
+
+        with TemporaryDirectory(prefix="minercdc-replay-") as state:
+            try:
+                run_session(
+                    *(offline(config, Path(state)), stored, player.connect, taken, _NoStop()),
+                    counters=Counters(),
+                    monotonic=player.monotonic,
+                )
+            except RecordingEnd:
+                pass
+            except MinerCdcError as met:
+                error = met
+        return Replayed(tally, error, tuple(_differences(player, tally, error)))
+    finally:
+        player.close()
+
+
+def _config(player: Player, path: Path) -> ConnectorConfig:
+    properties = {**_NOWHERE, **{str(name): str(value) for name, value in player.head["properties"].items()}}
+    return parse_properties(properties, where=str(path))
+
+
+def _differences(player: Player, tally: Tally, error: MinerCdcError | None) -> list[str]:
+    """A recording that was stopped holds what was fetched ahead, too: a replay may make more of it."""
+    recorded, now, found = player.end, dict(tally.topics), []
+    fewer = {topic: count for topic, count in recorded["records"].items() if count > now.get(topic, 0)}
+    if fewer:
+        found.append(f"records by topic: {now}, when it was recorded {recorded['records']}")
+    elif recorded["records"] == now and recorded["keys"] != tally.keys and not player.head["replaced"]:
+        found.append("keys, or which records are tombstones, are others than when it was recorded")
+    if recorded["error"] != (error.code if error else ""):
+        found.append(
+            f"it ends with {error.code if error else 'no error'}, when it was recorded with {recorded['error'] or 'none'}"
+        )
+    return found

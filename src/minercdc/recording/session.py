@@ -1,0 +1,126 @@
+"""A pipeline from the stored offset on, whose database is being recorded or comes from a recording. It stores nothing and delivers nowhere:
+its records are given to a function."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+import oracledb
+
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.transforms import Transformation
+from minercdc.contracts import Record, SchemaHistory, StopFlag
+from minercdc.engine import run_once
+from minercdc.errors import ConfigError
+from minercdc.events import SchemaChange
+from minercdc.kafka.ownership import Ownership
+from minercdc.metrics import Counters
+from minercdc.notices.posting import Posting
+from minercdc.offset import JsonValue, Offset
+from minercdc.pipeline import Pipeline, PipelineFactory
+from minercdc.signals.watch import Watch
+from minercdc.snapshot.mode import decision_of
+from minercdc.stored_offset import StoredOffset
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
+from minercdc.wiring.parts import PipelineParts
+from minercdc.wiring.process import ProcessState
+
+ADAPTERS = ("logminer", "logminer_unbuffered")
+
+
+class _Memory:
+    """An offset and a schema history that are not stored, in place of a sink (`contracts.RecordSink`, `SchemaHistory`, `Target`)."""
+
+    def __init__(self, stored: StoredOffset, take: Callable[[Record], None]) -> None:
+        self._offset, self._changes, self._take = stored.offset, stored.changes, take
+
+    def write(self, record: Record) -> None:
+        self._take(record)
+
+    def commit(self, offset: Offset) -> None:
+        self._offset = offset
+
+    def check_owner(self) -> None:
+        pass
+
+    def load_offset(self) -> Offset | None:
+        return self._offset
+
+    def close(self) -> None:
+        pass
+
+    def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
+        return None
+
+    def mark(self) -> int | None:
+        return None
+
+    def recover(self, mark: int | None) -> Iterator[SchemaChange]:
+        return iter(self._changes)
+
+    def forget(self) -> None:
+        self._changes = ()
+
+    def sink(self) -> _Memory:
+        return self
+
+    def adapted(self, pipeline: Pipeline) -> Pipeline:
+        """Without what writes by itself, and without signals."""
+        return replace(pipeline, snapshot=lambda _: None, signals=None, heartbeat=None, waiting=tuple, streams=lambda: True)
+
+
+def refuse_other_adapters(config: ConnectorConfig) -> None:
+    """Raise ConfigError for an adapter that does not mine."""
+    adapter = config.database.database_connection_adapter
+    if adapter not in ADAPTERS:
+        raise ConfigError(
+            [f"database.connection.adapter={adapter}: only sessions of {' and '.join(ADAPTERS)} can be recorded"]
+        )
+
+
+def run_session(
+    config: ConnectorConfig,
+    stored: StoredOffset,
+    connect: Callable[[str], oracledb.Connection],
+    take: Callable[[Record], None],
+    stop: StopFlag,
+    *,
+    counters: Counters,
+    monotonic: Callable[[], float] = time.monotonic,
+) -> None:
+    """Stream from the offset on, until stopped; what ends a run of the connector, ends it.
+
+    :param connect: to `root` or `pdb`.
+    :param take: gets each record as it would be sent, in order.
+    :raises MinerCdcError: as a run of the connector.
+    """
+    refuse_other_adapters(config)
+    memory = _Memory(stored, take)
+    history: SchemaHistory = memory
+    watch = Watch(counters)
+    transformer = _transformer(config.transforms)
+    process = ProcessState(
+        *(decision_of(config.snapshot), watch, (), Ownership(config.identity.name)),
+        Posting(config.notifications, config.identity.topic_prefix, watch),
+        transformer=transformer,
+        target=memory,
+    )
+    process.checked = True
+
+    def opened() -> Pipeline:
+        parts = PipelineParts(
+            *(config, process, counters),
+            connect=lambda _, container: connect(container),
+            history=history,
+            monotonic=monotonic,
+        )
+        return parts.open()
+
+    run_once(PipelineFactory(opened, 0, 0.0, time.monotonic, counters), stop)
+
+
+def _transformer(transforms: tuple[Transformation, ...]) -> RecordTransformer | None:
+    return RecordTransformer(chain_of(transforms), ()) if transforms else None

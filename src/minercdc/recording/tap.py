@@ -1,0 +1,210 @@
+"""Connections that note what the database answers; the connector works on them as on the driver's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeAlias, cast
+
+import oracledb
+
+from minercdc.capture.logminer.row import LogMinerRow, OpCode
+from minercdc.errors import MinerCdcError
+from minercdc.recording import faults, values
+from minercdc.recording.file import RecordingWriter
+from minercdc.recording.replacement import MinedText, Replacement
+
+MINED = "V$LOGMNR_CONTENTS"
+"""In the text of the statement that reads redo."""
+IsWanted: TypeAlias = Callable[[str, str, int], bool]
+"""(SEG_OWNER, TABLE_NAME, DATA_OBJ#) of a row of redo -> whether its table may be a captured one."""
+_OWNER, _TABLE, _OBJECT = (LogMinerRow._fields.index(name) for name in ("owner", "table", "object_id"))
+_SQL, _CODE = LogMinerRow._fields.index("sql"), LogMinerRow._fields.index("code")
+_OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
+
+
+class Tap:
+    """Notes connections, statements and clock in a file.
+
+    :param replacement: of the values of rows, None: they are noted as they are.
+    :param is_wanted: rows of redo of other tables are noted without their statements, which the capture does not read.
+    :param mined: called with the number of rows of redo whenever some came.
+    """
+
+    def __init__(
+        self,
+        writer: RecordingWriter,
+        replacement: Replacement | None,
+        is_wanted: IsWanted,
+        mined: Callable[[int], None],
+    ) -> None:
+        self._writer, self._replacement, self._mined = writer, replacement, mined
+        self._is_wanted = is_wanted
+        self._calls = 0
+
+    def connect(self, to: str, make: Callable[[], oracledb.Connection]) -> oracledb.Connection:
+        """A noted connection. Raises what `make` raises.
+
+        :param to: `root` or `pdb`.
+        """
+        try:
+            made = make()
+        except MinerCdcError as error:
+            self._writer.write({"kind": "connect", "to": to, "error": faults.connecting_to_json(error)})
+            raise
+        self._writer.write({"kind": "connect", "to": to})
+        return cast(oracledb.Connection, TappedConnection(made, to, self))
+
+    def monotonic(self, clock: Callable[[], float]) -> float:
+        """What the clock says, noted."""
+        now = clock()
+        self._writer.write({"kind": "clock", "seconds": repr(now)})
+        return now
+
+    def called(self, to: str, sql: str, binds: Mapping[str, Any]) -> Answer:
+        """A statement is about to be executed."""
+        self._calls += 1
+        # Keys of rows are within variables; such statements are known by their text and order.
+        known = None if any(isinstance(one, oracledb.Var) for one in binds.values()) else binds
+        noted = None if known is None else {name: values.to_json(one) for name, one in known.items()}
+        self._writer.write({"kind": "call", "call": self._calls, "on": to, "sql": sql, "binds": noted})
+        if MINED in sql:
+            text = MinedText(self._replacement) if self._replacement else None
+            return Answer(self._writer, self._calls, lambda rows: self._redo(rows, text), self._mined)
+        replacement = self._replacement
+        if replacement is not None and _OF_ROWS in sql:
+            return Answer(self._writer, self._calls, lambda rows: [replacement.row(row) for row in rows])
+        return Answer(self._writer, self._calls)
+
+    def _redo(self, rows: Sequence[Sequence[Any]], text: MinedText | None) -> Sequence[Sequence[Any]]:
+        """Rows of V$LOGMNR_CONTENTS as they are noted."""
+        noted = [row if self._has_text(row) else (*row[:_SQL], None, *row[_SQL + 1 :]) for row in rows]
+        return noted if text is None else list(text.whole(noted))
+
+    def _has_text(self, row: Sequence[Any]) -> bool:
+        """DDL of any table may make it a captured one, by a new name."""
+        owner, table = row[_OWNER], row[_TABLE]
+        return owner is None or row[_CODE] == OpCode.DDL or self._is_wanted(owner, table or "", row[_OBJECT] or 0)
+
+
+class Answer:
+    """Notes what one statement gives.
+
+    :param noted: makes of rows what is noted of them, perhaps later.
+    :param mined: called with the number of rows.
+    """
+
+    def __init__(
+        self,
+        writer: RecordingWriter,
+        call: int,
+        noted: Callable[[Sequence[Sequence[Any]]], Sequence[Sequence[Any]]] = lambda rows: rows,
+        mined: Callable[[int], None] = lambda _: None,
+    ) -> None:
+        self._writer, self._call, self._noted, self._mined = writer, call, noted, mined
+
+    def gave(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Rows were fetched, perhaps none."""
+        if found := self._noted(rows):
+            noted = [[values.to_json(value) for value in row] for row in found]
+            self._writer.write({"kind": "rows", "call": self._call, "rows": cast(Any, noted)})
+        self._mined(len(rows))
+
+    def ended(self) -> None:
+        """There are no more."""
+        self._writer.write({"kind": "end of rows", "call": self._call})
+
+    def failed(self, error: BaseException, healthy: bool) -> None:
+        """The statement, or a fetch of it, failed."""
+        self._writer.write({"kind": "error", "call": self._call, "error": faults.to_json(error), "healthy": healthy})
+
+
+class TappedConnection:
+    """As oracledb.Connection, as far as a capture needs it."""
+
+    def __init__(self, real: oracledb.Connection, to: str, tap: Tap) -> None:
+        self._real, self._to, self._tap = real, to, tap
+
+    @property
+    def call_timeout(self) -> int:
+        return self._real.call_timeout
+
+    @call_timeout.setter
+    def call_timeout(self, milliseconds: int) -> None:
+        self._real.call_timeout = milliseconds
+
+    def cursor(self) -> TappedCursor:
+        return TappedCursor(self._real, self._to, self._tap)
+
+    def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
+        """Not as columns: rows are noted."""
+        raise oracledb.NotSupportedError("rows are noted one by one")
+        yield
+
+    def is_healthy(self) -> bool:
+        return self._real.is_healthy()
+
+    def cancel(self) -> None:
+        self._real.cancel()
+
+    def close(self) -> None:
+        self._real.close()
+
+
+class TappedCursor:
+    """As oracledb.Cursor, as far as a capture needs it."""
+
+    def __init__(self, connection: oracledb.Connection, to: str, tap: Tap) -> None:
+        self._connection, self._real, self._to, self._tap = connection, connection.cursor(), to, tap
+        self._answer: Answer | None = None
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._real, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._real.close()
+
+    def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
+        self._answer = self._tap.called(self._to, sql, binds or {})
+        self._noted(lambda: self._real.execute(sql, binds or {}))
+        return self
+
+    def fetchone(self) -> Any:
+        row = self._noted(self._real.fetchone)
+        self._gave([] if row is None else [row], ended=row is None)
+        return row
+
+    def fetchmany(self, size: int | None = None) -> Any:
+        rows = self._noted(lambda: self._real.fetchmany() if size is None else self._real.fetchmany(size))
+        self._gave(rows, ended=not rows)
+        return rows
+
+    def fetchall(self) -> Any:
+        rows = self._noted(self._real.fetchall)
+        self._gave(rows, ended=True)
+        return rows
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchall())
+
+    def _gave(self, rows: Sequence[Any], *, ended: bool) -> None:
+        assert self._answer is not None
+        self._answer.gave(rows)
+        if ended:
+            self._answer.ended()
+
+    def _noted(self, call: Callable[[], Any]) -> Any:
+        assert self._answer is not None
+        try:
+            return call()
+        except (oracledb.Error, OSError, UnicodeDecodeError) as error:
+            self._answer.failed(error, self._connection.is_healthy())
+            raise

@@ -1,0 +1,57 @@
+"""What the reading of a table hands to the stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from minercdc.errors import MinerCdcError
+from minercdc.events import FetchedRow
+from minercdc.signals.window import Chunk
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The reading of a table has begun: ordering columns, and Row text of the last key; () when there are no rows to
+    read."""
+
+    order: tuple[str, ...]
+    maximum: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The table cannot be read.
+
+    :param scn: an SCN after the failure; 0 when it does not matter. DDL that the stream has not come to yet may be the cause
+        (a RENAME: ORA-00942), so the table is given up only when the stream has come to this SCN.
+    """
+
+    error: MinerCdcError
+    scn: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A fault of the reader's own code; whoever gets this outcome raises `error`."""
+
+    error: Exception
+
+
+Outcome: TypeAlias = Began | Chunk | Failed | Broken
+
+
+def in_chunks(batches: Iterator[Sequence[FetchedRow]], size: int) -> Iterator[Sequence[FetchedRow]]:
+    """The same rows in batches of `size`, the last one shorter."""
+    held: list[FetchedRow] = []
+    for batch in batches:
+        if not held and len(batch) == size:
+            yield batch
+            continue
+        held += batch
+        while len(held) >= size:
+            yield held[:size]
+            held = held[size:]
+    if held:
+        yield held

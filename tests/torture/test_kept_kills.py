@@ -1,0 +1,160 @@
+"""A long transaction whose rows are kept, and a connector that is killed at every step of keeping them: before and after each write, in the
+midst of it, before and after each flush, new file and removal.
+
+`make torture` has 200,000 rows; MINERCDC_KEPT_ROWS says another number.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader
+from tests.sandbox_capture.test_kept import lab_of, purge
+
+from minercdc.capture.logminer import kept_files
+from minercdc.capture.logminer.kept_files import KeptFiles
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.events import Event, Progress
+
+ROWS = int(os.environ.get("MINERCDC_KEPT_ROWS", "2000"))
+BLOCKS = 20 if ROWS >= 100_000 else 3
+
+
+class Killed(BaseException):
+    """The process is dead."""
+
+
+class Disk:
+    """`os`, and the removal of files, with steps at which the process dies."""
+
+    def __init__(self) -> None:
+        self.dead, self._left, self.kinds = False, 0, set[str]()
+
+    def run(self, steps: int) -> None:
+        """A process begins that dies at its step number `steps`."""
+        self.dead, self._left = False, steps
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def _step(self, kind: str) -> None:
+        self._left -= 1
+        if self.dead or not self._left:
+            self.dead = True
+            self.kinds.add(kind)
+            raise Killed(kind)
+
+    def open(self, *given: Any) -> int:
+        self._step("before a file is made")
+        descriptor = os.open(*given)
+        try:
+            self._step("after a file was made")
+        except Killed:
+            os.close(descriptor)
+            raise
+        return descriptor
+
+    def pwrite(self, file: int, data: memoryview, at: int) -> int:
+        self._step("before a write")
+        try:
+            self._step("within a write")
+        except Killed:
+            os.pwrite(file, data[: len(data) // 2], at)
+            raise
+        done = os.pwrite(file, data, at)
+        self._step("after a write")
+        return done
+
+    def fsync(self, file: int) -> None:
+        self._step("before a flush")
+        os.fsync(file)
+        self._step("after a flush")
+
+    def remove(self, files: KeptFiles, name: str) -> None:
+        if self.dead:  # a dead process runs no `finally`
+            return
+        self._step("before a removal")
+        REMOVE(files, name)
+        self._step("after a removal")
+
+
+REMOVE = KeptFiles.remove
+
+
+class Connector(Reader):
+    """Its offset is stored first, and then confirmed."""
+
+    def _note(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, Progress) and event.position is not None:
+            self.position = LogMinerPosition.from_json(event.position.to_json())
+            self.lab.files.confirm(self.position)
+
+    def again(self) -> Connector:
+        """After a kill: what came after the stored offset was not delivered."""
+        self.lab.files = KeptFiles(self.lab.files.directory.parent.parent, self.lab.files.directory.name)
+        other = Connector(self.lab, self.position, self.tables)
+        last = max((i for i, event in enumerate(self.events) if isinstance(event, Progress)), default=-1)
+        other.events = self.events[: last + 1]
+        return other
+
+
+def until_marker(connector: Connector, number: int, disk: Disk) -> tuple[Connector, int]:
+    """The connector of the run that comes to the marker, after one run for each step before it; and how many there were."""
+    lab = connector.lab
+    lab.run(f"insert into marker values ({number})")
+    lab.app.commit()
+    runs = 0
+    while not connector.has_marker(number):
+        runs += 1
+        disk.run(runs)
+        try:
+            connector.until(lambda reader: reader.has_marker(number))
+        except Killed:
+            connector = connector.again()
+    return connector, runs
+
+
+@pytest.mark.timeout(3600)
+def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lab: Lab = lab_of(fresh_sandbox, "kills", tmp_path)
+    disk = Disk()
+    monkeypatch.setattr(kept_files, "os", disk)
+    monkeypatch.setattr(KeptFiles, "remove", lambda files, name: disk.remove(files, name))
+    connector, session, runs, most = Connector(lab), lab.session(), 0, 0
+    disk.run(1 << 60)
+    connector.take_snapshot(snapshot_mode="no_data")
+    each = ROWS // BLOCKS
+    with session.cursor() as cursor:
+        for block in range(BLOCKS):
+            cursor.executemany(
+                "insert into item values (:1, 'kept')", [(n,) for n in range(block * each, (block + 1) * each)]
+            )
+            cursor.execute("savepoint s")
+            cursor.execute("update item set note = 'undone' where id < 5")
+            cursor.execute("rollback to savepoint s")
+            lab.switch_log()
+            connector, killed = until_marker(connector, block, disk)
+            assert connector.position is not None
+            most, runs = max(most, len(connector.position.kept)), runs + killed
+            purge(lab, connector.position.threads[1].resume.sequence)
+    session.commit()
+    lab.switch_log()
+    connector, killed = until_marker(connector, 1000, disk)
+    assert most, "it was kept"
+    changes = connector.changes("ITEM")
+    assert [int(after[0]) for op, _, after in changes if op == "c" and after is not None] == list(range(ROWS))  # type: ignore[arg-type]
+    assert len(changes) == ROWS
+    for steps in (1, 2, 1 << 60):  # its file is removed, at the latest
+        disk.run(steps)
+        try:
+            connector.until(lambda reader: isinstance(reader.events[-1], Progress))
+        except Killed:
+            connector = connector.again()
+    assert list(lab.files.directory.glob("*.rows")) == []
+    assert len(disk.kinds) == 9, sorted(disk.kinds)
+    print(f"{ROWS} rows, {runs + killed} runs")

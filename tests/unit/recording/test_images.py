@@ -1,0 +1,30 @@
+"""Other stored bytes decode as the type that they have."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from tests.unit.values.test_image import IMAGES
+
+from minercdc.recording.replacement import Replacement
+from minercdc.schema.table import Column
+from minercdc.values.image import Encoding, text_of_image
+
+
+@pytest.mark.parametrize(("type_name", "image", "text"), IMAGES)
+def test_other_bytes_are_of_the_same_type(type_name: str, image: str, text: str) -> None:
+    for _ in range(50):
+        made = Replacement().sql(f"""update "S"."T" set "COL 2" = HEXTORAW('{image}')""")
+        found = re.search("'([0-9a-f]*)'", made)
+        assert found is not None
+        assert len(found[1]) == len(image)
+        text_of_image(Column("C", type_name), bytes.fromhex(found[1]), Encoding())
+
+
+def test_a_number_and_a_text_become_others() -> None:
+    made = {
+        Replacement().sql("""update "S"."T" set "COL 1" = HEXTORAW('c2022a'), "COL 2" = HEXTORAW('4164c3a9')""")
+        for _ in range(9)
+    }
+    assert len(made) > 5
