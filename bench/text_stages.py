@@ -24,7 +24,7 @@ from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.config.registries import SIDES
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TableFilterConfig, TopicConfig, ValueConfig
+from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
 from minercdc.contracts import Record, RunEncoder
 from minercdc.events import ChangeEvent, ChangeRun, Event, Op
 from minercdc.formats.avro import AvroFormat
@@ -34,6 +34,7 @@ from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import TOPIC, subject_names
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.table_format import TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
 from minercdc.values.codec import ValueHandling
@@ -257,18 +258,17 @@ def json_encoder(prefix: str, *, numbered: tuple[bool, bool] = (False, False)) -
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
     )
-    return EnvelopeEncoder(
-        topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
-        source=SourceBlock(prefix),
-        values=ValueConfig.model_validate({}),
-        filters=TableFilterConfig.model_validate({}),
-        handling=ValueHandling(),
+    formats = TableFormats(
+        TopicNames(identity, TopicConfig.model_validate({}), kafka),
+        SourceBlock(prefix),
+        ValueConfig.model_validate({}),
+        ValueHandling(),
+        rowid_keys=False,
         published=lambda *_: True,
         key_columns=lambda schema: schema.key,
-        include_schema_changes=True,
-        clock_ns=time.time_ns,
         by_number=numbered,
     )
+    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}
