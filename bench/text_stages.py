@@ -59,6 +59,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     gc.freeze()  # the workload is no memory of the connector's
     kinds: list[tuple[str, Callable[[], Prepare]]] = [
         ("text to key and value bytes, Python", _python),
+        ("text to key and value bytes, Python, Avro", _python_avro),
         ("split alone, Python", _split_alone),
         ("split and decode, Python", _split_and_decode),
     ]
@@ -118,8 +119,8 @@ def _decoders() -> dict[TableId, RedoDecoder]:
     return {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
 
 
-def _python() -> Prepare:
-    decoders, encoder = _decoders(), json_encoder("bench")
+def _python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare:
+    decoders, made = _decoders(), encode or json_encoder("bench").encode
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
         decoded = [(row, decoders[row.schema.id].decode) for row in rows]
@@ -134,11 +135,15 @@ def _python() -> Prepare:
                         ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
                     )
                 for event in events:
-                    encoder.encode(event)
+                    made(event)
 
         return work
 
     return prepare
+
+
+def _python_avro() -> Prepare:
+    return _python(_avro().encoder(json_encoder("bench", numbered=(True, True))).encode)
 
 
 def _split_alone() -> Prepare:
@@ -183,6 +188,10 @@ class NoRegistry(SchemaRegistry):
 
 
 def _native_avro() -> Prepare:
+    return scanning(_avro().run_encoder(json_encoder("bench", numbered=(True, True)).encode_run))
+
+
+def _avro() -> RecordConverter:
     registry = NoRegistry()
     key, value = (
         Side(
@@ -192,7 +201,7 @@ def _native_avro() -> Prepare:
         )
         for side in SIDES
     )
-    return scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", numbered=(True, True)).encode_run))
+    return RecordConverter(key, value)
 
 
 def _scan_alone() -> Prepare:

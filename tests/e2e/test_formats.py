@@ -232,7 +232,9 @@ def test_apicurios_registry_by_its_own_api(registry: LocalRegistry, version: int
     rule = {"type": "COMPATIBILITY", "ruleType": "COMPATIBILITY", "config": "BACKWARD"}
     rule.pop("ruleType" if version == 2 else "type")
     httpx2.post(f"{base}/v{version}/groups/G/artifacts/{topic}-value/rules", json=rule).raise_for_status()
-    with pytest.raises(SinkError, match=f"refuses the new schema of artifact {topic}-value: .*STRING.*INT.*/fields/0/type"):
+    with pytest.raises(
+        SinkError, match=f"refuses the new schema of artifact {topic}-value, in ID: .*STRING.*INT.*/fields/0/type"
+    ):
         schemas().identity(topic, "Order", SchemaText(OTHER), lambda _: True)
     assert client.versions("G", f"{topic}-value", "globalId") == [made.number]
     assert client.versions("G", "none", "globalId") == []
