@@ -180,6 +180,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 INERT_REASONS: Mapping[str, str] = {
+    "include.schema.comments": "comments of tables and columns are not read from the dictionary",
     "capture.mode": "redo of a physical standby is not mined yet; database.* has to be the primary database",
     "log.mining.continuous.mine": "Oracle 19c and later do not have it",
 }
