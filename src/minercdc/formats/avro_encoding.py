@@ -1,7 +1,7 @@
 """Compiles, per schema, the function that writes a payload of Connect's JSON as Avro's binary form (Avro 1.12, "Binary encoding").
 
-The function is made as text: one statement after another for all values of the schema, structs in structs included. Calling a function
-for each value would take three times as long.
+The function is made as text: one statement after another for all values of the schema, structs in structs included, so that no
+function is called for each value.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class _Writing:
                 yield f"{at}{inner} = {name}[{field['field']!r}]"
                 yield from self._value(field, inner, indent, depth + 1)
         elif kind in _BITS:
-            yield f"{at}if 0 <= {name} < {_FEW}: add({self._numbers(before)}[{name}])"
+            yield f"{at}if 0 <= {name} < {min(_FEW, 1 << _BITS[kind] - 1)}: add({self._numbers(before)}[{name}])"
             yield f"{at}else: add({self._named(_integer(_BITS[kind], before))}({name}))"
         elif kind in ("string", "bytes"):
             yield f"{at}t = {name}.encode()" if kind == "string" else f"{at}t = b64decode({name})"
