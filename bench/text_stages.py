@@ -24,7 +24,7 @@ from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.config.registries import SIDES
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TableFilterConfig, TopicConfig, ValueConfig
+from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig, ValueConfig
 from minercdc.contracts import Record, RunEncoder
 from minercdc.events import ChangeEvent, ChangeRun, Event, Op
 from minercdc.formats.avro import AvroFormat
@@ -34,6 +34,7 @@ from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import TOPIC, subject_names
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.table_format import TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
 from minercdc.values.codec import ValueHandling
@@ -58,6 +59,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     gc.freeze()  # the workload is no memory of the connector's
     kinds: list[tuple[str, Callable[[], Prepare]]] = [
         ("text to key and value bytes, Python", _python),
+        ("text to key and value bytes, Python, Avro", _python_avro),
         ("split alone, Python", _split_alone),
         ("split and decode, Python", _split_and_decode),
     ]
@@ -117,8 +119,8 @@ def _decoders() -> dict[TableId, RedoDecoder]:
     return {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
 
 
-def _python() -> Prepare:
-    decoders, encoder = _decoders(), json_encoder("bench")
+def _python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare:
+    decoders, made = _decoders(), encode or json_encoder("bench").encode
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
         decoded = [(row, decoders[row.schema.id].decode) for row in rows]
@@ -133,11 +135,15 @@ def _python() -> Prepare:
                         ChangeEvent(op, row.schema, before, after, row.scn, tx.commit_us, tx, row.seq, row.row_id, row.rs_id)
                     )
                 for event in events:
-                    encoder.encode(event)
+                    made(event)
 
         return work
 
     return prepare
+
+
+def _python_avro() -> Prepare:
+    return _python(_avro().encoder(json_encoder("bench", numbered=(True, True))).encode)
 
 
 def _split_alone() -> Prepare:
@@ -182,6 +188,10 @@ class NoRegistry(SchemaRegistry):
 
 
 def _native_avro() -> Prepare:
+    return scanning(_avro().run_encoder(json_encoder("bench", numbered=(True, True)).encode_run))
+
+
+def _avro() -> RecordConverter:
     registry = NoRegistry()
     key, value = (
         Side(
@@ -191,7 +201,7 @@ def _native_avro() -> Prepare:
         )
         for side in SIDES
     )
-    return scanning(RecordConverter(key, value).run_encoder(json_encoder("bench", numbered=(True, True)).encode_run))
+    return RecordConverter(key, value)
 
 
 def _scan_alone() -> Prepare:
@@ -257,18 +267,17 @@ def json_encoder(prefix: str, *, numbered: tuple[bool, bool] = (False, False)) -
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
         KafkaConfig.model_validate({"minercdc.kafka.bootstrap.servers": "-"}),
     )
-    return EnvelopeEncoder(
-        topics=TopicNames(identity, TopicConfig.model_validate({}), kafka),
-        source=SourceBlock(prefix),
-        values=ValueConfig.model_validate({}),
-        filters=TableFilterConfig.model_validate({}),
-        handling=ValueHandling(),
+    formats = TableFormats(
+        TopicNames(identity, TopicConfig.model_validate({}), kafka),
+        SourceBlock(prefix),
+        ValueConfig.model_validate({}),
+        ValueHandling(),
+        rowid_keys=False,
         published=lambda *_: True,
         key_columns=lambda schema: schema.key,
-        include_schema_changes=True,
-        clock_ns=time.time_ns,
         by_number=numbered,
     )
+    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}

@@ -21,6 +21,7 @@ from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
+from minercdc.kafka.table_format import TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.sink.json_lines import json_line, json_lines
 from minercdc.values.codec import ValueHandling
@@ -46,19 +47,23 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
             **{name.replace("_", "."): value for name, value in properties.items()},
         }
     )
-    return EnvelopeEncoder(
-        topics=TopicNames(config.identity, config.topics, config.kafka),
-        source=SourceBlock("pair", config.messages.untracked),
-        values=config.values,
-        filters=config.filters,
-        handling=handling or ValueHandling(),
+    handling = handling or ValueHandling()
+    formats = TableFormats(
+        TopicNames(config.identity, config.topics, config.kafka),
+        SourceBlock("pair", config.messages.untracked),
+        config.values,
+        handling,
+        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
         published=lambda _, column: column.name != "HIDDEN",
         key_columns=lambda table: table.key,
+        changes=ColumnChanges(config.column_rules, config.messages.column_propagate_source_type),
+        codec_of=column_codecs(config.custom_converters, handling),
+    )
+    return EnvelopeEncoder(
+        formats,
         include_schema_changes=True,
         clock_ns=lambda: 1_789_990_213_402_118_903,
-        changes=ColumnChanges(config.column_rules, config.messages.column_propagate_source_type),
         skip_unchanged=config.messages.skip_messages_without_change,
-        codec_of=column_codecs(config.custom_converters, handling or ValueHandling()),
     )
 
 

@@ -7,8 +7,7 @@ is split at (transaction, seq), which the offset names.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 
 from minercdc.batch import Batch
 from minercdc.contracts import Capture, EncodedRun, Record, SignalActions, write_all
@@ -30,11 +29,12 @@ from minercdc.events import (
 )
 from minercdc.figures.spent import Cause
 from minercdc.left_out import LeftOut, raw, unconverted, undecodable
-from minercdc.metrics import Counters, TableScan
-from minercdc.offset import JsonValue, Offset, PartialTransaction, SnapshotState
+from minercdc.metrics import TableScan
+from minercdc.next_offset import NextOffset
+from minercdc.offset import Offset
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema_notices import of_ddl
-from minercdc.transaction_counts import TransactionCounts
+from minercdc.transaction_marks import TransactionMarks
 
 _log = logging.getLogger(__name__)
 
@@ -68,11 +68,7 @@ def publish(
 
 
 class _Publisher:
-    """Fills Kafka transactions and commits them with the offset.
-
-    `_latest` is the last Progress: what the next save stores. `_partial` names what an earlier run, or this one, delivered of a split
-    transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
-    """
+    """Fills Kafka transactions and commits them with the offset."""
 
     def __init__(
         self,
@@ -88,23 +84,20 @@ class _Publisher:
         self._counters = factory.counters
         self._monotonic = factory.monotonic
         self._beaten = factory.monotonic()
-        self._stored = offset or Offset(adapter=pipeline.adapter)
-        self._partial = self._stored.partial
-        self._state = self._stored.signals
+        self._next = following = NextOffset(pipeline.adapter, offset)
         self._batch = Batch(pipeline.bounds, factory.monotonic)
-        self._latest: Progress | None = None
-        self._written = (0, 0)  # complete SCN and source time of `_latest`
-        self._delivered_scn = 0  # of the last commit that was written as a whole
+        self._written = (0, 0)  # complete SCN and source time of the last Progress
         self._whole = True  # nothing was written since the last Progress
         self._schema: object = None  # of the last change
         self._table = ""
         self._unreported: list[Notification] = []  # not durable yet
         self._suspensions = pipeline.suspensions
-        split = self._partial.tx_id if self._partial is not None else ""
-        self._suspensions.load(self._stored.suspended, self._state.resuming, split=split)
+        split = following.partial.tx_id if following.partial is not None else ""
+        self._suspensions.load(following.stored.suspended, following.state.resuming, split=split)
         self._counts = pipeline.counts
         if self._counts is not None:
-            self._counts.load(self._partial)
+            self._counts.load(following.partial)
+        self._marks = None if self._counts is None else TransactionMarks(self._counts, self._mark)
         self._left_out = LeftOut(pipeline, factory.counters, self._write_rows, self._notification)
 
     def publish(self, events: Iterator[Event]) -> None:
@@ -146,8 +139,8 @@ class _Publisher:
                 self._counts.take_back()
             self._left_out.refuse(event.schema.id, undecodable(event, error), error)
             return
-        if self._counts is not None and event.tx is not None:
-            self._counted(self._counts, event.tx, event.time_us)
+        if self._marks is not None and event.tx is not None:
+            self._marks.counted(event.tx, event.time_us)
         write, batch = self._pipeline.sink.write, self._batch
         for record in records:
             write(record)
@@ -162,12 +155,6 @@ class _Publisher:
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
-
-    def _counted(self, counts: TransactionCounts, tx: TransactionInfo, time_us: int) -> None:
-        """Keep the numbers of a change's events; the first ones begin their transaction."""
-        kept = counts.keep()
-        if kept and kept == counts.total:
-            self._mark(TransactionMark(tx, time_us))
 
     def _mark(self, mark: TransactionMark) -> None:
         for record in self._pipeline.encoder.encode(mark):
@@ -266,7 +253,7 @@ class _Publisher:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
         if tx is not None and self._batch.splits():
             events = self._counts.of(tx) if self._counts is not None else {}
-            self._partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
+            self._next.split(tx, seq, events)
             self._suspensions.split = tx.id
             self._save()
 
@@ -303,7 +290,7 @@ class _Publisher:
 
     def _schema_change(self, change: SchemaChange) -> None:
         self._whole = False
-        entry = self._pipeline.history.entry(change, self._position() or {})
+        entry = self._pipeline.history.entry(change, self._next.position() or {})
         if entry is not None:
             self._write(entry)
         else:
@@ -333,19 +320,16 @@ class _Publisher:
 
     def _note(self, progress: Progress) -> None:
         """Everything up to a position is written."""
-        self._latest = progress
+        self._next.note(progress)
         self._whole = True
         if progress.signals is not None:
-            self._state = progress.signals
-            self._suspensions.follow(self._state.resuming)
+            self._suspensions.follow(progress.signals.resuming)
         counters = self._counters
         self._written = progress.complete_scn, max(self._written[1], progress.time_us)
         if progress.committed is not None:
-            if self._counts is not None:
-                self._end(self._counts, progress.committed)
+            if self._marks is not None:
+                self._marks.ended(progress.committed)
             counters.transactions += 1
-            self._delivered_scn = progress.committed.commit_scn
-            self._partial = None
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
@@ -353,12 +337,6 @@ class _Publisher:
         counters = self._counters
         counters.complete_scn = self._written[0]
         counters.progress_us = max(counters.progress_us, self._written[1])
-
-    def _end(self, counts: TransactionCounts, tx: TransactionInfo) -> None:
-        """A transaction has ended; one without events has no record of that."""
-        if events := counts.of(tx):
-            self._mark(TransactionMark(tx, tx.commit_us, events))
-        counts.end()
 
     def _progress(self, progress: Progress) -> None:
         self._note(progress)
@@ -370,7 +348,8 @@ class _Publisher:
             self._show_delivered()
         self._beat(progress)
         if progress.snapshot is not None:
-            _show_scans(counters, progress.snapshot)
+            counters.snapshot_scn = progress.snapshot.scn
+            counters.scans = [TableScan(t.table, t.rows, t.expected_rows, t.completed) for t in progress.snapshot.tables]
             self._save()
         elif batch.records or self._unreported:
             if (
@@ -380,7 +359,7 @@ class _Publisher:
             ):
                 self._save()
         elif batch.age() >= _IDLE_OFFSET_S:
-            if self._offset() != self._stored:
+            if self._offset() != self._next.stored:
                 self._save()
             else:
                 self._pipeline.sink.check_owner()
@@ -397,21 +376,7 @@ class _Publisher:
 
     def _offset(self) -> Offset:
         """What a save stores now."""
-        latest, history, suspended = self._latest, self._pipeline.history.mark(), self._suspensions.tables()
-        if latest is None:
-            return replace(self._stored, partial=self._partial, history=history, signals=self._state, suspended=suspended)
-        complete = max(self._stored.complete_scn, latest.complete_scn) if latest.position is not None else 0
-        if complete and self._delivered_scn == complete + 1:  # the last commit: a capture holds its SCN open for another one
-            complete = self._delivered_scn
-        return Offset(
-            *(self._pipeline.adapter, self._position(), self._partial, latest.snapshot, history, self._state, suspended),
-            complete_scn=complete,
-        )
-
-    def _position(self) -> Mapping[str, JsonValue] | None:
-        if self._latest is None:
-            return self._stored.position
-        return self._latest.position.to_json() if self._latest.position is not None else None
+        return self._next.offset(self._pipeline.history.mark(), self._suspensions.tables())
 
     def _save(self) -> None:
         offset = self._offset()
@@ -419,7 +384,7 @@ class _Publisher:
         former = counters.spent.enter(Cause.KAFKA)
         self._pipeline.sink.commit(offset)
         counters.spent.enter(former)
-        self._stored = offset
+        self._next.stored = offset
         counters.commits += 1
         counters.commit_times.add(self._monotonic() - began)
         self._show_delivered()
@@ -428,11 +393,6 @@ class _Publisher:
             self._pipeline.notified(notification)
         self._unreported.clear()
         if self._signals:
-            self._signals.stored(self._state)
-        if self._latest is not None and self._latest.position is not None:
-            self._capture.confirm(self._latest.position)
-
-
-def _show_scans(counters: Counters, state: SnapshotState) -> None:
-    counters.snapshot_scn = state.scn
-    counters.scans = [TableScan(t.table, t.rows, t.expected_rows, t.completed) for t in state.tables]
+            self._signals.stored(self._next.state)
+        if self._next.latest is not None and self._next.latest.position is not None:
+            self._capture.confirm(self._next.latest.position)

@@ -15,7 +15,7 @@ from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.source_block import SourceBlock
-from minercdc.kafka.table_format import KeyColumns, Published
+from minercdc.kafka.table_format import KeyColumns, Published, TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.moved_keys import MovedKeys
@@ -108,33 +108,41 @@ def envelope_encoder(
     moved: MovedKeys | None = None,
 ) -> EnvelopeEncoder:
     """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
-    number_keys = bool(config.transforms) or config.converters.key_converter != JSON
-    number_values = bool(config.transforms) or config.converters.value_converter != JSON
-    handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
+    formats = _table_formats(config, topics, counted=counts is not None)
     return EnvelopeEncoder(
-        topics=topics,
-        source=SourceBlock(config.identity.topic_prefix, config.messages.untracked),
-        values=encoded_values(config),
-        filters=config.filters,
-        handling=handling,
-        published=published_columns(config.filters),
-        key_columns=key_columns(config.filters),
+        formats,
         include_schema_changes=include_schema_changes,
         clock_ns=time.time_ns,
         dead_letters=dead_letters,
         notifications=notifications,
         captured=captured,
+        skip_unchanged=config.messages.skip_messages_without_change,
+        transactions=transactions,
+        counts=counts,
+        moved=moved,
+    )
+
+
+def _table_formats(config: ConnectorConfig, topics: TopicNames, *, counted: bool) -> TableFormats:
+    number_keys = bool(config.transforms) or config.converters.key_converter != JSON
+    number_values = bool(config.transforms) or config.converters.value_converter != JSON
+    handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
+    return TableFormats(
+        topics,
+        SourceBlock(config.identity.topic_prefix, config.messages.untracked),
+        encoded_values(config),
+        handling,
+        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
+        published=published_columns(config.filters),
+        key_columns=key_columns(config.filters),
         by_number=(number_keys, number_values),
         changes=ColumnChanges(
             config.column_rules,
             config.messages.column_propagate_source_type,
             config.messages.datatype_propagate_source_type,
         ),
-        skip_unchanged=config.messages.skip_messages_without_change,
-        transactions=transactions,
-        counts=counts,
         codec_of=column_codecs(config.custom_converters, handling),
-        moved=moved,
+        counted=counted,
     )
 
 

@@ -38,6 +38,7 @@ with warnings.catch_warnings():  # it names a library's newer sibling
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "connectors" / "formats").iterdir())
 PROTOBUF = "io.confluent.connect.protobuf.ProtobufConverter"
+APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +109,43 @@ def test_protobuf_records_equal_those_of_a_json_connector(lab: Lab, registry: Lo
     assert len(expected) == 9
     for one, other in zip(written, expected, strict=True):
         assert one == other
-    refused = lab.minercdc("verify", str(protobuf))
-    assert refused.status != 0
-    assert "keys or values are in Protobuf" in refused.errors
+    compared_and_shown(lab, protobuf, "W")
+    refused = lab.minercdc("verify", str(lab.config("lossy.yaml", **common, **{**given, LABEL: "false"})))
+    assert (refused.status, "values are in Protobuf without nulls" in refused.errors) == (1, True)
+
+
+LABEL = "value_converter_optional_for_nullables"
+
+
+def compared_and_shown(lab: Lab, config: Path, table: str) -> None:
+    """`verify` finds the table's topic equal to it, and `tail` shows its records."""
+    compared = lab.minercdc("verify", str(config))
+    assert (compared.status, "0 differences" in compared.output) == (0, True), compared.output + compared.errors
+    lab.execute(f"DELETE FROM {table} WHERE ID = 1")
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        shown = lab.minercdc("tail", str(config), table, "--since", "2026-01-01T00:00:00Z", "--count", "2", "--json")
+        connector.stop_in_order()
+    records = [json.loads(line) for line in shown.output.splitlines()]
+    rows = [(record["key"]["ID"], record["value"]["after"]["ID"]) for record in records]
+    assert [tuple(map(int, row)) for row in rows] == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize("given", [{}, {"use_id": "contentId", "as_confluent": "true"}], ids=["defaults", "as version 3"])
+def test_topics_in_apicurios_wire_format_are_read_back(lab: Lab, registry: LocalRegistry, given: dict[str, str]) -> None:
+    lab.execute(WIDE, LOGGED.format("W"), "INSERT INTO W (ID, V) VALUES (1, 'x')", "INSERT INTO W (ID) VALUES (2)")
+    own = {"url": f"{registry.url.partition('/apis')[0]}/apis/registry/v3", "auto_register": "true", **given}
+    sides: dict[str, Any] = {f"{side}_converter": APICURIO for side in ("key", "value")}
+    sides |= {f"{side}_converter_apicurio_registry_{name}": v for side in ("key", "value") for name, v in own.items()}
+    config = lab.config(**hyphens(sides), table_include_list=f"{lab.schema}.W")
+    deliver(lab, config, lab.topic("W"), 2)
+    compared_and_shown(lab, config, "W")
+
+
+def hyphens(properties: dict[str, Any]) -> dict[str, Any]:
+    """Names of fields as those of properties that have hyphens."""
+    made = {name.replace("auto_register", "auto-register"): value for name, value in properties.items()}
+    return {n.replace("use_id", "use-id").replace("as_confluent", "as-confluent"): value for n, value in made.items()}
 
 
 def test_files_that_protobuf_schemas_import_can_be_references(lab: Lab, registry: LocalRegistry) -> None:
@@ -197,8 +232,15 @@ def test_apicurios_registry_by_its_own_api(registry: LocalRegistry, version: int
     rule = {"type": "COMPATIBILITY", "ruleType": "COMPATIBILITY", "config": "BACKWARD"}
     rule.pop("ruleType" if version == 2 else "type")
     httpx2.post(f"{base}/v{version}/groups/G/artifacts/{topic}-value/rules", json=rule).raise_for_status()
-    with pytest.raises(SinkError, match=f"refuses the new schema of artifact {topic}-value: .*STRING.*INT.*/fields/0/type"):
+    with pytest.raises(
+        SinkError, match=f"refuses the new schema of artifact {topic}-value, in ID: .*STRING.*INT.*/fields/0/type"
+    ):
         schemas().identity(topic, "Order", SchemaText(OTHER), lambda _: True)
+    assert client.versions("G", f"{topic}-value", "globalId") == [made.number]
+    assert client.versions("G", "none", "globalId") == []
+    assert json.loads(client.schema("globalId", made.number)) == json.loads(ORDER)
+    with pytest.raises(SinkError, match="reading the schema with contentId 987654321"):
+        client.schema("contentId", 987654321)
     with pytest.raises(SinkError, match=f"schema of artifact {topic}-value"):
         schemas(if_exists="FAIL").identity(topic, "Order", SchemaText(OTHER), lambda _: True)
 

@@ -14,10 +14,12 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.contracts import Record
+from minercdc.errors import LakeError
 from minercdc.events import UNAVAILABLE, Op
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake import read_changes, start
+from minercdc.lake.avro import AvroTopics
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.state import StateTable
 from minercdc.local.schema_registry import LocalRegistry
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 AVRO = "io.confluent.connect.avro.AvroConverter"
+APICURIO = "io.apicurio.registry.utils.converter.AvroConverter"
 ODD = TableSchema(
     TableId("PDB", "LAB", "ODD$ITEM"),
     (
@@ -73,6 +76,16 @@ def in_avro(configure: Configure, url: str) -> ConnectorConfig:
     return configure(**sides, **registries, schema_name_adjustment_mode="avro", field_name_adjustment_mode="avro_unicode")
 
 
+def in_apicurios(configure: Configure, url: str) -> ConnectorConfig:
+    sides = {f"{side}_converter": APICURIO for side in ("key", "value")}
+    own = {"url": f"{url.partition('/apis')[0]}/apis/registry/v3", "auto-register": "true"}
+    sides |= {f"{side}_converter_apicurio_registry_{name}": v for side in ("key", "value") for name, v in own.items()}
+    return configure(**sides, schema_name_adjustment_mode="avro", field_name_adjustment_mode="avro_unicode")
+
+
+FORMATS = pytest.mark.parametrize("in_format", [in_avro, in_apicurios], ids=["confluent", "apicurio"])
+
+
 def merged(spark: SparkSession, config: ConnectorConfig) -> None:
     running = start(spark, config)
     try:
@@ -90,8 +103,11 @@ def written(config: ConnectorConfig) -> Connector:
     return connector
 
 
-def test_tables_of_topics_in_avro_are_those_of_json(spark: SparkSession, configure: Configure, registry: str) -> None:
-    config = in_avro(configure, registry)
+@FORMATS
+def test_tables_of_topics_in_avro_are_those_of_json(
+    spark: SparkSession, configure: Configure, registry: str, in_format: Any
+) -> None:
+    config = in_format(configure, registry)
     connector = written(config)
     running = start(spark, config)
     try:
@@ -134,19 +150,22 @@ def test_a_record_that_does_not_fit_its_schema_quarantines_its_table_only(
     assert "holds 1 records that are no change events of minercdc" in failed[1]
 
 
-def test_typed_changes_are_read_from_avro(spark: SparkSession, configure: Configure, registry: str, tmp_path: Path) -> None:
-    config = in_avro(configure, registry)
+@FORMATS
+def test_typed_changes_are_read_from_avro(
+    spark: SparkSession, configure: Configure, registry: str, tmp_path: Path, in_format: Any
+) -> None:
+    config = in_format(configure, registry)
     written(config).sink.close()
     rows = read_changes(spark, config, table="LAB.ODD$ITEM")
     query = (
         rows.writeStream.format("memory")
-        .queryName("avro_changes")
+        .queryName(f"avro_changes_{in_format.__name__}")
         .option("checkpointLocation", str(tmp_path / "checkpoint"))
         .trigger(availableNow=True)
         .start()
     )
     assert query.awaitTermination(90)
-    (row,) = spark.table("avro_changes").collect()
+    (row,) = spark.table(f"avro_changes_{in_format.__name__}").collect()
     assert (row.op, row.key.asDict(), row.after.asDict()) == ("c", {"ID#": 1}, WANTED)
 
 
@@ -156,3 +175,10 @@ def test_adjusted_field_names_in_json_are_found(spark: SparkSession, configure: 
     written(config).sink.close()
     merged(spark, config)
     assert lake(spark, config, ODD) == [WANTED]
+
+
+def test_protobuf_is_refused_by_name(spark: SparkSession, configure: Configure) -> None:
+    given = {"value_converter_schema_registry_url": "http://h:1", "value_converter_optional_for_nullables": "true"}
+    config = configure(value_converter="io.confluent.connect.protobuf.ProtobufConverter", **given)
+    with pytest.raises(LakeError, match="does not read the topics of this connector: keys or values are in Protobuf"):
+        AvroTopics(spark, config)

@@ -15,7 +15,8 @@ SANDBOX = ROOT / "sandbox" / "src"
 
 _PURE: dict[str, set[str]] = {"errors": set(), "schema": {"errors"}}
 _PURE["offset"] = {"errors"}
-_PURE["events"] = {"offset", "schema", "errors"}
+_PURE["rows"] = {"schema", "errors"}
+_PURE["events"] = {"offset", "rows", "schema", "errors"}
 _PURE["contracts"] = {"events", "offset", "schema", "errors"}
 _PURE["values"] = {"contracts", "events", "offset", "schema", "errors"}
 _CORE = set(_PURE)
@@ -46,9 +47,21 @@ ALLOWED: dict[str, set[str]] = {
     "transaction_counts": {"events", "offset"},
     "pipeline": {"contracts", "events", "offset", "schema", "errors", "metrics", "suspension", "transaction_counts"},
     "batch": {"pipeline"},
+    "next_offset": {"events", "offset"},
+    "transaction_marks": {"events", "transaction_counts"},
     "left_out": {"contracts", "events", "errors", "metrics", "offset", "pipeline", "schema"},
     "publisher": (_CORE - {"values"})
-    | {"batch", "left_out", "figures", "metrics", "schema_notices", "pipeline", "suspension", "transaction_counts"},
+    | {
+        "batch",
+        "left_out",
+        "figures",
+        "metrics",
+        "next_offset",
+        "schema_notices",
+        "pipeline",
+        "suspension",
+        "transaction_marks",
+    },
     "engine": {"contracts", "events", "offset", "errors", "figures", "metrics", "pipeline", "publisher"},
     "local": {"errors"},
     "demo": {"errors", "local"},

@@ -35,9 +35,6 @@ ValueConverter = Literal[Converter, "io.debezium.converters.CloudEventsConverter
 _WITH_CONFLUENT: Final = (AVRO, PROTOBUF)
 _WITH_APICURIO: Final = (APICURIO_AVRO, APICURIO_JSON)
 _UNREAD: Final[Mapping[str, str]] = {
-    PROTOBUF: "keys or values are in Protobuf",
-    APICURIO_AVRO: "keys or values are in the wire format of Apicurio's converters",
-    APICURIO_JSON: "keys or values are in the wire format of Apicurio's converters",
     CLOUD_EVENTS: "values are CloudEvents",
     STRING: "keys or values are texts of Java's objects",
     BYTES: "keys or values are bare bytes",
@@ -80,8 +77,11 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
                 yield f"{name}.schema.registry.url: http://HOST:PORT is needed, and one of these has no such host or port"
         if found.credentials == "USER_INFO" and ":" not in found.user_info:
             yield f"{name}.basic.auth.user.info: USER:PASSWORD is needed with …basic.auth.credentials.source=USER_INFO"
-        if found.use_latest and found.auto_register and f"{side}_converter_auto_register_schemas" in self.model_fields_set:
+        registering = found.auto_register and f"{side}_converter_auto_register_schemas" in self.model_fields_set
+        if found.use_latest and registering:
             yield f"{name}.use.latest.version: does not go with …auto.register.schemas=true"
+        if found.use_id is not None and (found.use_latest or registering):
+            yield f"{name}.use.schema.id: goes neither with …use.latest.version=true nor with …auto.register.schemas=true"
 
     def _cloud_events_problems(self) -> Iterator[str]:
         if self.value_converter_serializer_type == "avro":
@@ -115,7 +115,27 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
 
     def not_read_back(self) -> str:
         """Why records in these formats are not read back, '' where they are."""
-        return _UNREAD.get(self.value_converter) or _UNREAD.get(self.key_converter, "")
+        return self.unreadable("value") or self.unreadable("key")
+
+    def unreadable(self, side: Side) -> str:
+        """Why records' keys or values are not read back, '' where they are."""
+        converter = getattr(self, f"{side}_converter")
+        if converter == APICURIO_AVRO and self.apicurio(side, "headers_enabled"):
+            return "keys or values have the ids of their schemas in headers (apicurio.registry.headers.enabled)"
+        if converter == PROTOBUF and getattr(self, f"{side}_converter_scrub_invalid_names"):
+            return "keys or values are in Protobuf with scrub.invalid.names, which does not keep the columns' names"
+        if converter == PROTOBUF and side == "value" and not self._keeps_nulls():
+            return "values are in Protobuf without nulls (optional.for.nullables or wrapper.for.nullables keeps them)"
+        return _UNREAD.get(converter, "")
+
+    def _keeps_nulls(self) -> bool:
+        return self.value_converter_optional_for_nullables or self.value_converter_wrapper_for_nullables
+
+    def not_read_by_spark(self) -> str:
+        """Why the lake does not read records in these formats, '' where it does."""
+        if PROTOBUF in (self.key_converter, self.value_converter):
+            return "keys or values are in Protobuf, which Spark has no reader of here"
+        return self.not_read_back()
 
     def uses_registry(self) -> bool:
         """Whether keys or values are written in a format that needs a registry."""

@@ -134,6 +134,7 @@ _OF_CONVERTERS: Mapping[str, str] = {
     "latest.cache.size": _REGISTRY_CACHE,
     "latest.cache.ttl.sec": _REGISTRY_CACHE,
     "max.schemas.per.subject": _REGISTRY_CACHE,
+    "id.compatibility.strict": "with use.schema.id the schema has to have the table's fields in any case",
     "latest.compatibility.strict": "with use.latest.version the newest schema has to have the table's fields in any case",
 }
 IGNORED = IGNORED | {f"{side}.converter.{name}": why for side in ("key", "value") for name, why in _OF_CONVERTERS.items()}
@@ -179,6 +180,7 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 INERT_REASONS: Mapping[str, str] = {
+    "include.schema.comments": "comments of tables and columns are not read from the dictionary",
     "capture.mode": "redo of a physical standby is not mined yet; database.* has to be the primary database",
     "log.mining.continuous.mine": "Oracle 19c and later do not have it",
 }

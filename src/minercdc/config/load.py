@@ -231,9 +231,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     column_rules = take_column_rules(rest, problems)
     custom_converters = take_custom_converters(rest, problems)
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
-    for name in rest:
-        near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
-        problems.append(f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else ""))
+    problems += map(_unknown, rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, problems, unusable)
     if problems:
@@ -253,6 +251,11 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "origins": {given.name: _origin(given, content, where) for given in found},
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
+
+
+def _unknown(name: str) -> str:
+    near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
+    return f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _check_together(

@@ -34,6 +34,7 @@ class RegistryProperties:
     private_key_password: str
     auto_register: bool
     use_latest: bool
+    use_id: int | None
     normalize: bool
     subject_strategy: str
 
@@ -75,6 +76,12 @@ class RegistryConfig(Section):
         False, description="Write with the newest schema of the subject, which must have the table's fields."
     )
     key_converter_use_latest_version: bool = Field(False, description=SAME)
+    value_converter_use_schema_id: int | None = Field(
+        None,
+        ge=1,
+        description="Write with the schema that has this id, which must have the table's fields: for a connector of one table.",
+    )
+    key_converter_use_schema_id: int | None = Field(None, ge=1, description=SAME)
     value_converter_normalize_schemas: bool = Field(
         False, description="Have the registry normalize schemas before it compares them."
     )
@@ -105,6 +112,7 @@ class RegistryConfig(Section):
             private_key_password=text("schema_registry_ssl_key_password"),
             auto_register=flag("auto_register_schemas"),
             use_latest=flag("use_latest_version"),
+            use_id=getattr(self, f"{side}_converter_use_schema_id"),
             normalize=flag("normalize_schemas"),
             subject_strategy=text(f"{side}_subject_name_strategy"),
         )

@@ -18,6 +18,8 @@ from pydantic import AfterValidator, BeforeValidator, ValidationInfo, field_vali
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from minercdc.schema.patterns import configured_pattern
+
 
 def property_of(field_name: str) -> str:
     """`database_pdb_name` -> `database.pdb.name`."""
@@ -36,11 +38,19 @@ def _split_list(value: object) -> object:
     return value
 
 
+def _patterns(values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        configured_pattern(value)
+    return values
+
+
 def _lower(values: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(value.lower() for value in values)
 
 
 CommaList = Annotated[tuple[str, ...], BeforeValidator(_split_list)]
+PatternList = Annotated[CommaList, AfterValidator(_patterns)]
+"""Regular expressions of names."""
 WordList = Annotated[CommaList, AfterValidator(_lower)]
 """Words of an enumeration, whose case does not matter."""
 

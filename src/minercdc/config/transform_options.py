@@ -7,58 +7,25 @@ from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-import regex
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
+from pydantic import AfterValidator, Field, field_validator, model_validator
+
+from minercdc.config.field_options import (
+    Cast,
+    ExtractField,
+    Flatten,
+    HoistField,
+    InsertField,
+    MaskField,
+    OfSide,
+    ReplaceField,
+    SetSchemaMetadata,
+    TimestampConverter,
+    ValueToKey,
 )
+from minercdc.config.option_form import Options, Pairs, Regex
+from minercdc.config.section import CommaList
 
-from minercdc.config.section import CommaList, choices, property_of
-
-Side = Literal["key", "value"]
 _OFFSET = re.compile(r"[+-]\d\d:\d\d(:\d\d)?")
-
-
-def _compiles(pattern: str) -> str:
-    try:
-        regex.compile(pattern)
-    except regex.error as error:
-        raise ValueError(f"is not a regular expression: {error}") from None
-    return pattern
-
-
-def _pairs(value: object) -> object:
-    """`a:b,c:d` as pairs; what has no colon stays alone."""
-    if isinstance(value, str):
-        return tuple(tuple(part.strip() for part in item.split(":")) for item in value.split(",") if item.strip())
-    return value
-
-
-Regex = Annotated[str, AfterValidator(_compiles)]
-Pairs = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_pairs)]
-
-
-class Options(BaseModel):
-    """Options of one transformation or predicate; the field `topic_regex` is the option `topic.regex`."""
-
-    model_config = ConfigDict(
-        alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True
-    )
-
-    @field_validator("*", mode="before")
-    @classmethod
-    def _fold(cls, value: object, info: ValidationInfo) -> object:
-        """A word of an enumeration in the case it is declared in; other values as they are."""
-        if not isinstance(value, str) or info.field_name is None:
-            return value
-        words = choices(cls.model_fields[info.field_name].annotation)
-        return next((word for word in words if isinstance(word, str) and word.lower() == value.strip().lower()), value)
 
 
 class Unwrap(Options):
@@ -190,127 +157,6 @@ class Outbox(Options):
         if self.table_json_payload_null_behavior != "ignore":
             raise ValueError("table.json.payload.null.behavior: only ignore is supported")
         return self
-
-
-class OfSide(Options):
-    """A transformation that has a form for keys and one for values."""
-
-
-class ReplaceField(OfSide):
-    """Leaves fields out, or gives them other names."""
-
-    exclude: CommaList = ()
-    blacklist: CommaList = ()
-    include: CommaList = ()
-    whitelist: CommaList = ()
-    renames: Pairs = ()
-    replace_null_with_default: bool = False
-
-    @model_validator(mode="after")
-    def _renamed(self) -> Self:
-        if wrong := [pair for pair in self.renames if len(pair) != 2]:
-            raise ValueError(f"renames: {':'.join(wrong[0])} is not OLD:NEW")
-        return self
-
-
-class MaskField(OfSide):
-    """Puts a null of the field's type, or a text, in place of values."""
-
-    fields_: CommaList = Field(alias="fields", min_length=1)
-    replacement: str | None = None
-    replace_null_with_default: bool = False
-
-
-class InsertField(OfSide):
-    """Adds fields with a constant or the topic."""
-
-    static_field: str = ""
-    static_value: str | None = None
-    topic_field: str = ""
-    replace_null_with_default: bool = False
-    timestamp_field: str = ""
-    partition_field: str = ""
-    offset_field: str = ""
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        for name in ("timestamp_field", "partition_field", "offset_field"):
-            if getattr(self, name):
-                raise ValueError(
-                    f"{property_of(name)}: not known before the record is in Kafka; add.fields of unwrap has source.ts_ms"
-                )
-        if self.static_field and self.static_value is None:
-            raise ValueError("static.value: needed with static.field")
-        if not self.static_field and not self.topic_field:
-            raise ValueError("static.field or topic.field: needed, else nothing is inserted")
-        return self
-
-
-class ExtractField(OfSide):
-    """Puts one field in place of the whole."""
-
-    field: str
-    field_syntax_version: Literal["V1", "V2"] = "V1"
-    replace_null_with_default: bool = False
-
-
-class HoistField(OfSide):
-    """Puts the whole into a struct with one field."""
-
-    field: str
-
-
-class Flatten(OfSide):
-    """Puts fields of structs beside each other."""
-
-    delimiter: str = "."
-
-
-class Cast(OfSide):
-    """Gives fields, or the whole, another type."""
-
-    spec: Pairs
-    replace_null_with_default: bool = False
-
-    @model_validator(mode="after")
-    def _types(self) -> Self:
-        for part in self.spec:
-            if len(part) > 2 or part[-1].lower() not in CAST_TYPES:
-                raise ValueError(f"spec: {':'.join(part)} is not FIELD:TYPE, with one of the types {', '.join(CAST_TYPES)}")
-        return self
-
-
-CAST_TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
-
-
-class TimestampConverter(OfSide):
-    """Converts times between Connect's types, texts and numbers."""
-
-    field: str = ""
-    target_type: Literal["string", "unix", "Date", "Time", "Timestamp"]
-    format: str = ""
-    unix_precision: Literal["seconds", "milliseconds", "microseconds", "nanoseconds"] = "milliseconds"
-    replace_null_with_default: bool = False
-
-    @model_validator(mode="after")
-    def _formatted(self) -> Self:
-        if self.target_type == "string" and not self.format:
-            raise ValueError("format: needed with target.type=string")
-        return self
-
-
-class SetSchemaMetadata(OfSide):
-    """Gives a schema another name or version."""
-
-    schema_name: str = ""
-    schema_version: int | None = None
-
-
-class ValueToKey(Options):
-    """Makes the key from fields of the value."""
-
-    fields_: CommaList = Field(alias="fields", min_length=1)
-    replace_null_with_default: bool = False
 
 
 class HeaderToValue(Options):

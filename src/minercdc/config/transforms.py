@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS, Options, Unwrap
+from minercdc.config.option_form import Options
+from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS, Unwrap
 
 log = logging.getLogger(__name__)
 _FLAGS = {"true": True, "false": False}

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import httpx2
 
 from minercdc.errors import SinkError
+from minercdc.formats.incompatible import columns_at_fault
 from minercdc.formats.registered import Identity, other_fields
 from minercdc.formats.registry import RegistryAccess, RestClient, SchemaText, message_of
 
@@ -30,6 +31,7 @@ _DEFAULT_GROUP: Final = "default"
 _CONTENT: Final = "application/json"
 _IN_VERSION_2: Final[Mapping[str, str]] = {"FIND_OR_CREATE_VERSION": "RETURN_OR_UPDATE", "CREATE_VERSION": "UPDATE"}
 _IN_VERSION_3: Final[Mapping[str, str]] = {word: other for other, word in _IN_VERSION_2.items()}
+_PAGE: Final = 500
 _VIOLATION: Final = "RuleViolationException"
 
 
@@ -93,8 +95,10 @@ class ApicurioRegistry:
         if status == httpx2.codes.OK:
             return self._artifact(answer if self._old else self._rest.part(answer, "version"))
         if status == httpx2.codes.CONFLICT or answer.get("name") == _VIOLATION:
+            said, before = _reason(answer), self.latest(group, artifact)
+            columns = columns_at_fault(said, schema.text, before.text) if before is not None else ""
             raise SinkError(
-                f"the schema registry refuses the new schema of artifact {artifact}: {_reason(answer)}",
+                f"the schema registry refuses the new schema of artifact {artifact}{columns and f', in {columns}'}: {said}",
                 hint="Change the artifact's compatibility rule, or the artifact; then start the connector again.",
             )
         raise self._rest.refused(f"registering a schema of artifact {artifact}", status, answer)
@@ -113,10 +117,32 @@ class ApicurioRegistry:
         if status != httpx2.codes.OK:
             raise self._rest.refused(f"reading the newest schema of artifact {artifact}", status, answer)
         found = self._artifact(answer)
-        status, content = self._rest.request("GET", f"ids/globalIds/{found.ids['globalId']}")
+        return Artifact(found.ids, self.schema("globalId", found.ids["globalId"]))
+
+    def schema(self, kind: IdKind, number: int) -> str:
+        """The text of the schema with an id.
+
+        :raises SinkError: there is none.
+        :raises DeliveryError: the registry does not answer.
+        """
+        status, content = self._rest.request("GET", f"ids/{kind}s/{number}")
         if status != httpx2.codes.OK:
-            raise self._rest.refused(f"reading the newest schema of artifact {artifact}", status, content)
-        return Artifact(found.ids, json.dumps(content))
+            raise self._rest.refused(f"reading the schema with {kind} {number}", status, content)
+        return json.dumps(content)
+
+    def versions(self, group: str, artifact: str, kind: IdKind) -> list[int]:
+        """The ids of all versions of an artifact; none where there is no such artifact. For the errors see `latest`."""
+        path, found = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/versions", list[int]()
+        while True:
+            status, answer = self._rest.request("GET", path, query={"limit": str(_PAGE), "offset": str(len(found))})
+            if status == httpx2.codes.NOT_FOUND:
+                return []
+            if status != httpx2.codes.OK:
+                raise self._rest.refused(f"reading the versions of artifact {artifact}", status, answer)
+            page = self._rest.part(answer, "versions")
+            found += [int(self._rest.part(one, kind)) for one in page]
+            if len(page) < _PAGE:
+                return found
 
     def close(self) -> None:
         self._rest.close()

@@ -11,7 +11,7 @@ from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_native import described
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.connect import Schema, schema_of
-from minercdc.formats.converting import MakeHeaders, Write
+from minercdc.formats.converting import MakeHeaders, NativeWrite, Write
 from minercdc.formats.registered import Identity, RegisteredSchemas
 from minercdc.formats.registry import SchemaText
 
@@ -52,11 +52,7 @@ class AvroFormat:
         fields = described(connect)
         if native.rows is None or fields is None:
             return written, identity.number
-        write_natively = native.rows.AvroWriter(fields, before).write
-        return (
-            lambda document, begin, end: write_natively(document, begin, end) or written(document, begin, end),
-            identity.number,
-        )
+        return NativeWrite(native.rows.AvroWriter(fields, before), written), identity.number
 
     def _identity(self, topic: str, connect: Schema) -> Identity:
         avro = avro_schema(connect)

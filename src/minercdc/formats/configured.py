@@ -15,7 +15,7 @@ from minercdc.config.converters import (
 )
 from minercdc.config.registries import RegistryProperties
 from minercdc.config.registries import Side as SideName
-from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
+from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, Strategy, artifact_names
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.formats.converting import Format, RecordConverter, Side
@@ -113,6 +113,7 @@ class _Chosen:
             subject_names(properties.subject_strategy, side),
             auto_register=properties.auto_register,
             use_latest=properties.use_latest,
+            use_id=properties.use_id,
             normalize=properties.normalize,
         )
 
@@ -120,16 +121,9 @@ class _Chosen:
         def given(name: str) -> object:
             return self._config.apicurio(side, name)
 
-        access = RegistryAccess(
-            urls=tuple(self._config.apicurio(side, "url")),
-            user=str(given("auth_username")),
-            password=str(given("auth_password")),
-            timeout=self._timeout,
-        )
-        strategy = str(given("artifact_resolver_strategy")).rpartition(".")[2]
         return ApicurioSchemas(
-            ApicurioRegistry(access),
-            artifact_names(strategy, side, str(given("artifact_group_id"))),
+            ApicurioRegistry(apicurio_access(self._config, side, self._timeout)),
+            apicurio_names(self._config, side),
             auto_register=bool(given("auto_register")),
             if_exists=str(given("auto_register_if_exists")),
             find_latest=bool(given("find_latest")),
@@ -157,3 +151,22 @@ def registry_access(properties: RegistryProperties, timeout: float) -> RegistryA
         private_key_password=properties.private_key_password,
         timeout=timeout,
     )
+
+
+def apicurio_access(config: ConverterConfig, side: SideName, timeout: float) -> RegistryAccess:
+    """How Apicurio's registry of one side is reached by its own API.
+
+    :param timeout: seconds to try for.
+    """
+    return RegistryAccess(
+        urls=tuple(config.apicurio(side, "url")),
+        user=config.apicurio(side, "auth_username"),
+        password=config.apicurio(side, "auth_password"),
+        timeout=timeout,
+    )
+
+
+def apicurio_names(config: ConverterConfig, side: SideName) -> Strategy:
+    """Which artifact of Apicurio's registry a schema of one side is."""
+    strategy = config.apicurio(side, "artifact_resolver_strategy").rpartition(".")[2]
+    return artifact_names(strategy, side, config.apicurio(side, "artifact_group_id"))

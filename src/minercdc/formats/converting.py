@@ -7,12 +7,16 @@ Records without schema, such as dead letters, stay as they are. Headers that hol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
+from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
 from minercdc.events import ChangeRun, Event, ReadRun
 from minercdc.formats.connect import payload_of, split
+
+if TYPE_CHECKING:
+    from minercdc.native._rows import AvroWriter
 
 Write: TypeAlias = Callable[[bytes, int, int], bytes]
 """Rewrites the JSON payload that a document has between two bytes."""
@@ -21,6 +25,22 @@ _KEYS = frozenset({"__debezium.newkey", "__debezium.oldkey"})
 Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 MakeHeaders: TypeAlias = Callable[[bytes, int, int], Headers]
 """Headers for the JSON payload that a document has between two bytes."""
+
+
+class NativeWrite:
+    """A `Write` by compiled code, and by Python what that leaves to it.
+
+    :ivar writer: the compiled one.
+    """
+
+    __slots__ = ("_otherwise", "writer")
+
+    def __init__(self, writer: AvroWriter, otherwise: Write) -> None:
+        self.writer = writer
+        self._otherwise = otherwise
+
+    def __call__(self, document: bytes, begin: int, end: int) -> bytes:
+        return self.writer.write(document, begin, end) or self._otherwise(document, begin, end)
 
 
 class Format(Protocol):
@@ -45,6 +65,7 @@ class Side:
     """The keys, or the values, of all records.
 
     :ivar has_headers: whether records get headers.
+    :ivar native: see `native.rows.rewrite_records`.
     """
 
     def __init__(self, format: Format) -> None:
@@ -52,6 +73,7 @@ class Side:
         self.has_headers = isinstance(format, FormatWithHeaders) and format.has_headers
         self._headers: dict[tuple[str, bytes], MakeHeaders | None] = {}
         self._heads: dict[str, tuple[bytes, Write]] = {}  # by topic: text before the last record's payload
+        self.native: dict[str, tuple[bytes, AvroWriter]] = {}  # the same, of payloads that compiled code writes
         self._writers: dict[tuple[str, bytes], Write] = {}
 
     def rewritten(self, topic: str, document: bytes) -> bytes:
@@ -68,6 +90,9 @@ class Side:
             write = self._writers[topic, schema] = self._format.compile(topic, schema)
         begin = len(document) - len(payload) - 1
         self._heads[topic] = (document[:begin], write)
+        self.native.pop(topic, None)
+        if isinstance(write, NativeWrite):
+            self.native[topic] = (document[:begin], write.writer)
         return write(document, begin, len(document) - 1)
 
     def headers(self, topic: str, document: bytes) -> Headers:
@@ -125,19 +150,35 @@ class RecordConverter:
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are rewritten."""
-        return rewriting(encode_run, self.record)
+        return rewriting(encode_run, self.record, self._at_once)
+
+    def _at_once(self, records: Sequence[Record]) -> bool:
+        """Rewrite all records by compiled code; none where it does not know one of them. Headers of records that were printed
+        natively hold no keys."""
+        if native.rows is None or self._has_headers or not isinstance(records, native.rows.Records):
+            return False
+        keys, values = (None if side is None else side.native for side in (self._key, self._value))
+        done: bool = native.rows.rewrite_records(records, keys, values)
+        return done
 
 
-def rewriting(encode_run: RunEncoder, rewrite: Callable[[Record], Record | None]) -> RunEncoder:
+def rewriting(
+    encode_run: RunEncoder,
+    rewrite: Callable[[Record], Record | None],
+    at_once: Callable[[Sequence[Record]], bool] = lambda _: False,
+) -> RunEncoder:
     """An encoder of runs whose records are rewritten, or left out. It ends before the change of a record that cannot be, which is
     then encoded, and its error raised, by itself.
 
     :param rewrite: raises DecodeError for a record that cannot be rewritten.
+    :param at_once: rewrites all records in their place, or none.
     """
 
     def rewritten(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         while most_records > 0:
             encoded = encode_run(run, begin, most_records, most_bytes)
+            if at_once(encoded.records):
+                return encoded
             done: list[Record] = []
             fitting = 0
             try:

@@ -64,7 +64,7 @@ class ProtobufFormat:
     def _reference(self, path: str) -> Reference | None:
         """A file that a schema imports, registered under its path; None for one that every registry has, or where nothing is registered."""
         text = file_text(path)
-        if self._skip_known or self._schemas.use_latest or text is None:
+        if self._skip_known or self._schemas.uses_given or text is None:
             return None
         if path not in self._references:
             schema, registry = SchemaText(text, _KIND), self._schemas.registry

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 from minercdc.formats.protobuf_schema import META, WRAPPED, Field, Message, ProtobufFile
 
 Outline: TypeAlias = dict[str, dict[int, tuple[str, str, str]]]
-"""Message, with those around it -> number of a field -> label, type without its package, name."""
+"""Message, with those around it -> number of a field -> label, type, name."""
 
 _TOKEN: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|[\w.]+|//[^\n]*|/\*.*?\*/|[^\s]', re.DOTALL)
 _FILES: Final[dict[str, str]] = {
@@ -79,6 +79,14 @@ def outline(text: str) -> Outline:
 
     :raises ValueError: this is no schema of Protobuf.
     """
+    return {
+        message: {number: (label, kind.rpartition(".")[2], name) for number, (label, kind, name) in fields.items()}
+        for message, fields in messages(text).items()
+    }
+
+
+def messages(text: str) -> Outline:
+    """The same, with types as they are written: with their package where that is another one."""
     tokens = [token for token in _TOKEN.findall(text) if not token.startswith(("//", "/*"))]
     found: Outline = {}
     _read(tokens, 0, "", found)
@@ -111,7 +119,7 @@ def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -
     *kind, name = statement[:equals]
     label = kind.pop(0) if kind and kind[0] in ("optional", "repeated", "required") else ""
     try:
-        fields[int(statement[equals + 1], 0)] = (label, "".join(kind).rpartition(".")[2], name)
+        fields[int(statement[equals + 1], 0)] = (label, "".join(kind), name)
     except (IndexError, ValueError):
         raise ValueError(f"no field of Protobuf: {' '.join(statement)}") from None
 

@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-import base64
 import io
 import json
-import math
-import struct
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import fastavro
 
-from minercdc.config.converters import AVRO, CLOUD_EVENTS, JSON
+from minercdc.config.converters import PROTOBUF
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.registries import Side
+from minercdc.config.registries import SIDES, Side
 from minercdc.errors import ConfigError
-from minercdc.formats.configured import registry_access
-from minercdc.formats.registry import SchemaRegistry
+from minercdc.formats.json_values import in_base64, json_number, shortest
+from minercdc.formats.protobuf_decoding import compile_reader
+from minercdc.formats.schemas_by_id import SchemasById, schemas_of
 
 Read: TypeAlias = Callable[[bytes], Any]
 """Raises ValueError for bytes that are not in the format; SinkError and DeliveryError of the registry."""
 
-MAGIC: Final = 0  # first byte of Confluent's wire format; the schema's id follows as four bytes
-HEADER_BYTES: Final = 5
-_HEADER = struct.Struct(">bI").unpack_from
-_FLOAT = struct.Struct("<f").pack
-_LARGEST = struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
+MAGIC: Final = 0  # first byte of the wire formats; the schema's id follows
 _AS_JSON = {name: {"type": name, "logicalType": "minercdc"} for name in ("float", "double", "bytes")}
 
 
@@ -36,59 +30,73 @@ def record_readers(config: ConnectorConfig) -> tuple[Read, Read]:
 
     :raises ConfigError: a certificate of the registry cannot be read; records are in a format that is not read back.
     """
-    key, value = (_reader(config, side) for side in ("key", "value"))
+    key, value = (_reader(config, side) for side in SIDES)
     return key, value
-
-
-def side_registry(config: ConnectorConfig, side: Side) -> SchemaRegistry | None:
-    """The registry that the schemas of keys or of values are in; None where they are written without one."""
-    if getattr(config.converters, f"{side}_converter") != AVRO:
-        return None
-    timeout = config.kafka.minercdc_kafka_timeout_ms / 1000
-    return SchemaRegistry(registry_access(config.converters.registry(side), timeout))
 
 
 def _reader(config: ConnectorConfig, side: Side) -> Read:
     converters = config.converters
-    if getattr(converters, f"{side}_converter") not in (AVRO, JSON, CLOUD_EVENTS) or (
-        converters.registry_kind(side) and getattr(converters, f"{side}_converter") != AVRO
-    ):
-        raise ConfigError([f"{side}.converter: {converters.not_read_back()}, which are not read back"])
-    registry = side_registry(config, side)
-    return json_payload if registry is None else AvroReader(registry).read
+    if reason := converters.unreadable(side):
+        raise ConfigError([f"{side}.converter: {reason}, which are not read back"])
+    schemas = schemas_of(config, side)
+    if schemas is None:
+        return json_payload
+    compiled = _protobuf if getattr(converters, f"{side}_converter") == PROTOBUF else _avro
+    return RegisteredReader(schemas, compiled).read
 
 
 def json_payload(content: bytes) -> Any:
-    """A document of Connect's JsonConverter, without its schema."""
+    """A document of Connect's JsonConverter, or of Apicurio's, without its schema."""
     document = json.loads(content)
-    return document["payload"] if isinstance(document, dict) and document.keys() == {"schema", "payload"} else document
+    wrapped = isinstance(document, dict) and document.keys() in ({"schema", "payload"}, {"schemaId", "payload"})
+    return document["payload"] if wrapped else document
 
 
-class AvroReader:
-    """Reads Confluent's wire format; schemas are asked of the registry once. JSON that was written before is read as such."""
+def _avro(text: str) -> Read:
+    schema = fastavro.parse_schema(without_logical_types(json.loads(text), _AS_JSON))
+    return lambda content: fastavro.schemaless_reader(io.BytesIO(content), schema, None)
 
-    def __init__(self, registry: SchemaRegistry) -> None:
-        self._registry = registry
-        self._schemas: dict[int, Any] = {}
+
+def _protobuf(text: str) -> Read:
+    read = compile_reader(text)
+
+    def read_first(content: bytes) -> Any:
+        if content[:1] != b"\0":  # which of its messages: the first
+            raise ValueError("it is another message than the first one of its schema")
+        return read(content[1:])
+
+    return read_first
+
+
+class RegisteredReader:
+    """Reads contents that have the id of their schema before them; schemas are asked of the registry once. JSON that was written
+    before is read as such.
+
+    :param compiled: reads contents, from the text of their schema.
+    """
+
+    def __init__(self, schemas: SchemasById, compiled: Callable[[str], Read] = _avro) -> None:
+        self._schemas = schemas
+        self._compiled = compiled
+        self._head = 1 + schemas.id_bytes
+        self._readers: dict[int, Read] = {}
 
     def read(self, content: bytes) -> Any:
         """See `Read`."""
         if content[:1] == b"{":
             return json_payload(content)
-        if len(content) < HEADER_BYTES or content[0] != MAGIC:
-            raise ValueError("this is neither Avro in Confluent's wire format nor JSON")
-        (_, number) = _HEADER(content)
-        schema = self._schema(number)
+        if len(content) < self._head or content[0] != MAGIC:
+            raise ValueError("this is neither JSON nor the id of a schema and content")
+        number = int.from_bytes(content[1 : self._head], "big")
         try:
-            return fastavro.schemaless_reader(io.BytesIO(content[HEADER_BYTES:]), schema, None)
+            return self._reader(number)(content[self._head :])
         except (EOFError, IndexError, KeyError, OverflowError, TypeError, ValueError) as error:
-            raise ValueError(f"it does not fit its Avro schema, id {number}: {error!r}") from None
+            raise ValueError(f"it does not fit its schema, id {number}: {error!r}") from None
 
-    def _schema(self, number: int) -> Any:
-        if number not in self._schemas:
-            schema = without_logical_types(json.loads(self._registry.schema(number)), _AS_JSON)
-            self._schemas[number] = fastavro.parse_schema(schema)
-        return self._schemas[number]
+    def _reader(self, number: int) -> Read:
+        if number not in self._readers:
+            self._readers[number] = self._compiled(self._schemas.schema(number))
+        return self._readers[number]
 
 
 def without_logical_types(schema: Any, instead: Mapping[str, Any] = MappingProxyType({})) -> Any:
@@ -111,24 +119,7 @@ def without_logical_types(schema: Any, instead: Mapping[str, Any] = MappingProxy
     return instead.get(kind, kind) if isinstance(kind, str) else without_logical_types(kind, instead)
 
 
-def _json_number(number: float) -> float | str:
-    """A DOUBLE; NaN and the infinities, for which JSON has no number, as text."""
-    if math.isnan(number):
-        return "NaN"
-    return ("Infinity" if number > 0 else "-Infinity") if math.isinf(number) else number
-
-
-def _shortest(number: float) -> float | str:
-    """A FLOAT as the DOUBLE with the fewest digits that is the same FLOAT."""
-    shorter = (float(f"{number:.{digits}g}") for digits in range(1, 9))
-    return _json_number(next((one for one in shorter if abs(one) <= _LARGEST and _FLOAT(one) == _FLOAT(number)), number))
-
-
-def _in_base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
-
-
 # fastavro calls them for values of these types (its documentation, "Custom Logical Types").
-fastavro.read.LOGICAL_READERS["float-minercdc"] = lambda number, *_: _shortest(number)
-fastavro.read.LOGICAL_READERS["double-minercdc"] = lambda number, *_: _json_number(number)
-fastavro.read.LOGICAL_READERS["bytes-minercdc"] = lambda content, *_: _in_base64(content)
+fastavro.read.LOGICAL_READERS["float-minercdc"] = lambda number, *_: shortest(number)
+fastavro.read.LOGICAL_READERS["double-minercdc"] = lambda number, *_: json_number(number)
+fastavro.read.LOGICAL_READERS["bytes-minercdc"] = lambda content, *_: in_base64(content)

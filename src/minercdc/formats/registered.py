@@ -56,18 +56,28 @@ class ConfluentSchemas:
 
     :param auto_register: register schemas; else each has to be there.
     :param use_latest: write with the newest schema of the subject, which has to have the same fields.
+    :param use_id: write with the schema of this id, which has to, too; None: with that of the subject.
     """
 
     has_headers = False
 
     def __init__(
-        self, registry: SchemaRegistry, subject: Subject, *, auto_register: bool, use_latest: bool, normalize: bool
+        self,
+        registry: SchemaRegistry,
+        subject: Subject,
+        *,
+        auto_register: bool,
+        use_latest: bool,
+        normalize: bool,
+        use_id: int | None = None,
     ) -> None:
         self.registry = registry
         self.auto_register = auto_register
         self._subject = subject
-        self.use_latest = use_latest
+        self._use_latest = use_latest
+        self.uses_given = use_latest or use_id is not None  # schemas that are not ours
         self._normalize = normalize
+        self._use_id = use_id
 
     @property
     def url(self) -> str:
@@ -79,7 +89,11 @@ class ConfluentSchemas:
         return Identity(number, _CONFLUENT(0, number))
 
     def _id(self, subject: str, schema: SchemaText, same: Callable[[str], bool]) -> int:
-        if self.use_latest:
+        if self._use_id is not None:
+            if not same(given := self.registry.schema(self._use_id)):
+                raise other_fields(f"id {self._use_id}", given, "use.schema.id")
+            return self._use_id
+        if self._use_latest:
             number, latest = self.registry.latest(subject)
             if not same(latest):
                 raise other_fields(f"subject {subject} (id {number})", latest, "use.latest.version")
@@ -90,8 +104,8 @@ class ConfluentSchemas:
 
 
 def other_fields(what: str, latest: str, property_name: str) -> SinkError:
-    """The error for a newest schema that the table's rows do not fit."""
+    """The error for a registered schema that the table's rows do not fit."""
     return SinkError(
-        f"the newest schema of {what} has other fields than the table: {latest}",
+        f"the schema of {what} has other fields than the table: {latest}",
         hint=f"Register a schema of the table's fields, or leave {property_name} out.",
     )

@@ -15,6 +15,7 @@ import httpx2
 from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from minercdc.errors import ConfigError, DeliveryError, SinkError
+from minercdc.formats.incompatible import columns_at_fault
 
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
@@ -211,9 +212,11 @@ class SchemaRegistry:
         if status == httpx2.codes.OK:
             return int(self._rest.part(answer, "id"))
         if status == _INCOMPATIBLE:
+            said = self._incompatibilities(subject, body) or message_of(answer)
+            columns = columns_at_fault(said, schema.text, self.latest(subject)[1]) if schema.kind == "AVRO" else ""
             raise SinkError(
-                f"the schema registry refuses the new schema of subject {subject}: it is not compatible with the one before:"
-                f" {self._incompatibilities(subject, body) or message_of(answer)}",
+                f"the schema registry refuses the new schema of subject {subject}: it is not compatible with the one before"
+                f"{columns and f', in {columns}'}: {said}",
                 hint="Set the subject's compatibility to NONE, or another subject name strategy; then start the connector again.",
             )
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)

@@ -1,4 +1,4 @@
-"""A table's topic in Avro, read back as `kafka.topic_fold` reads one in JSON: keys by their content, of values what has become of the row."""
+"""A table's topic in another format, read back as `kafka.topic_fold` reads one in JSON: keys by their content, of values what has become of the row."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, Protocol
 
-from minercdc.config.converters import AVRO
+from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import SinkError
 from minercdc.formats.connect import WITHOUT_SCHEMA
@@ -26,14 +26,23 @@ def readable(config: ConnectorConfig, topics: Topics) -> Topics:
 
     :raises ConfigError: a certificate of the registry cannot be read.
     """
-    if AVRO not in (config.converters.key_converter, config.converters.value_converter):
+    converters = config.converters
+    if {converters.key_converter, converters.value_converter} == {JSON}:
         return topics
     read_key, read_value = record_readers(config)
-    in_avro = (config.converters.key_converter == AVRO, config.converters.value_converter == AVRO)
-    return _AvroTopics(topics, read_key if in_avro[0] else None, read_value if in_avro[1] else None)
+    return FormattedTopics(
+        topics,
+        None if converters.key_converter == JSON else read_key,
+        None if converters.value_converter == JSON else read_value,
+    )
 
 
-class _AvroTopics:
+class FormattedTopics:
+    """Topics whose keys, or values, are not plain JSON.
+
+    :param read_key, read_value: None where they are.
+    """
+
     def __init__(self, topics: Topics, read_key: Read | None, read_value: Read | None) -> None:
         self._topics = topics
         self._read_key = read_key

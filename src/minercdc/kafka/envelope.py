@@ -18,12 +18,11 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from minercdc import native
-from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.contracts import EncodedRun, Record
-from minercdc.errors import DecodeError, MissingKeyError, SchemaMismatchError
+from minercdc.errors import MissingKeyError, SchemaMismatchError
 from minercdc.events import (
     UNAVAILABLE,
     ChangeEvent,
@@ -42,23 +41,16 @@ from minercdc.events import (
 )
 from minercdc.formats.connect import WITHOUT_SCHEMA
 from minercdc.kafka import connect_schema, table_changes
-from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn
-from minercdc.kafka.run_print import table_print
-from minercdc.kafka.source_block import SourceBlock
-from minercdc.kafka.table_format import ROWID_KEY, CodecOf, KeyColumns, Published, TableFormat, TableFormats
-from minercdc.kafka.topics import TopicNames
+from minercdc.kafka.run_encoder import RunEncoder
+from minercdc.kafka.table_format import ROWID_KEY, TableFormat, TableFormats
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.kafka.vanished import fits_key, fits_row, members, print_vanished
 from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.transaction_counts import TransactionCounts
-from minercdc.values.codec import ValueHandling
-
-if TYPE_CHECKING:
-    from minercdc.native._rows import ReadPrinter
 
 log = logging.getLogger(__name__)
 
@@ -68,85 +60,56 @@ Headers: TypeAlias = tuple[tuple[str, bytes], ...]
 _CREATE, _UPDATE, _DELETE = Op.CREATE, Op.UPDATE, Op.DELETE
 # Reading a clock costs little, printing it three times as much as a column: rows within this time, in ns, share it.
 _MILLISECOND = 1_000_000
-_NO_CHANGES = ColumnChanges()
 
 
 class EnvelopeEncoder:
     """Encodes the events of one connector as JSON.
 
-    :param published: whether a column of a table appears in values.
-    :param key_columns: positions of a table's record key; empty for none, then `minercdc.keyless.table.key` decides between a
-        null key and the ROWID.
+    :param formats: of the tables.
     :param dead_letters: topic for rows that are left out, None for none.
     :param notifications: None when they are not wanted in a topic.
     :param captured: whether DDL of a table is published. DDL of the signal table updates our schema but is not published.
-    :param changes: what becomes of the values and schemas of published columns.
     :param transactions: makes records of transactions' begins and ends; None for none.
-    :param codec_of: the codec of a column, from the one of its type; of custom converters.
-    :param counts: numbers the events of a transaction; None: envelopes have no transaction.
+    :param counts: numbers the events of a transaction, where `formats` have them; else None.
     :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
-    :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
     def __init__(
         self,
+        formats: TableFormats,
         *,
-        topics: TopicNames,
-        source: SourceBlock,
-        values: ValueConfig,
-        filters: TableFilterConfig,
-        handling: ValueHandling,
-        published: Published,
-        key_columns: KeyColumns,
         include_schema_changes: bool,
         clock_ns: Callable[[], int],
         dead_letters: str | None = None,
         notifications: NotificationEncoder | None = None,
         captured: Callable[[TableId], bool] = lambda _: True,
-        by_number: tuple[bool, bool] = (False, False),
-        changes: ColumnChanges = _NO_CHANGES,
         skip_unchanged: bool = False,
         transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
-        codec_of: CodecOf = lambda _table, _column, codec: codec,
         moved: MovedKeys | None = None,
     ) -> None:
-        self._moved = moved or MovedKeys(key_columns)
+        self._formats = formats
+        self._topics, self._source, self._values = formats.topics, formats.source, formats.values
+        self._moved = moved or MovedKeys(formats.key_columns)
         self._transactions = transactions
         self._counts = counts
         self._skip_unchanged = skip_unchanged
-        self._values_by_schema = by_number[1]
-        self._topics = topics
-        self._source = source
-        self._values = values
-        self._handling = handling
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
         self._notifications = notifications
         self._captured = captured
-        self._formats = TableFormats(
-            *(topics, source, values, handling),
-            rowid_keys=filters.minercdc_keyless_table_key == "rowid",
-            published=published,
-            key_columns=key_columns,
-            by_number=by_number,
-            changes=changes,
-            codec_of=codec_of,
-            transaction=NO_TRANSACTION if counts is None else "",
-        )
         self._schema: TableSchema | None = None
         self._format: TableFormat
-        self._skipped = tuple(values.skipped_operations)
+        self._skipped = tuple(self._values.skipped_operations)
         self._ns, self._end = -_MILLISECOND, ""
-        self._reads: tuple[TableSchema, Sequence[tuple[int, int]], ReadPrinter | None] | None = None  # of the last ReadRun
-        self._printer = (
-            None
-            if native.rows is None
-            else native.rows.RunPrinter(self._table_print, values.tombstones_on_delete, "".join(values.skipped_operations))
-        )
+        self._runs = None
+        if native.rows is not None:
+            plain = counts is None
+            changes = plain and not skip_unchanged and not self._source.untracked
+            self._runs = RunEncoder(native.rows, formats, changes=changes, reads=plain)
 
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
@@ -181,60 +144,12 @@ class EnvelopeEncoder:
 
     def encode_run(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
         """See `contracts.RunEncoder`; only where the native path is in use."""
-        assert self._printer is not None
+        assert self._runs is not None
+        self._look_at_clock()
         if isinstance(run, ReadRun):
-            return self._encode_reads(run, begin, most_records, most_bytes)
+            return self._runs.encode_reads(run, begin, most_records, most_bytes, self._end)
         moved = not self._moved.is_empty and self._moved.is_within(run.rows.place(begin)[0])
-        self._look_at_clock()
-        end = self._end.encode()
-        return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end, moved))
-
-    def _encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-        schema, places = run.fetched.schema, run.fetched.convert.places
-        if self._reads is None or self._reads[0] is not schema or self._reads[1] is not places:
-            self._reads = (schema, places, self._read_printer(schema, places))
-        printer = self._reads[2]
-        if printer is None:
-            return EncodedRun((), 0, 0, (0, 0, 0, 0), {}, 0)
-        compiled = self._format_of(schema)
-        self._look_at_clock()
-        before, after = self._source.of_reads(run, compiled.source)
-        end = f'{after}{NO_TRANSACTION},"op":"{Op.READ}{self._end}{compiled.frame[1]}'
-        records, size = printer.print_rows(
-            run.fetched.rows, begin, most_records, most_bytes, f',"source":{before}'.encode(), end.encode()
-        )
-        rows = len(records)
-        return EncodedRun(records, rows, size, (0, 0, 0, rows), {str(schema.id): rows}, run.time_us)
-
-    def _read_printer(self, schema: TableSchema, places: Sequence[tuple[int, int]]) -> ReadPrinter | None:
-        if self._counts is not None or (table := self._printed_natively(schema)) is None:
-            return None
-        assert native.rows is not None
-        printer: ReadPrinter = native.rows.ReadPrinter(table, list(places))
-        return printer
-
-    def _table_print(self, schema: TableSchema) -> object:
-        """How the native printer prints the changes of a table version; None where Python does."""
-        if self._skip_unchanged or self._counts is not None or self._source.untracked:
-            return None
-        return self._printed_natively(schema)
-
-    def _printed_natively(self, schema: TableSchema) -> object:
-        try:
-            compiled = self._format_of(schema)
-        except DecodeError:
-            return None  # raised again for the row itself
-        if compiled.is_changed:
-            return None
-        return table_print(
-            schema,
-            compiled.topic,
-            (compiled.frame, compiled.columns),
-            (compiled.key_frame, compiled.key_columns),
-            ROWID_KEY if compiled.rowid_frame else "",
-            self._source.constants_of(compiled.source),
-            self._handling.binary,
-        )
+        return self._runs.encode_changes(run, begin, most_records, most_bytes, self._end, moved=moved)
 
     def _look_at_clock(self) -> None:
         ns = self._clock_ns()
@@ -308,7 +223,7 @@ class EnvelopeEncoder:
             head, tail = compiled.key_frame
             record_key = head.encode() + record_key[len(WITHOUT_SCHEMA) : -1] + tail.encode()
         record, tombstone = Record(compiled.topic, record_key, value), Record(compiled.topic, record_key, None)
-        if self._values_by_schema and not fits_row(compiled.columns, event.schema, key):
+        if self._formats.by_number[1] and not fits_row(compiled.columns, event.schema, key):
             return (tombstone,)  # a NOT NULL column of which nothing is known has no value in the schema
         return (record, tombstone) if self._values.tombstones_on_delete else (record,)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import TypeAlias
@@ -14,7 +14,7 @@ from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema
 from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, null, unavailable
 from minercdc.kafka.defaults import column_default
-from minercdc.kafka.row_format import Frame, PrintedColumn, PrintRecord, compile_record
+from minercdc.kafka.row_format import NO_TRANSACTION, Frame, PrintedColumn, PrintRecord, compile_record
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.name_adjustment import field_name, schema_name
@@ -25,7 +25,9 @@ from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is
 log = logging.getLogger(__name__)
 
 ROWID_KEY = "ROWID"
+_ROWID_FIELD = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
 _BYTES = raw.TYPES | {"BLOB"}
+_NO_CHANGES = ColumnChanges()
 CodecOf: TypeAlias = Callable[[TableId, Column, Codec], Codec]
 Published = Callable[[TableId, Column], bool]
 KeyColumns = Callable[[TableSchema], tuple[int, ...]]
@@ -57,8 +59,13 @@ class TableFormat:
 class TableFormats:
     """The formats of the table versions of one connector, each compiled once.
 
-    :param rowid_keys: a table without a key has its ROWID as key.
-    :param transaction: see `row_format.compile_record`.
+    :param rowid_keys: a table without a key has its ROWID as key; otherwise its records have a null key.
+    :param published: whether a column of a table appears in values.
+    :param key_columns: positions of a table's record key; empty for none.
+    :param by_number: whether numbers stand for the schemas of tables' keys, and values (formats.connect).
+    :param changes: what becomes of the values and schemas of published columns.
+    :param codec_of: the codec of a column, from the one of its type; of custom converters.
+    :param counted: events are numbered within their transaction; else envelopes have no transaction.
     """
 
     def __init__(
@@ -71,22 +78,19 @@ class TableFormats:
         rowid_keys: bool,
         published: Published,
         key_columns: KeyColumns,
-        by_number: tuple[bool, bool],
-        changes: ColumnChanges,
-        codec_of: CodecOf,
-        transaction: str,
+        by_number: tuple[bool, bool] = (False, False),
+        changes: ColumnChanges = _NO_CHANGES,
+        codec_of: CodecOf = lambda _table, _column, codec: codec,
+        counted: bool = False,
     ) -> None:
-        self._topics = topics
-        self._source = source
-        self._values = values
-        self._handling = handling
+        self.topics, self.source, self.values, self.handling = topics, source, values, handling
+        self.key_columns = key_columns
+        self.by_number = by_number
         self._rowid_keys = rowid_keys
         self._published = published
-        self._key_columns = key_columns
-        self._by_number = by_number
         self._changes = changes
         self._codec_of = codec_of
-        self._transaction = transaction
+        self._transaction = "" if counted else NO_TRANSACTION
         self._formats: dict[tuple[TableId, int], TableFormat] = {}
         self._field_name = field_name(values.field_name_adjustment_mode)
         self._schema_name = schema_name(values.schema_name_adjustment_mode)
@@ -101,8 +105,8 @@ class TableFormats:
         return self._formats.get((schema.id, schema.version)) or self._compile(schema)
 
     def _compile(self, schema: TableSchema) -> TableFormat:
-        topic = self._topics.of_table(schema.id)
-        key = self._key_columns(schema)
+        topic, name = self.topics.of_table(schema.id), self._schema_name
+        key = self.key_columns(schema)
         rowid_key = not key and self._rowid_keys
         if not key and not rowid_key:
             log.warning(
@@ -111,37 +115,21 @@ class TableFormats:
                 schema.id,
             )
         names = self._field_names(schema)
-        plain = {i: codec_for(column, self._handling) for i, column in enumerate(schema.columns) if is_supported(column)}
+        plain = {i: codec_for(column, self.handling) for i, column in enumerate(schema.columns) if is_supported(column)}
         codecs = {i: self._codec_of(schema.id, schema.columns[i], codec) for i, codec in plain.items()}
-        # The DEFAULT of a column is of the type that it has without a converter.
-        columns = (
-            replace(c, default=None) if codecs.get(i) is not plain.get(i) else c for i, c in enumerate(schema.columns)
-        )
-        described = replace(schema, columns=tuple(columns))
+        described = _with_defaults_of(schema, {i for i, codec in codecs.items() if codec is plain[i]})
         published = {i: codec for i, codec in codecs.items() if self._published(schema.id, schema.columns[i])}
         shown = [self._printed(schema, i, names[i], codec) for i, codec in published.items()]
         key_shown = [PrintedColumn(names[i], i, codecs[i]) for i in key]
-        value_frame = self._value_frame(
-            connect_schema.envelope(
-                self._schema_name(topic), [self._field(described, c.position, c.name, c.codec) for c in shown]
-            ),
-        )
-        rowid_field = connect_schema.field_schema(ROWID_KEY, FieldType("string"), optional=False)
-        key_frame = self._key_frame(
-            connect_schema.key(
-                self._schema_name(topic),
-                [_field(names[i], described.columns[i], codecs[i]) for i in key] if key else [rowid_field],
-            ),
-        )
+        value_fields = [self._field(described, c.position, c.name, c.codec) for c in shown]
+        value_frame = self._value_frame(connect_schema.envelope(name(topic), value_fields))
+        key_fields = [_field(names[i], described.columns[i], codecs[i]) for i in key] or [_ROWID_FIELD]
+        key_frame = self._key_frame(connect_schema.key(name(topic), key_fields))
+        frames = (shown, key_shown, len(schema.columns), key_frame, value_frame)
         compiled = self._formats[schema.id, schema.version] = TableFormat(
-            topic,
-            key,
-            compile_record(
-                *(shown, key_shown, len(schema.columns), key_frame, value_frame),
-                transaction=self._transaction,
-            ),
+            *(topic, key, compile_record(*frames, transaction=self._transaction)),
             key_frame if rowid_key else None,
-            self._source.of_table(schema.id),
+            self.source.of_table(schema.id),
             value_frame,
             tuple(shown),
             key_frame,
@@ -157,7 +145,7 @@ class TableFormats:
         if rule is None:
             return PrintedColumn(name, i, codec, self._unavailable(column, codec))
         made = changed(codec, column, rule)
-        return PrintedColumn(name, i, made, unavailable(rule, made, self._handling.unavailable), null(rule, made))
+        return PrintedColumn(name, i, made, unavailable(rule, made, self.handling.unavailable), null(rule, made))
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
         """The schema of a published column."""
@@ -169,12 +157,12 @@ class TableFormats:
         return made
 
     def _key_frame(self, schema: connect_schema.Schema) -> Frame:
-        by_number, _ = self._by_number
-        return numbered(schema) if by_number else connect_schema.wrapped(self._values.key_converter_schemas_enable, schema)
+        by_number, _ = self.by_number
+        return numbered(schema) if by_number else connect_schema.wrapped(self.values.key_converter_schemas_enable, schema)
 
     def _value_frame(self, schema: connect_schema.Schema) -> Frame:
-        _, by_number = self._by_number
-        return numbered(schema) if by_number else connect_schema.wrapped(self._values.value_converter_schemas_enable, schema)
+        _, by_number = self.by_number
+        return numbered(schema) if by_number else connect_schema.wrapped(self.values.value_converter_schemas_enable, schema)
 
     def _field_names(self, schema: TableSchema) -> list[str]:
         """Names of the columns in records. Raises ConfigError when two of them become the same."""
@@ -184,7 +172,7 @@ class TableFormats:
             if not self._published(schema.id, column):
                 continue
             if (other := seen.setdefault(name, column)) is not column:
-                mode = self._values.field_name_adjustment_mode
+                mode = self.values.field_name_adjustment_mode
                 raise ConfigError(
                     [
                         f"columns {other.name} and {column.name} of {schema.id} both become {name} by field.name.adjustment.mode={mode}"
@@ -197,13 +185,19 @@ class TableFormats:
         """Only text, documents and bytes have room for a placeholder; other types print null, as Debezium does, also where
         they are printed as text. That of bytes is encoded as they are."""
         if codec.field.type == "string" and column.type_name in TEXTS:
-            return encode_basestring(self._handling.unavailable)
+            return encode_basestring(self.handling.unavailable)
         if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):
             try:
-                return codec.to_json(self._handling.unavailable.encode().hex())
+                return codec.to_json(self.handling.unavailable.encode().hex())
             except ValueDecodeError:  # of a custom converter
                 pass
         return "null"
+
+
+def _with_defaults_of(schema: TableSchema, positions: Container[int]) -> TableSchema:
+    """A table whose other columns have no DEFAULT: one is of the type that its column has without a converter."""
+    columns = (c if i in positions else replace(c, default=None) for i, c in enumerate(schema.columns))
+    return replace(schema, columns=tuple(columns))
 
 
 def _field(name: str, column: Column, codec: Codec) -> connect_schema.Schema:

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.registries import SIDES, Side
 from minercdc.errors import LakeError
-from minercdc.formats.reading import HEADER_BYTES, side_registry, without_logical_types
-from minercdc.formats.registry import SchemaRegistry
-from minercdc.formats.subjects import subject_names
+from minercdc.formats.reading import without_logical_types
+from minercdc.formats.schemas_by_id import SchemasById, schemas_of
 from minercdc.lake.change_log import as_payload
 from minercdc.lake.sql import literal
 from minercdc.local.artifacts import SPARK_AVRO
@@ -33,13 +32,18 @@ class AvroTopics:
     """Reads the records of a connector's topics; nothing to do where they are JSON.
 
     :raises ConfigError: a certificate of the registry cannot be read.
-    :raises LakeError: Spark lacks Avro.
+    :raises LakeError: Spark lacks Avro, or they are in a format that it does not read.
     """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
         self._config = config
-        found = {side: side_registry(config, side) for side in SIDES}
-        self._registries: dict[Side, SchemaRegistry] = {side: one for side, one in found.items() if one is not None}
+        if reason := config.converters.not_read_by_spark():
+            raise LakeError(
+                f"the lake does not read the topics of this connector: {reason}",
+                hint="Run a connector with another converter for the lake; minercdc verify, tail and the direct source may read them.",
+            )
+        found = {side: schemas_of(config, side) for side in SIDES}
+        self._registries: dict[Side, SchemasById] = {side: one for side, one in found.items() if one is not None}
         self._schemas: dict[Side, dict[int, str]] = {side: {} for side in self._registries}
         if self._registries:
             _refuse_without_avro(spark)
@@ -50,8 +54,11 @@ class AvroTopics:
         :raises SinkError, DeliveryError: it has none, or does not answer.
         """
         for side, registry in self._registries.items():
-            ids = records.where(_is_avro(side)).selectExpr(f"{_id(side)} AS id").distinct().collect()
-            self._take(side, {row["id"]: registry.schema(row["id"]) for row in ids if row["id"] not in self._schemas[side]})
+            known, bytes_of_id = self._schemas[side], registry.id_bytes
+            ids = (
+                records.where(_is_avro(side, bytes_of_id)).selectExpr(f"{_id(side, bytes_of_id)} AS id").distinct().collect()
+            )
+            self._take(side, {row["id"]: registry.schema(row["id"]) for row in ids if row["id"] not in known})
 
     def learn_subjects(self, topic: str) -> None:
         """Ask the registry for all versions of the schemas of a table's topic.
@@ -60,8 +67,7 @@ class AvroTopics:
         """
         adjusted = schema_name(self._config.values.schema_name_adjustment_mode)
         for side, registry in self._registries.items():
-            subject = subject_names(self._config.converters.registry(side).subject_strategy, side)
-            self._take(side, registry.versions(subject(topic, adjusted(f"{topic}.{_RECORD[side]}"))))
+            self._take(side, registry.versions(topic, adjusted(f"{topic}.{_RECORD[side]}")))
 
     def _take(self, side: Side, schemas: Mapping[int, str]) -> None:
         for number, text in schemas.items():
@@ -69,33 +75,35 @@ class AvroTopics:
 
     def as_json(self, records: DataFrame) -> DataFrame:
         """Kafka's records with keys and values as JSON that has a `payload`, without its schema; JSON of before is taken, too."""
-        for side in self._registries:
-            records = records.withColumn(side, self._text(side, self._schemas[side].items()))
+        for side, registry in self._registries.items():
+            records = records.withColumn(side, self._text(side, registry.id_bytes, self._schemas[side].items()))
         return records
 
     @staticmethod
-    def _text(side: Side, schemas: Iterable[tuple[int, str]]) -> Any:
+    def _text(side: Side, id_bytes: int, schemas: Iterable[tuple[int, str]]) -> Any:
         from pyspark.sql.avro.functions import from_avro
         from pyspark.sql.functions import col, expr, lit, struct, to_json, when
 
-        content, number = expr(f"substring({side}, {HEADER_BYTES + 1})"), expr(_id(side))
-        text = when(col(side).isNull(), lit(None)).when(~expr(_is_avro(side)), expr(as_payload(f"CAST({side} AS STRING)")))
+        content, number = expr(f"substring({side}, {id_bytes + 2})"), expr(_id(side, id_bytes))
+        text = when(col(side).isNull(), lit(None)).when(
+            ~expr(_is_avro(side, id_bytes)), expr(as_payload(f"CAST({side} AS STRING)"))
+        )
         for known, schema in schemas:
             # What does not fit its schema has no payload then, and counts as a record that is not ours.
             payload = from_avro(content, schema, {"mode": "PERMISSIVE"}).alias("payload")
             text = text.when(number == known, to_json(struct(payload)))
-        unknown = expr(f"raise_error(concat({literal(_UNKNOWN)}, {_id(side)}))")
+        unknown = expr(f"raise_error(concat({literal(_UNKNOWN)}, {_id(side, id_bytes)}))")
         return text.otherwise(unknown.cast("string")).cast("binary")
 
 
-def _is_avro(side: Side) -> str:
-    """SQL: the bytes begin as Confluent's wire format does."""
-    return f"coalesce(length({side}) > {HEADER_BYTES} AND substring({side}, 1, 1) = X'00', false)"
+def _is_avro(side: Side, id_bytes: int) -> str:
+    """SQL: the bytes begin as a wire format with such an id does."""
+    return f"coalesce(length({side}) > {id_bytes + 1} AND substring({side}, 1, 1) = X'00', false)"
 
 
-def _id(side: Side) -> str:
+def _id(side: Side, id_bytes: int) -> str:
     """SQL of the schema's id."""
-    return f"CAST(conv(hex(substring({side}, 2, {HEADER_BYTES - 1})), 16, 10) AS INT)"
+    return f"CAST(conv(hex(substring({side}, 2, {id_bytes})), 16, 10) AS BIGINT)"
 
 
 def _refuse_without_avro(spark: SparkSession) -> None:

@@ -127,7 +127,7 @@ class TableHistories:
         if reason := config.converters.not_read_back():
             raise LakeError(
                 f"{reason}, which are not read back",
-                hint="The lake and verify read Debezium's envelopes: run a connector with another value.converter for them.",
+                hint="The lake and verify read Debezium's envelopes: run a connector with other converters for them.",
             )
         if config.transforms:
             names = ", ".join(one.name for one in config.transforms)

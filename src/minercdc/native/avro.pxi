@@ -58,3 +58,43 @@ cdef class AvroWriter:
                 raise MemoryError
             return None
         return PyBytes_FromStringAndSize(self.out.data, self.out.size)
+
+
+def rewrite_records(Records records not None, dict keys, dict values):
+    """Whether all records are rewritten; none is where one cannot be, as one whose schema is not known yet.
+
+    :param keys, values: topic -> (text before the payload, AvroWriter); None for a side that stays as it is.
+    """
+    cdef Py_ssize_t i, count = PyList_GET_SIZE(records.values)
+    cdef list new_keys = [], new_values = []
+    cdef object topic, found
+    for i in range(count):
+        topic = <object>PyList_GET_ITEM(records.topics, i)
+        if keys is not None:
+            found = <object>PyList_GET_ITEM(records.keys, i)
+            if found is not None and (found := rewritten(keys, topic, found)) is None:
+                return False
+            new_keys.append(found)
+        if values is not None:
+            found = <object>PyList_GET_ITEM(records.values, i)
+            if found is not None and (found := rewritten(values, topic, found)) is None:
+                return False
+            new_values.append(found)
+    if keys is not None:
+        records.keys = new_keys
+    if values is not None:
+        records.values = new_values
+    return True
+
+
+cdef object rewritten(dict known, object topic, bytes document):
+    cdef tuple of_topic = known.get(topic)
+    cdef bytes head
+    cdef Py_ssize_t size
+    if of_topic is None:
+        return None
+    head = of_topic[0]
+    size = PyBytes_GET_SIZE(head)
+    if PyBytes_GET_SIZE(document) <= size or memcmp(PyBytes_AS_STRING(document), PyBytes_AS_STRING(head), size) != 0:
+        return None
+    return (<AvroWriter>of_topic[1]).write(document, size, PyBytes_GET_SIZE(document) - 1)

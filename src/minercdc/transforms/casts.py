@@ -10,7 +10,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypeAlias
 
-from minercdc.config import transform_options as options_of
+from minercdc.config import field_options as options_of
+from minercdc.config.registries import Side
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.transforms.fields import members, on
@@ -23,8 +24,8 @@ _WRITTEN = {"float32": "float", "float64": "double"}
 _TEMPORAL = (DATE, TIME, TIMESTAMP)
 
 
-def cast(options: options_of.Cast, side: options_of.Side) -> Transform:
-    """See `config.transform_options.Cast`."""
+def cast(options: options_of.Cast, side: Side) -> Transform:
+    """See `config.field_options.Cast`."""
     whole = next((part[0].lower() for part in options.spec if len(part) == 1), None)
     wanted = {part[0]: part[1].lower() for part in options.spec if len(part) == 2}
 
@@ -118,8 +119,8 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY = 86_400 * 10**6
 
 
-def timestamp_converter(options: options_of.TimestampConverter, side: options_of.Side) -> Transform:
-    """See `config.transform_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts."""
+def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
+    """See `config.field_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts."""
     pieces = _pieces(options.format) if options.format else []
 
     def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:

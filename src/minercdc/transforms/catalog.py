@@ -7,8 +7,10 @@ from typing import Any
 
 import regex
 
+from minercdc.config import field_options
 from minercdc.config import transform_options as options_of
-from minercdc.config.transform_options import Options
+from minercdc.config.option_form import Options
+from minercdc.config.registries import Side
 from minercdc.config.transforms import Predicate, Transformation
 from minercdc.errors import ConfigError
 from minercdc.schema.name_adjustment import schema_name
@@ -26,22 +28,22 @@ _PLAIN: dict[type[Options], Callable[[Any], Transform]] = {
     options_of.RouteByExpression: expressions.route_by_expression,
     options_of.DropAll: lambda _: lambda _: None,
     options_of.Outbox: outbox.event_router,
-    options_of.ValueToKey: fields.value_to_key,
+    field_options.ValueToKey: fields.value_to_key,
     options_of.HeaderToValue: headers.header_to_value,
     options_of.InsertHeader: headers.insert_header,
     options_of.DropHeaders: headers.drop_headers,
     options_of.TimezoneConverter: time_zones.time_zone_converter,
 }
-_OF_SIDE: dict[type[Options], Callable[[Any, options_of.Side], Transform]] = {
-    options_of.ReplaceField: fields.replace_field,
-    options_of.MaskField: fields.mask_field,
-    options_of.InsertField: fields.insert_field,
-    options_of.ExtractField: fields.extract_field,
-    options_of.HoistField: fields.hoist_field,
-    options_of.Flatten: fields.flatten,
-    options_of.SetSchemaMetadata: fields.set_schema_metadata,
-    options_of.Cast: casts.cast,
-    options_of.TimestampConverter: casts.timestamp_converter,
+_OF_SIDE: dict[type[Options], Callable[[Any, Side], Transform]] = {
+    field_options.ReplaceField: fields.replace_field,
+    field_options.MaskField: fields.mask_field,
+    field_options.InsertField: fields.insert_field,
+    field_options.ExtractField: fields.extract_field,
+    field_options.HoistField: fields.hoist_field,
+    field_options.Flatten: fields.flatten,
+    field_options.SetSchemaMetadata: fields.set_schema_metadata,
+    field_options.Cast: casts.cast,
+    field_options.TimestampConverter: casts.timestamp_converter,
 }
 
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeAlias
 
-from minercdc.config import transform_options as options_of
+from minercdc.config import field_options as options_of
+from minercdc.config.registries import Side
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DECIMAL, Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json, typed
@@ -34,7 +35,7 @@ _INTEGERS = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 _CONTAINERS: Mapping[str, Any] = {"array": [], "map": {}}
 
 
-def on(side: options_of.Side, change: Change) -> Transform:
+def on(side: Side, change: Change) -> Transform:
     """A transformation that changes the key, or the value, where there is one."""
 
     def of_value(record: ConnectRecord) -> ConnectRecord:
@@ -52,8 +53,8 @@ def members(content: Typed, defaults: bool) -> Mapping[str, Any]:
     return with_defaults(content.schema, found) or {} if defaults else found
 
 
-def replace_field(options: options_of.ReplaceField, side: options_of.Side) -> Transform:
-    """See `config.transform_options.ReplaceField`."""
+def replace_field(options: options_of.ReplaceField, side: Side) -> Transform:
+    """See `config.field_options.ReplaceField`."""
     excluded, included = {*options.exclude, *options.blacklist}, {*options.include, *options.whitelist}
     renamed = {pair[0]: pair[1] for pair in options.renames}
 
@@ -77,8 +78,8 @@ def replace_field(options: options_of.ReplaceField, side: options_of.Side) -> Tr
     return on(side, change)
 
 
-def mask_field(options: options_of.MaskField, side: options_of.Side) -> Transform:
-    """See `config.transform_options.MaskField`."""
+def mask_field(options: options_of.MaskField, side: Side) -> Transform:
+    """See `config.field_options.MaskField`."""
 
     def compiled(schema: Schema) -> Mapping[str, Any]:
         # A field that the record does not have is no mistake: one chain serves all tables.
@@ -138,8 +139,8 @@ def _decimal(number: Decimal, scale: int) -> str:
     return base64.b64encode(whole.to_bytes((8 + (whole + (whole < 0)).bit_length()) // 8, "big", signed=True)).decode()
 
 
-def insert_field(options: options_of.InsertField, side: options_of.Side) -> Transform:
-    """See `config.transform_options.InsertField`. A name may end in `!` for a field that is not optional, or in `?`."""
+def insert_field(options: options_of.InsertField, side: Side) -> Transform:
+    """See `config.field_options.InsertField`. A name may end in `!` for a field that is not optional, or in `?`."""
     wanted = [
         (name, text) for name, text in ((options.topic_field, None), (options.static_field, options.static_value)) if name
     ]
@@ -162,8 +163,8 @@ def insert_field(options: options_of.InsertField, side: options_of.Side) -> Tran
     return on(side, change)
 
 
-def extract_field(options: options_of.ExtractField, side: options_of.Side) -> Transform:
-    """See `config.transform_options.ExtractField`."""
+def extract_field(options: options_of.ExtractField, side: Side) -> Transform:
+    """See `config.field_options.ExtractField`."""
     path = options.field.split(".") if options.field_syntax_version == "V2" else [options.field]
 
     def compiled(schema: Schema) -> Schema:
@@ -184,8 +185,8 @@ def extract_field(options: options_of.ExtractField, side: options_of.Side) -> Tr
     return on(side, change)
 
 
-def hoist_field(options: options_of.HoistField, side: options_of.Side) -> Transform:
-    """See `config.transform_options.HoistField`."""
+def hoist_field(options: options_of.HoistField, side: Side) -> Transform:
+    """See `config.field_options.HoistField`."""
 
     def compiled(schema: Schema) -> Schema:
         return {"type": "struct", "fields": [member(schema, options.field)], "optional": False}
@@ -195,8 +196,8 @@ def hoist_field(options: options_of.HoistField, side: options_of.Side) -> Transf
     return on(side, lambda content, _: Typed(by_schema(content.schema), head + content.text + b"}"))
 
 
-def flatten(options: options_of.Flatten, side: options_of.Side) -> Transform:
-    """See `config.transform_options.Flatten`."""
+def flatten(options: options_of.Flatten, side: Side) -> Transform:
+    """See `config.field_options.Flatten`."""
 
     def leaves(schema: Schema, path: tuple[str, ...], nullable: bool) -> Iterator[tuple[tuple[str, ...], Schema]]:
         for field in fields_of(schema, "Flatten"):
@@ -227,8 +228,8 @@ def _at(value: Any, path: Sequence[str]) -> Any:
     return value
 
 
-def set_schema_metadata(options: options_of.SetSchemaMetadata, side: options_of.Side) -> Transform:
-    """See `config.transform_options.SetSchemaMetadata`."""
+def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Transform:
+    """See `config.field_options.SetSchemaMetadata`."""
     given = {"name": options.schema_name or None, "version": options.schema_version}
     changes = {name: value for name, value in given.items() if value is not None}
     by_schema = BySchema(lambda schema: {**schema, **changes})
@@ -236,7 +237,7 @@ def set_schema_metadata(options: options_of.SetSchemaMetadata, side: options_of.
 
 
 def value_to_key(options: options_of.ValueToKey) -> Transform:
-    """See `config.transform_options.ValueToKey`."""
+    """See `config.field_options.ValueToKey`."""
 
     def compiled(schema: Schema) -> Schema:
         fields = [field_of(schema, name, "the value") for name in options.fields_]

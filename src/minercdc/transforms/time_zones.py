@@ -45,37 +45,7 @@ def zone_of(name: str) -> tzinfo:
 
 def time_zone_converter(options: TimezoneConverter) -> Transform:
     """See `config.transform_options.TimezoneConverter`."""
-    zone = zone_of(options.converted_timezone)
-    including, excluding = bool(options.include_list), bool(options.exclude_list)
-    topics, tables, names = _rules(options.include_list or options.exclude_list)
-
-    def chosen(table: str, topic: str) -> set[str] | None:
-        for rules, name in ((topics, topic), (tables, table), (names, topic), (names, table)):
-            if name in rules:
-                return rules[name]
-        return None
-
-    def converted(part: str, field: str, listed: set[str] | None) -> bool:
-        """Whether a field of `before`, `after` or `source` is converted."""
-        if part == "source":
-            return including and listed is not None and f"source.{field}" in listed
-        if listed is None:
-            return not including
-        named = field in listed or f"{part}.{field}" in listed
-        return named or not listed if including else not named and bool(listed) if excluding else True
-
-    def compiled(schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
-        listed = chosen(table, topic)
-        return {
-            part["field"]: {
-                field["field"]: convert
-                for field in fields_of(part, "the envelope's row")
-                if converted(part["field"], field["field"], listed) and (convert := _converting(field, zone))
-            }
-            for part in schema["fields"]
-            if part["field"] in ("before", "after", "source")
-        }
-
+    chosen = _ChosenFields(options)
     by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
 
     def transform(record: ConnectRecord) -> ConnectRecord:
@@ -84,7 +54,7 @@ def time_zone_converter(options: TimezoneConverter) -> Transform:
         schema, envelope = record.value.schema, record.value.value
         known, place = by_schema(schema), (record.topic, envelope["source"]["table"])
         if place not in known:
-            known[place] = compiled(schema, *place)
+            known[place] = chosen.conversions(schema, *place)
         changed = {
             part: {
                 name: converts[name](v) if v is not None and name in converts else v for name, v in envelope[part].items()
@@ -95,6 +65,43 @@ def time_zone_converter(options: TimezoneConverter) -> Transform:
         return record.with_value(typed(schema, {**envelope, **changed})) if changed else record
 
     return transform
+
+
+class _ChosenFields:
+    """Which fields of an envelope are converted, by the lists of the options."""
+
+    def __init__(self, options: TimezoneConverter) -> None:
+        self._zone = zone_of(options.converted_timezone)
+        self._including, self._excluding = bool(options.include_list), bool(options.exclude_list)
+        self._topics, self._tables, self._names = _rules(options.include_list or options.exclude_list)
+
+    def conversions(self, schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
+        """Part of the envelope -> field -> how its value is converted."""
+        listed = self._listed(table, topic)
+        return {
+            part["field"]: {
+                field["field"]: convert
+                for field in fields_of(part, "the envelope's row")
+                if self._is_converted(part["field"], field["field"], listed) and (convert := _converting(field, self._zone))
+            }
+            for part in schema["fields"]
+            if part["field"] in ("before", "after", "source")
+        }
+
+    def _listed(self, table: str, topic: str) -> set[str] | None:
+        for rules, name in ((self._topics, topic), (self._tables, table), (self._names, topic), (self._names, table)):
+            if name in rules:
+                return rules[name]
+        return None
+
+    def _is_converted(self, part: str, field: str, listed: set[str] | None) -> bool:
+        """Whether a field of `before`, `after` or `source` is converted."""
+        if part == "source":
+            return self._including and listed is not None and f"source.{field}" in listed
+        if listed is None:
+            return not self._including
+        named = field in listed or f"{part}.{field}" in listed
+        return named or not listed if self._including else not named and bool(listed) if self._excluding else True
 
 
 def _rules(listed: tuple[str, ...]) -> tuple[_Rules, _Rules, _Rules]:

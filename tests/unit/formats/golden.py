@@ -6,7 +6,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -15,14 +17,17 @@ from tests.unit.formats.test_avro import parts
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, TX, encoder, event
 
 from minercdc.contracts import Record
-from minercdc.events import ChangeEvent, Op, SchemaChange, Scn, SnapshotMark
+from minercdc.events import ChangeEvent, Notification, Op, SchemaChange, Scn, SnapshotMark, TransactionMark
+from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, Artifact, artifact_names
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.avro_encoding import compile_writer as avro_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.formats.connect import Schema
 from minercdc.formats.converting import Format, RecordConverter, Side
+from minercdc.formats.ext_json import ExtJsonFormat
 from minercdc.formats.json_format import JsonFormat
+from minercdc.formats.plain import StringFormat
 from minercdc.formats.protobuf import ProtobufFormat
 from minercdc.formats.protobuf_encoding import compile_writer as protobuf_writer
 from minercdc.formats.protobuf_schema import ProtobufOptions, protobuf_file
@@ -31,6 +36,10 @@ from minercdc.formats.registered import ConfluentSchemas
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import TOPIC, subject_names
 from minercdc.kafka import connect_schema
+from minercdc.kafka.envelope import EnvelopeEncoder
+from minercdc.kafka.heartbeat import KafkaHeartbeat
+from minercdc.kafka.notification import NotificationEncoder
+from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import ValueHandling
 
@@ -61,12 +70,19 @@ TYPES = (
     Typed("NUMBER(38)", _column("NUMBER", 38, 0), "12345678901234567890123456789012345678", _DECIMAL),
     Typed("NUMBER(12,2)", _column("NUMBER", 12, 2), "-12.3", _DECIMAL),
     Typed("NUMBER", _column("NUMBER"), "1234567890.125", _DECIMAL),
+    Typed("NUMBER(5,-2)", _column("NUMBER", 5, -2), "1200", _DECIMAL),
+    Typed("NUMBER(19)", _column("NUMBER", 19, 0), "-1234567890123456789", _DECIMAL),
+    Typed("FLOAT(126)", _column("FLOAT", 126), "0.1", _DECIMAL),
     Typed("BINARY_FLOAT", _column("BINARY_FLOAT"), "1.5"),
+    Typed("BINARY_FLOAT, not a number", _column("BINARY_FLOAT"), "NaN"),
     Typed("BINARY_DOUBLE", _column("BINARY_DOUBLE"), "-0.1"),
     Typed("VARCHAR2(10)", _column("VARCHAR2", 10), "grün"),
     Typed("CHAR(4)", _column("CHAR", 4), "ab  "),
     Typed("NVARCHAR2(10)", _column("NVARCHAR2", 10), "Ж€"),
+    Typed("NCHAR(4)", _column("NCHAR", 4), "Ж   "),
     Typed("CLOB", _column("CLOB"), "long"),
+    Typed("NCLOB", _column("NCLOB"), "Ж"),
+    Typed("XMLTYPE", _column("XMLTYPE"), "<a>1</a>"),
     Typed("RAW(4)", _column("RAW", 4), "00FF10", _BINARY),
     Typed("BLOB", _column("BLOB"), "FBFF", _BINARY),
     Typed("DATE", _column("DATE"), "2026-09-21 10:30:00", _TIME),
@@ -134,32 +150,86 @@ class Registry(SchemaRegistry):
         return self.schemas.setdefault((subject, schema.text), len(self.schemas) + 1)
 
 
-def _events() -> Iterator[tuple[str, list[ChangeEvent | SchemaChange]]]:
+def _records() -> Iterator[tuple[str, Callable[[EnvelopeEncoder], Iterable[Record]]]]:
+    """Kinds of events, and how an encoder with schemas makes their records."""
     moved = ("70022", *PAID[1:])
     read = event(Op.READ, None, NEW)
     read.tx, read.snapshot = None, SnapshotMark.FIRST
-    yield "read", [read]
-    yield "create", [event(Op.CREATE, None, NEW)]
-    yield "update", [event(Op.UPDATE, NEW, PAID)]
-    yield "update of the key", [event(Op.UPDATE, PAID, moved)]
-    yield "delete", [event(Op.DELETE, PAID, None)]
-    yield (
-        "truncate",
-        [SchemaChange(ORDERS.id, ORDERS, ORDERS, "TRUNCATE TABLE ORDERS", Scn(8842017), TX.commit_us, truncate=True)],
+    wider = replace(ORDERS, columns=(*ORDERS.columns, Column("CHANNEL", "VARCHAR2", 12, default="'WEB'")), version=2)
+    ddl = "ALTER TABLE SALES.ORDERS ADD (CHANNEL VARCHAR2(12) DEFAULT 'WEB')"
+    changes: dict[str, ChangeEvent | SchemaChange] = {
+        "read": read,
+        "create": event(Op.CREATE, None, NEW),
+        "update": event(Op.UPDATE, NEW, PAID),
+        "update of the key": event(Op.UPDATE, PAID, moved),
+        "delete": event(Op.DELETE, PAID, None),
+        "truncate": SchemaChange(
+            ORDERS.id, ORDERS, ORDERS, "TRUNCATE TABLE ORDERS", Scn(8842017), TX.commit_us, truncate=True
+        ),
+        "schema change": SchemaChange(ORDERS.id, ORDERS, wider, ddl, Scn(8842020), TX.commit_us),
+    }
+    for kind, change in changes.items():
+        yield kind, partial(_encoded, change)
+    marks = TransactionEncoder("shop.transaction", key_schemas=True, value_schemas=True)
+    yield "begin of a transaction", lambda _: [marks.encode(TransactionMark(TX, TX.commit_us))]
+    counts = {"SHOPPDB.SALES.ORDERS": 2, "SHOPPDB.SALES.ORDER_LINES": 1}
+    yield "end of a transaction", lambda _: [marks.encode(TransactionMark(TX, TX.commit_us, counts))]
+    beats = KafkaHeartbeat(
+        "__debezium-heartbeat.shop", "shop", 1, key_schemas=True, value_schemas=True, clock_ms=lambda: 1789990222017
     )
+    yield "heartbeat", lambda _: filter(None, [beats.beat()])
+    note = Notification(
+        "id-1", "Initial Snapshot", "COMPLETED", 1_789_990_222_017_000, {"scanned_collection": "SHOPPDB.SALES.ORDERS"}
+    )
+    notes = NotificationEncoder("notes", "shop", key_schemas=True, value_schemas=True)
+    yield "notification", lambda _: [notes.encode(note)]
 
 
-def _formats(registry: SchemaRegistry, side: Any) -> dict[str, Format]:
+def _encoded(change: ChangeEvent | SchemaChange, made: EnvelopeEncoder) -> Iterable[Record]:
+    return made.encode(change)
+
+
+class Artifacts(ApicurioRegistry):
+    """Numbers schemas as Apicurio's registry does."""
+
+    def __init__(self) -> None:
+        self.url = "http://registry"
+        self.schemas: dict[tuple[str, str], int] = {}
+
+    def register(self, group: str, artifact: str, schema: SchemaText, if_exists: str) -> Artifact:
+        del group, if_exists
+        number = self.schemas.setdefault((artifact, schema.text), len(self.schemas) + 1)
+        return Artifact({"globalId": number, "contentId": number})
+
+
+_EVENTS = ("cloud events", "cloud events in binary mode")
+
+
+def formats_of(registry: SchemaRegistry, side: Any) -> dict[str, Format]:
     schemas = ConfluentSchemas(registry, subject_names(TOPIC, side), auto_register=True, use_latest=False, normalize=False)
+    artifacts = ApicurioSchemas(
+        Artifacts(),
+        artifact_names("TopicIdStrategy", side, ""),
+        auto_register=True,
+        if_exists="FIND_OR_CREATE_VERSION",
+        find_latest=False,
+        kind="globalId",
+        as_confluent=False,
+        header_prefix="",
+    )
     others: dict[str, Format] = {
         "json": JsonFormat(schemas=False),
         "avro": AvroFormat(schemas),
         "protobuf": ProtobufFormat(schemas, OPTIONAL, skip_known=True),
+        "apicurio's avro": AvroFormat(artifacts),
+        "apicurio's json": ExtJsonFormat(artifacts),
+        "text": StringFormat(),
     }
     if side == "key":
-        return others | dict.fromkeys(("cloud events", "cloud events in avro"), others["json"])
+        return others | dict.fromkeys((*_EVENTS, "cloud events in avro"), others["json"])
     return others | {
         "cloud events": CloudEventsFormat(CloudEventsOptions()),
+        "cloud events in binary mode": CloudEventsFormat(CloudEventsOptions(binary=True)),
         "cloud events in avro": CloudEventsFormat(CloudEventsOptions(avro_envelope=True), AvroFormat(schemas)),
     }
 
@@ -167,24 +237,24 @@ def _formats(registry: SchemaRegistry, side: Any) -> dict[str, Format]:
 def events_text() -> Iterator[str]:
     """Each kind of event in each format, and the schemas."""
     yield "# Kind of event; then key and value of its records in each format: text of JSON, else hexadecimal."
-    for kind, events in _events():
+    for kind, records in _records():
         yield f"\n## {kind}"
-        for name in _formats(Registry(), "value"):
+        for name in formats_of(Registry(), "value"):
             registry = Registry()
-            converter = RecordConverter(*(Side(_formats(registry, side)[name]) for side in ("key", "value")))
+            converter = RecordConverter(*(Side(formats_of(registry, side)[name]) for side in ("key", "value")))
             made = encoder(
                 key_converter_schemas_enable="true",
                 value_converter_schemas_enable="true",
                 skipped_operations="none",
             )
-            for record in [converter.record(one) for each in events for one in made.encode(each)]:
+            for record in [converter.record(one) for one in records(made)]:
                 yield f"{name}"
                 yield f"  {_shown(record.key)}"
                 yield f"  {_shown(record.value)}"
                 yield from (f"  {header} {_shown(value)}" for header, value in _headers(record))
     for name in ("avro", "protobuf", "cloud events in avro"):
         registry = Registry()
-        converter = RecordConverter(*(Side(_formats(registry, side)[name]) for side in ("key", "value")))
+        converter = RecordConverter(*(Side(formats_of(registry, side)[name]) for side in ("key", "value")))
         made = encoder(key_converter_schemas_enable="true", value_converter_schemas_enable="true")
         for record in made.encode(event(Op.CREATE, None, NEW)):
             converter.record(record)

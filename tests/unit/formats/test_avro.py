@@ -327,3 +327,34 @@ def test_a_schema_has_one_number() -> None:
     assert numbered({**first, "name": "another"}) != numbered(first)
     head, _ = numbered(again)
     assert schema_of(head.encode()[len(b'{"schema":') : -len(b',"payload":')]) == first
+
+
+@pytest.mark.parametrize(("kind", "bits"), [("int8", 8), ("int16", 16), ("int32", 32), ("int64", 64)])
+@pytest.mark.parametrize("optional", [False, True])
+def test_integers_at_the_ends_of_their_types(kind: str, bits: int, optional: bool) -> None:
+    schema: Schema = {"type": kind, "optional": optional}
+    before = b"\2" if optional else b""
+    low, high = -(1 << bits - 1), (1 << bits - 1) - 1
+    for value in {0, 1, -1, 63, 64, 127, high, high - 1, low, low + 1, min(1023, high), min(1024, high), min(1 << 27, high)}:
+        written = BytesIO()
+        fastavro.schemaless_writer(written, fastavro.parse_schema("long"), value)
+        assert compile_writer(schema)(value) == before + written.getvalue()
+    for beyond in (low - 1, high + 1):
+        with pytest.raises(OverflowError, match="is not between"):
+            compile_writer(schema)(beyond)
+
+
+def test_texts_about_as_long_as_lengths_that_are_looked_up() -> None:
+    for size in (0, 63, 64, 1023, 1024, 8191, 8192, 1 << 21):
+        for kind, text in (("string", "x" * size), ("bytes", base64.b64encode(b"x" * size).decode())):
+            written = BytesIO()
+            fastavro.schemaless_writer(written, fastavro.parse_schema("string"), "x" * size)
+            assert compile_writer({"type": kind, "optional": False})(text) == written.getvalue()
+
+
+def test_structs_in_many_structs() -> None:
+    schema: Schema = {"type": "int32", "field": "f"}
+    value: Any = 1000
+    for _ in range(40):
+        schema, value = {"type": "struct", "fields": [schema], "optional": True, "field": "f"}, {"f": value}
+    assert compile_writer(schema)(value) == b"\2" * 40 + b"\xd0\x0f"

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.formats.golden import FILES, HERE
+from tests.unit.formats.golden import FILES, HERE, Registry, formats_of
+from tests.unit.kafka.test_envelope import PAID, encoder, event
+
+from minercdc.events import Op
+from minercdc.formats.converting import RecordConverter, Side
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -12,3 +16,23 @@ def test_messages_are_those_that_were_reviewed(name: str) -> None:
     for line, (one, other) in enumerate(zip(expected, found, strict=False), 1):
         assert other == one, f"{name}, line {line}"
     assert len(found) == len(expected)
+
+
+KEYS, VALUES = (
+    [name for name in formats_of(Registry(), side) if side == "value" or not name.startswith("cloud")]
+    for side in ("key", "value")
+)
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("value", VALUES)
+def test_any_format_of_keys_goes_with_any_of_values(key: str, value: str) -> None:
+    def rewritten(of_keys: str, of_values: str) -> list[tuple[bytes | None, bytes | None]]:
+        sides = (Side(formats_of(Registry(), "key")[of_keys]), Side(formats_of(Registry(), "value")[of_values]))
+        made = encoder(key_converter_schemas_enable="true", value_converter_schemas_enable="true")
+        converter = RecordConverter(*sides)
+        records = [converter.record(one) for one in made.encode(event(Op.DELETE, PAID, None))]
+        return [(record.key, record.value) for record in records]
+
+    keys, values = rewritten(key, "json"), rewritten("json", value)
+    assert rewritten(key, value) == [(k, v) for (k, _), (_, v) in zip(keys, values, strict=True)]

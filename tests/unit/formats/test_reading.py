@@ -17,7 +17,7 @@ from minercdc.contracts import Record
 from minercdc.events import Op
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
-from minercdc.formats.reading import AvroReader, json_payload, without_logical_types
+from minercdc.formats.reading import RegisteredReader, json_payload, without_logical_types
 
 
 class Registry:
@@ -26,12 +26,14 @@ class Registry:
     def __init__(self, *schemas: str) -> None:
         self._schemas = schemas
 
+    id_bytes = 4
+
     def schema(self, number: int) -> str:
         return self._schemas[number]
 
 
-def reader(*schemas: Any) -> AvroReader:
-    return AvroReader(Registry(*map(avro_text, schemas)))  # type: ignore[arg-type]
+def reader(*schemas: Any) -> RegisteredReader:
+    return RegisteredReader(Registry(*map(avro_text, schemas)))  # type: ignore[arg-type]
 
 
 def records() -> list[Record]:
@@ -64,10 +66,10 @@ def test_json_of_before_is_read_too() -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"\0\0\0", "neither Avro"),
-        (b"\1\0\0\0\0\2a", "neither Avro"),
-        (b"plain text", "neither Avro"),
-        (b"\0\0\0\0\0\x0aab", "does not fit its Avro schema, id 0"),
+        (b"\0\0\0", "neither JSON nor"),
+        (b"\1\0\0\0\0\2a", "neither JSON nor"),
+        (b"plain text", "neither JSON nor"),
+        (b"\0\0\0\0\0\x0aab", "does not fit its schema, id 0"),
     ],
 )
 def test_other_bytes_are_refused_with_a_reason(content: bytes, message: str) -> None:

@@ -13,6 +13,7 @@ from tests.unit.formats.test_plain import document
 from minercdc.errors import SinkError
 from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
 from minercdc.formats.avro import AvroFormat
+from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.converting import Side
 from minercdc.formats.protobuf import ProtobufFormat
 from minercdc.formats.protobuf_schema import ProtobufOptions
@@ -52,11 +53,10 @@ def registered(asked: str) -> Answer:
     return 200, {"version": IDS, **IDS}
 
 
-def confluent(address: str, *, use_latest: bool = False) -> ConfluentSchemas:
+def confluent(address: str, *, use_latest: bool = False, use_id: int | None = None) -> ConfluentSchemas:
     registry = SchemaRegistry(RegistryAccess((f"http://{address}",), timeout=1))
-    return ConfluentSchemas(
-        registry, subject_names(TOPIC, "value"), auto_register=True, use_latest=use_latest, normalize=False
-    )
+    subject = subject_names(TOPIC, "value")
+    return ConfluentSchemas(registry, subject, auto_register=True, use_latest=use_latest, normalize=False, use_id=use_id)
 
 
 def test_apicurio_registers_with_find_latest_too_as_its_own_converters_do() -> None:
@@ -107,6 +107,17 @@ def test_a_schema_of_another_kind_has_other_fields() -> None:
             side = Side(AvroFormat(confluent(server.address, use_latest=True)))
             with pytest.raises(SinkError, match="has other fields than the table"):
                 side.rewritten("t", document(ROW, {"ID": 1}))
+
+
+def test_the_schema_of_an_id_that_is_given_has_to_have_the_fields() -> None:
+    with registry_server(partial(_latest, avro_text(avro_schema(ROW)))) as server:
+        side = Side(AvroFormat(confluent(server.address, use_id=77)))
+        assert side.rewritten("t", document(ROW, {"ID": 1}))[:5] == b"\0\0\0\0\x4d"
+        assert server.requests == ["GET /schemas/ids/77"]
+    with registry_server(partial(_latest, '{"type":"record","name":"Row","fields":[]}')) as server:
+        side = Side(AvroFormat(confluent(server.address, use_id=77)))
+        with pytest.raises(SinkError, match=r"schema of id 77 has other fields than the table(.|\n)*use\.schema\.id"):
+            side.rewritten("t", document(ROW, {"ID": 1}))
 
 
 def test_imports_are_registered_but_not_where_the_newest_schema_is_used() -> None:

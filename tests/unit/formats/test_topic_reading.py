@@ -14,8 +14,8 @@ from minercdc.errors import SinkError
 from minercdc.events import Op, Scn, VanishedRow
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
-from minercdc.formats.reading import AvroReader
-from minercdc.formats.topic_reading import _AvroTopics
+from minercdc.formats.reading import RegisteredReader
+from minercdc.formats.topic_reading import FormattedTopics
 from minercdc.kafka.topic_fold import is_alive
 
 
@@ -24,6 +24,8 @@ class Registry:
 
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
+
+    id_bytes = 4
 
     def schema(self, number: int) -> str:
         return self.texts[number]
@@ -54,8 +56,8 @@ class Topic:
 
 
 def read(registry: Registry, *messages: Message) -> list[Any]:
-    reader = AvroReader(registry).read  # type: ignore[arg-type]
-    return list(_AvroTopics(Topic(*messages), reader, reader).read_range("t", 0, 0, len(messages)))
+    reader = RegisteredReader(registry).read  # type: ignore[arg-type]
+    return list(FormattedTopics(Topic(*messages), reader, reader).read_range("t", 0, 0, len(messages)))
 
 
 def test_a_key_is_its_content_and_a_value_what_became_of_the_row() -> None:
@@ -73,7 +75,7 @@ def test_a_key_is_its_content_and_a_value_what_became_of_the_row() -> None:
 
 
 def test_a_record_of_another_format_is_named() -> None:
-    with pytest.raises(SinkError, match="offset 7 of topic t, partition 0: .*neither Avro"):
+    with pytest.raises(SinkError, match="offset 7 of topic t, partition 0: .*neither JSON nor"):
         read(Registry(), Message(7, b"\1\2", None))
 
 

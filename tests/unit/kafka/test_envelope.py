@@ -16,6 +16,7 @@ from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Row, SchemaChange, Scn
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_changes import published, remembered, table_of
+from minercdc.kafka.table_format import TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -60,17 +61,20 @@ def encoder(
             **{name.replace("_", "."): value for name, value in properties.items()},
         }
     )
-    return EnvelopeEncoder(
-        topics=TopicNames(config.identity, config.topics, config.kafka),
-        source=SourceBlock("shop"),
-        values=config.values,
-        filters=config.filters,
-        handling=handling or ValueHandling(),
+    formats = TableFormats(
+        TopicNames(config.identity, config.topics, config.kafka),
+        SourceBlock("shop"),
+        config.values,
+        handling or ValueHandling(),
+        rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
         published=lambda table, column: column.name != "HIDDEN",
         key_columns=lambda table: table.key,
+        by_number=by_number,
+    )
+    return EnvelopeEncoder(
+        formats,
         include_schema_changes=config.topics.include_schema_changes,
         clock_ns=clock_ns,
-        by_number=by_number,
         moved=moved,
     )
 

@@ -1,0 +1,131 @@
+"""Options of the transformations that have a form for keys and one for values: they change fields, or a schema's name."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from minercdc.config.option_form import Options, Pairs
+from minercdc.config.section import CommaList, property_of
+
+
+class OfSide(Options):
+    """A transformation that has a form for keys and one for values."""
+
+
+class ReplaceField(OfSide):
+    """Leaves fields out, or gives them other names."""
+
+    exclude: CommaList = ()
+    blacklist: CommaList = ()
+    include: CommaList = ()
+    whitelist: CommaList = ()
+    renames: Pairs = ()
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _renamed(self) -> Self:
+        if wrong := [pair for pair in self.renames if len(pair) != 2]:
+            raise ValueError(f"renames: {':'.join(wrong[0])} is not OLD:NEW")
+        return self
+
+
+class MaskField(OfSide):
+    """Puts a null of the field's type, or a text, in place of values."""
+
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    replacement: str | None = None
+    replace_null_with_default: bool = False
+
+
+class InsertField(OfSide):
+    """Adds fields with a constant or the topic."""
+
+    static_field: str = ""
+    static_value: str | None = None
+    topic_field: str = ""
+    replace_null_with_default: bool = False
+    timestamp_field: str = ""
+    partition_field: str = ""
+    offset_field: str = ""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Self:
+        for name in ("timestamp_field", "partition_field", "offset_field"):
+            if getattr(self, name):
+                raise ValueError(
+                    f"{property_of(name)}: not known before the record is in Kafka; add.fields of unwrap has source.ts_ms"
+                )
+        if self.static_field and self.static_value is None:
+            raise ValueError("static.value: needed with static.field")
+        if not self.static_field and not self.topic_field:
+            raise ValueError("static.field or topic.field: needed, else nothing is inserted")
+        return self
+
+
+class ExtractField(OfSide):
+    """Puts one field in place of the whole."""
+
+    field: str
+    field_syntax_version: Literal["V1", "V2"] = "V1"
+    replace_null_with_default: bool = False
+
+
+class HoistField(OfSide):
+    """Puts the whole into a struct with one field."""
+
+    field: str
+
+
+class Flatten(OfSide):
+    """Puts fields of structs beside each other."""
+
+    delimiter: str = "."
+
+
+class Cast(OfSide):
+    """Gives fields, or the whole, another type."""
+
+    spec: Pairs
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _types(self) -> Self:
+        for part in self.spec:
+            if len(part) > 2 or part[-1].lower() not in CAST_TYPES:
+                raise ValueError(f"spec: {':'.join(part)} is not FIELD:TYPE, with one of the types {', '.join(CAST_TYPES)}")
+        return self
+
+
+CAST_TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean", "string")
+
+
+class TimestampConverter(OfSide):
+    """Converts times between Connect's types, texts and numbers."""
+
+    field: str = ""
+    target_type: Literal["string", "unix", "Date", "Time", "Timestamp"]
+    format: str = ""
+    unix_precision: Literal["seconds", "milliseconds", "microseconds", "nanoseconds"] = "milliseconds"
+    replace_null_with_default: bool = False
+
+    @model_validator(mode="after")
+    def _formatted(self) -> Self:
+        if self.target_type == "string" and not self.format:
+            raise ValueError("format: needed with target.type=string")
+        return self
+
+
+class SetSchemaMetadata(OfSide):
+    """Gives a schema another name or version."""
+
+    schema_name: str = ""
+    schema_version: int | None = None
+
+
+class ValueToKey(Options):
+    """Makes the key from fields of the value."""
+
+    fields_: CommaList = Field(alias="fields", min_length=1)
+    replace_null_with_default: bool = False

@@ -1,0 +1,61 @@
+"""The offset that the next commit stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from minercdc.events import Progress, TransactionInfo
+from minercdc.offset import JsonValue, Offset, PartialTransaction, SuspendedTable
+
+
+class NextOffset:
+    """Follows what is written, from the offset that is stored.
+
+    `latest` is the last Progress: what the next commit stores. `partial` names what an earlier run, or this one, delivered of a split
+    transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
+
+    :param adapter: `database.connection.adapter` of the positions to come.
+    :ivar stored: what the last commit stored.
+    :ivar state: what signals have left to do.
+    """
+
+    def __init__(self, adapter: str, stored: Offset | None) -> None:
+        self._adapter = adapter
+        self.stored = stored = stored or Offset(adapter=adapter)
+        self.latest: Progress | None = None
+        self.partial = stored.partial
+        self.state = stored.signals
+        self._delivered_scn = 0  # of the last commit that was written as a whole
+
+    def split(self, tx: TransactionInfo, seq: int, events: Mapping[str, int]) -> None:
+        """The commit comes within a source transaction, after its row number `seq`."""
+        self.partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
+
+    def note(self, progress: Progress) -> None:
+        """Everything up to a position is written."""
+        self.latest = progress
+        if progress.signals is not None:
+            self.state = progress.signals
+        if progress.committed is not None:
+            self._delivered_scn = progress.committed.commit_scn
+            self.partial = None
+
+    def position(self) -> Mapping[str, JsonValue] | None:
+        """Where a restart goes on from; None for nowhere yet."""
+        if self.latest is None:
+            return self.stored.position
+        return self.latest.position.to_json() if self.latest.position is not None else None
+
+    def offset(self, history: int | None, suspended: tuple[SuspendedTable, ...]) -> Offset:
+        """What a commit stores now."""
+        latest, stored = self.latest, self.stored
+        if latest is None:
+            return replace(stored, partial=self.partial, history=history, signals=self.state, suspended=suspended)
+        complete = max(stored.complete_scn, latest.complete_scn) if latest.position is not None else 0
+        if complete and self._delivered_scn == complete + 1:  # the last commit: a capture holds its SCN open for another one
+            complete = self._delivered_scn
+        return Offset(
+            *(self._adapter, self.position(), self.partial, latest.snapshot, history, self.state, suspended),
+            complete_scn=complete,
+        )

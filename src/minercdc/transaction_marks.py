@@ -1,0 +1,31 @@
+"""The records that say where a transaction begins and ends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minercdc.events import TransactionInfo, TransactionMark
+from minercdc.transaction_counts import TransactionCounts
+
+
+class TransactionMarks:
+    """Writes the marks of transactions, as their changes are counted.
+
+    :param write: writes the records of a mark into the present Kafka transaction.
+    """
+
+    def __init__(self, counts: TransactionCounts, write: Callable[[TransactionMark], None]) -> None:
+        self._counts = counts
+        self._write = write
+
+    def counted(self, tx: TransactionInfo, time_us: int) -> None:
+        """Keep the numbers of a change's events; the first ones begin their transaction."""
+        kept = self._counts.keep()
+        if kept and kept == self._counts.total:
+            self._write(TransactionMark(tx, time_us))
+
+    def ended(self, tx: TransactionInfo) -> None:
+        """A transaction has ended; one without events has no record of that."""
+        if events := self._counts.of(tx):
+            self._write(TransactionMark(tx, tx.commit_us, events))
+        self._counts.end()

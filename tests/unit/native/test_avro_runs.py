@@ -1,0 +1,99 @@
+"""Runs in Avro: what compiled code rewrites as a whole is what Python rewrites record by record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.native_pair import IS_NATIVE, NO_BOUND
+from tests.unit.formats.golden import Registry
+from tests.unit.kafka.test_envelope import encoder
+from tests.unit.native.test_pair import INFO, TEXTS, code_of, row_of
+
+from minercdc.capture.logminer.decoding import TransactionDecoder
+from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.position import RedoAddress
+from minercdc.capture.logminer.shapes import ShapeTracker
+from minercdc.capture.logminer.transactions import transaction_buffer
+from minercdc.contracts import EncodedRun, Record
+from minercdc.events import ChangeRun
+from minercdc.formats.avro import AvroFormat
+from minercdc.formats.converting import RecordConverter, Side
+from minercdc.formats.protobuf import ProtobufFormat
+from minercdc.formats.protobuf_schema import ProtobufOptions
+from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.subjects import TOPIC, subject_names
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.tables import Tables
+
+pytestmark = pytest.mark.skipif(not IS_NATIVE, reason="the extension is not in use")
+
+TABLE = TableSchema(
+    TableId("D", "S", "T"),
+    (Column("ID", "NUMBER", 10, 0, nullable=False), Column("V", "VARCHAR2", 200), Column("F", "BINARY_FLOAT")),
+    (0,),
+)
+PLAIN = [
+    """insert into "S"."T"("ID","V","F") values ('1','x','1.5')""",
+    """update "S"."T" set "V" = NULL where "ID" = '1' and "V" = 'x' and "F" = '1.5'""",
+    """delete from "S"."T" where "ID" = '1' and "V" IS NULL and "F" = '1.5'""",
+]
+REALS = ("1.5", "Nan", "-Inf", "-0", "7.25E+003")
+ODD = [
+    f"""insert into "S"."T"("ID","V","F") values ('{i}','{text}','{REALS[i % len(REALS)]}')"""
+    for i, text in enumerate(TEXTS)
+    if "\ud800" not in text
+]
+
+
+def schemas(side: Any) -> ConfluentSchemas:
+    return ConfluentSchemas(Registry(), subject_names(TOPIC, side), auto_register=True, use_latest=False, normalize=False)
+
+
+def converter(*, values: Any = AvroFormat, keys: bool = True) -> RecordConverter:
+    return RecordConverter(Side(AvroFormat(schemas("key"))) if keys else None, Side(values(schemas("value"))))
+
+
+def run_of(statements: Sequence[str]) -> ChangeRun:
+    shapes = ShapeTracker(Tables([TABLE]), TableFilter(), "D", lambda _: None, lambda _: "")
+    decoder = TransactionDecoder(shapes, HostClock(), on_failure="skip", runs=True)
+    buffer = transaction_buffer(1 << 30, Path("unused"), native_rows=True)
+    for i, sql in enumerate(statements):
+        buffer.append(row_of(sql, code_of(sql), TABLE), RedoAddress("0x1", i + 1))
+    runs = [event for event in decoder.events(buffer.open()[0], INFO) if isinstance(event, ChangeRun)]
+    return max(runs, key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
+
+
+def both(statements: Sequence[str], *, keys: bool = True, values: Any = AvroFormat) -> tuple[EncodedRun, list[Record]]:
+    """A run that is rewritten as a whole where it can be, and its records one by one."""
+    run, made = run_of(statements), encoder(by_number=(keys, True))
+    encode = converter(keys=keys, values=values).run_encoder(made.encode_run)
+    encode(run, 0, NO_BOUND, NO_BOUND)  # schemas are known then
+    one_by_one = converter(keys=keys, values=values)
+    expected = [one_by_one.record(record) for record in made.encode_run(run, 0, NO_BOUND, NO_BOUND).records]
+    return encode(run, 0, NO_BOUND, NO_BOUND), expected
+
+
+@pytest.mark.parametrize("keys", [True, False], ids=["keys in Avro", "keys in JSON"])
+def test_a_run_is_rewritten_in_its_place(keys: bool) -> None:
+    encoded, expected = both(PLAIN * 3, keys=keys)
+    assert not isinstance(encoded.records, list), "compiled code has rewritten them"
+    assert list(encoded.records) == expected
+    assert len(expected) == 12, "with tombstones"
+
+
+def test_values_that_are_left_to_python_are_there_too() -> None:
+    encoded, expected = both([*PLAIN, *ODD])
+    assert list(encoded.records) == expected
+
+
+def test_a_side_in_another_format_is_rewritten_by_python() -> None:
+    def protobuf(registered: ConfluentSchemas) -> ProtobufFormat:
+        return ProtobufFormat(registered, ProtobufOptions(optional=True), skip_known=True)
+
+    encoded, expected = both(PLAIN, values=protobuf)
+    assert isinstance(encoded.records, list)
+    assert list(encoded.records) == expected
