@@ -1,4 +1,5 @@
-"""Which tables and columns a configuration selects, how their values are handled, and the encoder that does so."""
+"""Made from a configuration: which tables and columns are selected, the names of topics, how values are printed, and the encoder that uses
+all of these."""
 
 from __future__ import annotations
 

@@ -59,7 +59,8 @@ class Difference:
 class TableReport:
     """What the comparison of one table found.
 
-    :ivar differences: how many; `shown` has the first of them.
+    :ivar rows: keys found on either side; 0 when it was not compared.
+    :ivar differences: rows that differ, columns that the lake lacks, and 1 for a table that one side lacks; `shown` has the first of them.
     :ivar failure: why the table could not be compared, '' when it was.
     """
 

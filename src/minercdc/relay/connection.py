@@ -19,7 +19,10 @@ _FELL_OFF = ("ScnNotFoundException", "OffsetNotFoundException")
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A source of a relay."""
+    """A source of a relay: what it serves of one table.
+
+    :param name: `namespace.Record`; `Connection.tables` has the table's own name.
+    """
 
     id: int
     name: str

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from minercdc.errors import LocalServiceError, MinerCdcError
-from minercdc.relay.connections import Connections
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.requests import Reply, Requests, Unknown, error_headers
 
 _log = logging.getLogger(__name__)

@@ -20,11 +20,11 @@ from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.chain import ChainedFeed
 from minercdc.relay.commands import Commands
 from minercdc.relay.connection import Connection
-from minercdc.relay.connections import Connections
 from minercdc.relay.encoding import RelayEncoder
 from minercdc.relay.figures import RelayCollector, figures_of
 from minercdc.relay.http import serve
 from minercdc.relay.mapped_file import open_mapped
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.progress_file import MaxScnFile, OffsetFile
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
