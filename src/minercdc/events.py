@@ -73,6 +73,8 @@ class ChangeEvent:
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
     :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.
+    :param redo_sql: SQL_REDO; None when it is not kept, or the row is not from LogMiner.
+    :param snapshot: None for a change of the stream.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
     """
 
@@ -207,7 +209,11 @@ class UndecodableRow:
 
 @dataclass(slots=True)
 class VanishedRow:
-    """A row that a table's topic holds and the table does not any more. Only the key of its records is known."""
+    """A row that a table's topic holds and the table does not any more. Only the key of its records is known.
+
+    :param key: of the records, as bytes of the topic.
+    :param scn, time_us: that its delete is to have; microseconds since the epoch in UTC.
+    """
 
     schema: TableSchema
     key: bytes

@@ -25,7 +25,8 @@ _MOST: Final = 500_000  # some 100 MB
 class MovedKeys:
     """The keys that updates of the present transaction have given to rows: table -> key -> ROWID of the row that has it.
 
-    :param key_columns: positions of a table's record key.
+    :param key_columns: positions of a table's record key; it may raise ConfigError, which the methods then raise.
+    :param most: keys that are held at a time; beyond, all are forgotten, with a warning.
     """
 
     def __init__(self, key_columns: Callable[[TableSchema], tuple[int, ...]], most: int = _MOST) -> None:
@@ -37,7 +38,8 @@ class MovedKeys:
 
     def frees(self, event: ChangeEvent) -> bool:
         """Note that a row has left its old key: it was deleted, or has another key now. False when another row has taken the key
-        over already, so that it must not be deleted.
+        over already, so that it must not be deleted. True where that cannot be known: the event has no ROWID, or redo lacks the
+        key.
 
         :param event: an update that changes the key, or a delete.
         """

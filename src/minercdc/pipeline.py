@@ -31,7 +31,8 @@ class Bounds:
     `records` and `bytes` split that, so that it is committed at once, unless it is held. It is committed earlier when no event waits.
 
     :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.
-    :param longest: seconds after which it is split in any case, well below what Kafka lets a transaction live.
+    :param seconds: age at which the Kafka transaction is committed at the next Progress.
+    :param longest: seconds after which a source transaction is split in any case, well below what Kafka lets a transaction live.
     """
 
     records: int

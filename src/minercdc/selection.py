@@ -108,7 +108,8 @@ def envelope_encoder(
     counts: TransactionCounts | None = None,
     moved: MovedKeys | None = None,
 ) -> EnvelopeEncoder:
-    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
+    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`. Raises ConfigError when a custom converter
+    cannot be loaded."""
     formats = _table_formats(config, topics, counted=counts is not None)
     return EnvelopeEncoder(
         formats,

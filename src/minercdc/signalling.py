@@ -75,8 +75,11 @@ def resumptions_of(
     *,
     redo: bool = True,
 ) -> Resumptions:
-    """What reads suspended tables again.
+    """What reads suspended tables again. Nothing is connected yet.
 
+    :param suspended: the tables that are suspended now.
+    :param tables: shapes at the point the stream has come to.
+    :param table_filter: of the captured tables.
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used when
@@ -237,9 +240,9 @@ def check_signal(signal: Mapping[str, JsonValue]) -> None:
 def usable_channel(config: ConnectorConfig, without: str = "") -> str:
     """The first enabled channel that can be used from another process.
 
-    :param without: a channel that does not do.
-
     `kafka` and `file` always can; `source` with `signal.data.collection`, `http` with a port other than 0.
+
+    :param without: a channel that will not do; '' for none.
 
     :raises ConfigError: there is none; the message says what to enable.
     """

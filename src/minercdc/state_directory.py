@@ -66,7 +66,7 @@ def running(directory: Path, connector: str) -> Iterator[None]:
 
 
 def is_running(directory: Path, connector: str) -> bool:
-    """Whether a process on this machine runs the connector with this directory."""
+    """Whether a process on this machine runs the connector with this directory; False, too, when that cannot be read."""
     try:
         descriptor = os.open(_running_file(directory, connector), os.O_RDWR | os.O_CLOEXEC)
     except OSError:

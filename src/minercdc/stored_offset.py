@@ -59,7 +59,7 @@ class KnownTable:
 class StoredOffset:
     """What a connector goes on from.
 
-    :param where: it is stored, for messages.
+    :param where: place where it is stored, for messages.
     :param changes: of the schema history up to the offset, oldest first.
     """
 
@@ -115,7 +115,8 @@ def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:
 
 
 def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
-    """Highest SCN of what is delivered, 0 during the initial snapshot. Raises ConfigError when the position cannot be read."""
+    """Highest SCN of what is delivered, 0 during the initial snapshot. Raises ConfigError when the position cannot be read, or is
+    of an unknown adapter."""
     if offset.position is None:
         return 0
     return adapter_of_offset(config, offset).capture.load_position(offset.position).delivered_scn
@@ -124,7 +125,7 @@ def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
 def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str, str]]:
     """For the user: (what, how it is). The database says the times, and whether the redo is there; it need not answer.
 
-    :raises ConfigError: the position cannot be read.
+    :raises ConfigError: the position cannot be read, or is of an unknown adapter.
     """
     offset = stored.offset
     yield "stored in", stored.where
@@ -199,6 +200,7 @@ def to_document(config: ConnectorConfig, stored: StoredOffset) -> str:
 def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     """Name of the connector, its topic.prefix, and the offset of a document.
 
+    :param where: the document comes from, for messages.
     :raises ConfigError: it is none of ours, or of a newer version.
     """
     hint = "It has to be what `minercdc offsets export` printed."

@@ -36,7 +36,7 @@ class Message:
     """One message.
 
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
-    :param key, value: as JSON values; a text that says why, where they cannot be read.
+    :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
 
     table: str
@@ -96,7 +96,9 @@ def tail(
 
     :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
     :param count: after so many it ends; None: only `stop` ends it.
-    :raises ConfigError: the sink is not Kafka, or there is no such table.
+    :param since: with its time zone; None: the latest ones.
+    :raises ConfigError: the sink is not Kafka, or there is no such table, or none is captured yet.
+    :raises SchemaHistoryError: the stored offset, or the schema history, cannot be read.
     :raises SinkError: Kafka, or the schema registry, refuses or does not answer.
     """
     if not config.sink.is_kafka:

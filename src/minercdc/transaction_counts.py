@@ -34,7 +34,7 @@ class TransactionCounts:
         self.total = sum(by_table.values())
 
     def of(self, tx: TransactionInfo) -> Mapping[str, int]:
-        """Events by table that are counted for a transaction."""
+        """Events by table that are counted for a transaction; {} when it is not the present one."""
         return dict(self._by_table) if self._transaction == (tx.id, tx.commit_scn) else {}
 
     def next(self, tx: TransactionInfo, table: str) -> tuple[int, int]:

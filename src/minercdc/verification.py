@@ -70,10 +70,11 @@ def verify(
 ) -> Report:
     """Compare the topics of all captured tables, or of one, with Oracle.
 
-    :param table: `SCHEMA.TABLE`.
-    :param done: called after each table, with the number of tables.
+    :param table: `SCHEMA.TABLE`; None for all.
+    :param done: called after each table, with its report and the number of tables that are compared.
     :raises ConfigError: the sink is not Kafka.
-    :raises VerificationError: the connector has not completed its initial snapshot, or captures no such table.
+    :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
+        a record in a topic is not of minercdc.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
     need_kafka(config, "`minercdc verify`")

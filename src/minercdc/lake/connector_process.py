@@ -46,7 +46,8 @@ class ConnectorProcess:
     def ensure(self) -> None:
         """Start the connector if none runs; looks at most once a second. One that was killed is started again.
 
-        :raises LakeError: it ended by itself, with the last lines of its log; or it cannot be started.
+        :raises LakeError: it ended by itself by an error, other than that another instance has taken over, with the last lines of
+            its log; or it cannot be started.
         """
         now = time.monotonic()
         if self._complete or (self._process is not None and self._process.poll() is None):

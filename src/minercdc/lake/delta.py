@@ -104,7 +104,8 @@ class DeltaTable:
             self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) {_form(mode)}")
 
     def take_over(self, source: DeltaTable, applied: Applied) -> None:
-        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then."""
+        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then. Nothing
+        happens when there is no such table. Raises LakeError as `columns` does."""
         columns = source.columns()
         if columns is None:
             return
@@ -195,7 +196,7 @@ class DeltaTable:
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
 
     def applied(self) -> Applied | None:
-        """What the newest commit of ours says; None when there is none."""
+        """What the newest commit of ours says; None when there is none among the last fifty commits of any writer."""
         for row in self._spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 50").select("userMetadata").collect():
             if (found := Applied.from_json(row[0])) is not None:
                 return found

@@ -95,12 +95,13 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, or one, and the lake's own.
+        """Maintain the tables that changed since this object did it last, and the lake's own; or one table. Returns what was
+        done, [] when there is no lake; a table that fails is in it with its `failure`.
 
-        :param name: `SCHEMA.TABLE`.
+        :param name: `SCHEMA.TABLE` of the only table; None for all.
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
-        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         if not exists(self._spark, self._paths.state):
             return []

@@ -168,7 +168,8 @@ class TableMerge:
         :param arrivals: of its topic, as far as they may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
         :param again: replace what is there by what the change log has, in one commit.
-        :raises LakeError: its topic holds records that are no envelopes of ours.
+        :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
+            another mode; or rows have neither a key nor a ROWID.
         """
         mode = self._mode_of(table.name)
         if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:

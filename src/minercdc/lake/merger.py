@@ -46,6 +46,9 @@ class Merger:
     `append` is called by the stream's thread, everything else by the merging thread.
 
     :param figures: kept up to date.
+    :raises LakeError: a lake table was deleted that the change log cannot make again, or the records are in a form that is not
+        read.
+    :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
     def __init__(
@@ -141,7 +144,7 @@ class Merger:
             self._batch = batch
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
-        """Record what a micro-batch will not find, before it is appended.
+        """Record what a micro-batch will not find, before it is appended. Raises SinkError when Kafka cannot be read.
 
         :param read: how far the topics were read before it; `ends` after it.
         """
@@ -181,7 +184,7 @@ class Merger:
     def merge_due(self, *, all_pending: bool = False) -> None:
         """Merge the tables whose pending records are many enough, or old enough; publish how far all are.
 
-        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         with self._lock:
             goal = Applied(self._scn, self._goal_batch)
@@ -224,7 +227,8 @@ class Merger:
             self._history_scn = self._scn
 
     def flush(self) -> None:
-        """Merge all that is complete, however little or young it is; not of tables that failed within the last ten minutes."""
+        """Merge all that is complete, however little or young it is; not of tables that failed within the last ten minutes.
+        Raises as `merge_due`."""
         self.merge_due(all_pending=True)
 
     def close(self) -> None:

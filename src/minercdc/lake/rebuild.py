@@ -40,6 +40,7 @@ class Rebuilt:
     """A table that was made again.
 
     :param scn: it has every commit up to this SCN.
+    :param rows: how many of its rows are the source's.
     :param source: where its rows come from.
     """
 
@@ -53,7 +54,9 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
     """Make a lake table again. Its quarantine ends with that.
 
     :param table: `SCHEMA.TABLE`.
-    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or Oracle cannot be read.
+    :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
+    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or they cannot be read from Oracle.
+    :raises MinerCdcError: Kafka, the schema history or the database cannot be used.
     """
     return _Rebuild(spark, config, table).run(progress)
 

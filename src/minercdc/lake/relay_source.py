@@ -37,6 +37,7 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids, separated by commas; default all.
     :param startingPosition: of a query without checkpoint: `earliest`, the oldest window that the relay has (default), or `latest`.
+    :raises ConfigError: an option is unknown, missing or wrong.
     """
 
     def __init__(self, options: dict[str, str]) -> None:

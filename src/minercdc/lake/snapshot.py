@@ -53,6 +53,7 @@ class Loaded:
     """What became of one table.
 
     :param scn: it was read as of.
+    :param rows: how many rows of the source it has, 0 when it was not read.
     :param failure: why it was not read, '' when it was.
     """
 
@@ -125,7 +126,9 @@ def snapshot(
     :param table: `SCHEMA.TABLE`.
     :param coverage: tables that it refuses are not read, and failed; None: the caller sees to it.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the present.
-    :raises LakeError: there is no such table, or the lake is further than the SCN with it.
+    :raises LakeError: there is no such table, the lake is further than the SCN with it, or the session is one of Spark Connect.
+    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only is in its
+        `failure`.
     """
     refuse_connect(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)

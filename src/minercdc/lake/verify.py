@@ -109,7 +109,9 @@ def verify(
     """Compare the lake, or one table `SCHEMA.TABLE`, with Oracle.
 
     :param done: called with every table that is compared, and the number of tables.
+    :param table: None for all.
     :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)
     session.conf.set("spark.sql.ansi.enabled", "true")  # casts of decimals print no exponents

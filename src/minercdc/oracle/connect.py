@@ -84,7 +84,7 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     when it fails by a TransientSourceError, as when the listener is not there yet.
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
-    :raises ConfigError: `database.pdb.name` is no name.
+    :raises ConfigError: `database.pdb.name` is no name, or the token of `minercdc.database.token.location` cannot be read.
     :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
     retrying = Retrying(

@@ -1,6 +1,8 @@
 """The privileges that the connector needs in Oracle, one by one, each with what it is for.
 
 A privilege is examined by what it allows, so that it counts whichever way it was granted: directly, by a role, or by SELECT ANY ...
+Functions that read the database raise SourceError, as `codes.classify` makes it, when they fail for another reason than a missing
+grant.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ def platform_of(connection: oracledb.Connection) -> Platform:
 
 
 def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
-    """System privileges and roles that the session has."""
+    """System privileges and roles that the session has, in upper case."""
     with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
         privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
         return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])

@@ -40,6 +40,7 @@ class Change:
     :param deleted: the row is gone; `row` is what it was.
     :param row: its values by the fields of `schema`.
     :param scn: of its window; of a bootstrap, where the table was read at.
+    :param time_ns: of the COMMIT, nanoseconds since the epoch; 0 in a bootstrap.
     """
 
     source: str
@@ -129,10 +130,13 @@ class RelayClient:
     :param bootstrap: what is done when the relay does not hold the client's place any more, or at the first start with `bootstrap_first`;
         None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
     :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
+    :param timeout: seconds to wait for an answer.
     :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
     :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and larger
         answers cost it less.
     :param name: of this client, in the relay's statistics.
+    :raises RelayError: `url` is not of that form.
+    :ivar windows, events: handed over so far, those of bootstraps apart.
     """
 
     def __init__(
@@ -174,7 +178,11 @@ class RelayClient:
 
         :raises FellOffError: the relay does not hold the client's place any more, and there is no bootstrap.
         :raises RelayDataError: events are damaged, again and again.
-        :raises RelayError: the relay refuses a request, or an event is larger than `buffer_max_bytes`.
+        :raises RelayError: the relay refuses a request, has no source that is wanted, or an event is larger than
+            `buffer_max_bytes`; or the checkpoint cannot be read or written.
+        :raises OSError: the relay does not answer when a bootstrap begins, or a new schema is requested; at other times it is
+            waited for.
+        :raises Exception: what the consumer, its checkpoints and the bootstrap raise.
         """
         try:
             place = self._checkpoints.load()

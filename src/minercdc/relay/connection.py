@@ -56,8 +56,10 @@ class Connection:
     """See the module. Every method raises OSError when the relay does not answer, RelayError when it refuses, and FellOffError
     when its buffer does not hold the place that is wanted.
 
-    :param url: `http://HOST:PORT`.
-    :param name: of the client, in the relay's statistics.
+    :param url: `http://HOST:PORT`, or https.
+    :param timeout: seconds to wait for an answer.
+    :param name: of the client, in the relay's statistics; '' for its address.
+    :raises RelayError: `url` is not of that form.
     """
 
     def __init__(self, url: str, *, timeout: float = 60.0, name: str = "") -> None:

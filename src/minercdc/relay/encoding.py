@@ -71,7 +71,11 @@ class RelayEncoder:
         self._compiled: dict[tuple[TableId, int], _Compiled] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`. What is neither a change of a row nor a TRUNCATE has no event."""
+        """See `contracts.RecordEncoder`. What is neither a change of a row nor a TRUNCATE has no event.
+
+        :raises RelayError: no id or name is free for the source of a new table.
+        :raises SinkError: the schema registry cannot be written.
+        """
         if isinstance(event, SchemaChange):
             return self._schema_change(event)
         if not isinstance(event, ChangeEvent) or event.op.value in self._skipped or event.op is Op.TRUNCATE:

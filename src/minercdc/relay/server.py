@@ -57,6 +57,7 @@ class Relay:
     """One relay (`minercdc relay`). Its files are its own from here on.
 
     :raises FencedError: another process has its directory.
+    :raises StateDirectoryError: `minercdc.state.dir` cannot be made.
     :raises RelayError, SinkError: its files cannot be used.
     :ivar address: `HOST:PORT` that it listens on, set by `run`.
     """

@@ -53,6 +53,9 @@ class RelaySink:
     :param owner: of the relay's directory.
     :param ready: called once an offset is stored.
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
+    :param clock_ns: nanoseconds since the epoch.
+    :param monotonic: seconds of a clock that never goes back.
+    :raises RelayError: the file with the offset cannot be read.
     """
 
     seconds = 0.0
@@ -206,7 +209,7 @@ class RelaySink:
         self._owner.check()
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`."""
+        """See `contracts.RecordSink`. Raises RelayError when the file with the offset cannot be read."""
         stored = self._offsets.load()
         if stored is None or stored.offset is None:
             return None

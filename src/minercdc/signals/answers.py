@@ -1,4 +1,5 @@
-"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any.
+"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. Each has `time_us`,
+microseconds since the epoch in UTC.
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|
