@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """What the database lacks for this configuration; when none of that blocks capture, what the signal table lacks, too.
 
-    :raises ConfigError: `database.pdb.name` is no name, or the token to log on with cannot be read.
+    :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     """
     with closing(connect(config.database, "pdb")) as connection:

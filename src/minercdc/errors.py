@@ -195,7 +195,7 @@ class FencedError(SinkError):
 
 
 class LocalServiceError(MinerCdcError):
-    """A server or tool that minercdc starts on this machine did not come up; or the connector's HTTP port cannot be used: it is
+    """A server or tool that minercdc starts on this machine did not come up; or an HTTP port of minercdc cannot be used: it is
     taken, does not answer, or refuses the request."""
 
     code = "MC-7001"

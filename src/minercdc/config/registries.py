@@ -22,7 +22,10 @@ SIDES: tuple[Side, Side] = ("key", "value")
 
 @dataclass(frozen=True, slots=True)
 class RegistryProperties:
-    """The properties of one side's converter that concern the registry, without the side's name."""
+    """The properties of one side's converter that concern the registry, without the side's name; '' for one that is not given.
+
+    :param use_id: of the schema to write with; None to have it by the subject.
+    """
 
     urls: tuple[str, ...]
     credentials: str

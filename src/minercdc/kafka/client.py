@@ -35,8 +35,8 @@ class TopicState:
 
 
 class KafkaClient(Connections):
-    """Connections to one cluster, and what is done with its topics. Every method raises ConfigError, too, when the configuration
-    names no brokers.
+    """Connections to one cluster, and what is done with its topics. What reaches Kafka raises ConfigError, too, when the
+    configuration names no brokers.
 
     :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).

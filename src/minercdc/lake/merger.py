@@ -46,9 +46,8 @@ class Merger:
     `append` is called by the stream's thread, everything else by the merging thread.
 
     :param figures: kept up to date.
-    :raises LakeError: a lake table was deleted that the change log cannot make again, or the records are in a form that is not
-        read.
-    :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+    :raises LakeError, SinkError, SchemaHistoryError: a deleted lake table cannot be made again, or the schema history not be
+        used.
     """
 
     def __init__(
@@ -227,8 +226,7 @@ class Merger:
             self._history_scn = self._scn
 
     def flush(self) -> None:
-        """Merge all that is complete, however little or young it is; not of tables that failed within the last ten minutes.
-        Raises as `merge_due`."""
+        """As `merge_due`, of all that is complete, however little or young; not of tables that failed within ten minutes."""
         self.merge_due(all_pending=True)
 
     def close(self) -> None:

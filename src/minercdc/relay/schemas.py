@@ -2,7 +2,8 @@
 
 type of the column             lossless                          databus
 NUMBER(p, 0), p <= 18          long                              long
-NUMBER, NUMBER(*, 0), p > 18   long, string from the first value on that is none
+NUMBER, NUMBER(*, 0)           long, string from the first value on that is none    (of both)
+NUMBER(p, 0), p > 18           string                            long, string from the first value on that is none
 NUMBER(p, s), s > 0            string                            float (s <= 6), double (s <= 17), string
 FLOAT                          string                            double
 BINARY_FLOAT, BINARY_DOUBLE    float, double                     float, double
