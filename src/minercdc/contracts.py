@@ -67,8 +67,7 @@ class OpenTransaction:
     :param xid: 16 lower-case hex digits.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
-    :param start_scn: of its START, 0 when not known.
-    :param start_time: of its START by the database's clock, as text; '' when not known.
+    :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.
     :param changes: number of its changes of captured tables, so far.
     """
 

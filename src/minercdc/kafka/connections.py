@@ -20,7 +20,7 @@ METADATA_S = 20.0  # a call that Python cannot interrupt; a broker that answers 
 
 
 class Connections:
-    """Makes producers, consumers and the administration client of one cluster.
+    """Makes producers, consumers and the administration client of one cluster; each raises ConfigError as `settings` does.
 
     :param client_settings: librdkafka settings given by the user (security and the like).
     """

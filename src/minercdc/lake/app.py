@@ -46,7 +46,8 @@ class StopFlag(Protocol):
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream and the merges.
 
-    :raises ConfigError: the topics have a form that the lake does not read, or the schema history is in a file.
+    :raises ConfigError: the topics have a form that the lake does not read, the schema history is in a file, Spark's Kafka client
+        lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
     :raises LakeError: the session is one of Spark Connect, Spark lacks Avro where the topics are in it, or a lake table was
         deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.

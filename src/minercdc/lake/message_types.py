@@ -29,6 +29,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """The types of the newest version of a table, by the connector's schema history.
 
     :param table: `SCHEMA.TABLE`.
+    :raises ConfigError: the sink is neither Kafka nor segments.
     :raises LakeError: the schema history has no such table, or its topic is not in JSON.
     :raises SinkError, SchemaHistoryError: it cannot be read.
     """

@@ -326,7 +326,7 @@ class EventBuffer:
         return place
 
     def newest_events(self) -> int:
-        """How many events the newest window has, without its end; 0 for an empty buffer."""
+        """How many events the newest window has, without its end; 0 for an empty buffer. Raises as `end_of_event`."""
         place, count = self.latest(), 0
         while place < self._state.tail:
             place = self.end_of_event(place)
