@@ -48,6 +48,8 @@ def sync_directory(directory: Path) -> None:
 def running(directory: Path, connector: str) -> Iterator[None]:
     """Within the context `is_running` is true, at the longest until the process ends. Several processes may be in it at a time.
 
+    :param directory: `minercdc.state.dir`, which has to exist.
+    :param connector: its name.
     :raises StateDirectoryError: the file cannot be made.
     """
     path = _running_file(directory, connector)

@@ -97,7 +97,8 @@ def tail(
     :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
     :param count: after so many it ends; None: only `stop` ends it.
     :param since: with its time zone; None: the latest ones.
-    :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, or a certificate cannot be read.
+    :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not
+        read back, or a certificate cannot be read.
     :raises SchemaHistoryError: the stored offset, or the schema history, cannot be read.
     :raises SinkError: Kafka, or the schema registry, refuses or does not answer.
     """

@@ -95,7 +95,7 @@ class DeltaTable:
         return cast(Mode, found.get()) if found.isDefined() else "mirror"
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
-        """Create the table, or replace it by an empty one.
+        """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.
 
         :param cdc: Spark type of `__cdc`.
         """
@@ -185,12 +185,18 @@ class DeltaTable:
             rows.write.format("delta").mode("append").save(self.path)
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
-        """UPDATE rows in one commit that says how far the table is then; no commit where there are none."""
+        """UPDATE rows in one commit that says how far the table is then; no commit where there are none.
+
+        :param sets, where: SQL of the SET and WHERE clauses.
+        """
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
 
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
-        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then."""
+        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then.
+
+        :param on: SQL condition of the ON clause; `clauses` are all that follow it.
+        """
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")

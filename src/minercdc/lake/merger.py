@@ -131,7 +131,7 @@ class Merger:
     def append(self, records: DataFrame, writer: str, number: int, rows: int) -> None:
         """Append a micro-batch to the change log; nothing happens when it was appended before.
 
-        :param rows: how many records it has, at most.
+        :param writer, number, rows: id of the stream, number of the micro-batch in it, and how many records it has, at most.
         """
         batch = self._batch + 1
         self._log.append(records, batch, writer, number)

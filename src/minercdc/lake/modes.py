@@ -113,7 +113,10 @@ def soft_matches(key_since: int) -> str:
 
 
 def soft_clear(clear: Clear, source: str = "") -> str:
-    """SQL of `__cdc` of a row that went with all others."""
+    """SQL of `__cdc` of a row that went with all others.
+
+    :param source: what stands before the row's own `__cdc`: `t.` in a MERGE, '' else.
+    """
     return (
         f"named_struct('op', 't', 'scn', {clear.scn}L, 'commit_scn', {clear.scn}L, 'seq', 0L, 'commit_time', {clear.time()},"
         f" 'row_id', {source}{CDC}.row_id, 'deleted', true)"

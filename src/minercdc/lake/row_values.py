@@ -87,7 +87,7 @@ def _unscaled(member: str) -> int:
 
 
 def plain_digits(unscaled: int, scale: int) -> str:
-    """All digits, without an exponent."""
+    """All digits of `unscaled` times 10**-`scale`, without an exponent."""
     if scale <= 0:
         return str(unscaled * 10**-scale)
     digits = str(abs(unscaled)).rjust(scale + 1, "0")

@@ -105,7 +105,9 @@ class Connection:
     ) -> Received:
         """Events from a place on, at most `size` bytes. The last one may be cut off.
 
-        :param wait_ms, linger_ms: how long to wait for the first window, and then for more of them.
+        :param sources: ids; () for all.
+        :param filters: JSON of the parameter `filters`, '' for none.
+        :param wait_ms, linger_ms: milliseconds to wait for the first window, and then for more of them; 0: not at all.
         """
         parameters = {"checkPoint": place.to_json(), "output": "binary", "size": str(size)}
         if sources:

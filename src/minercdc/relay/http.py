@@ -43,7 +43,9 @@ def serve(
     """Answer requests while the context lasts; its value is `HOST:PORT`.
 
     :param port: 0 for a free one.
+    :param connections: gets those that are open.
     :param metrics: makes the answer of /metrics.
+    :param most_clients: connections at a time; a further one is answered 503.
     :param timeout: seconds that a client may take no byte; it may be idle ten times as long.
     :raises LocalServiceError: the port cannot be listened on.
     """

@@ -90,7 +90,8 @@ def generated(
     """The schema of a table's rows.
 
     :param positions: of the columns that it has.
-    :param name: of the source, `namespace.Record`.
+    :param name: of the source, `namespace.Record`. `version` is the number that the record's name ends with.
+    :param types: which column of the table above the types are of.
     :param widened: columns of numbers that are strings, since a value was no long.
     :param now: time of generation, default the present.
     """
