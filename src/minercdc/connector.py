@@ -111,7 +111,8 @@ class Connector:
     def run(self, stop: StopFlag, *, standby: bool = False) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
-        :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over, wait again.
+        :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over,
+            wait again.
         :raises ConfigError: with `standby`, the sink is not Kafka with transactions.
         :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
             restarts are used up.

@@ -98,7 +98,8 @@ class Snapshot(Protocol):
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         """Yield a SchemaChange per table, then READ events; each Progress in between has the state to store.
 
-        The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position holds.
+        The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
+        holds.
 
         :param state: None for a new snapshot; the stored state to go on with an interrupted one.
         :param stop: once it is set, the reading of rows ends early; the last stored state says where to go on.

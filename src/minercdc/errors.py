@@ -159,7 +159,8 @@ class SchemaMismatchError(DecodeError):
 
 
 class MissingKeyError(SchemaMismatchError):
-    """Redo does not hold the key of a changed row: the table has no supplemental logging, or had none when the row was written."""
+    """Redo does not hold the key of a changed row: the table has no supplemental logging, or had none when the row was
+    written."""
 
     code = "MC-4302"
 

@@ -127,8 +127,8 @@ class ScannedRows(Protocol):
 
 @dataclass(slots=True)
 class ChangeRun:
-    """Row changes in place of as many ChangeEvents, and of the Progress that stands between their transactions: an encoder that knows
-    them can print them without a Python object for each row. What follows the last transaction is not part of the run.
+    """Row changes in place of as many ChangeEvents, and of the Progress that stands between their transactions: an encoder that
+    knows them can print them without a Python object for each row. What follows the last transaction is not part of the run.
     Whoever looks at rows takes `events`.
     """
 
@@ -150,7 +150,7 @@ class ReadRun:
     what was fetched. Whoever looks at rows takes `events`.
 
     :param fetched: at least one row.
-    :param snapshot: of each of the rows.
+    :param scn, time_us: as of `ChangeEvent`, of each of the rows; `snapshot` likewise.
     """
 
     fetched: FetchedRows
@@ -181,7 +181,7 @@ class UndecodableRow:
 
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
-    :param reason: code and message of the error.
+    :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
     :param redo_sql: SQL_REDO, as far as there is any.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.

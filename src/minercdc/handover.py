@@ -3,8 +3,8 @@
     no offset yet   structures are read, and the position to stream from is stored: the connector's own start with `no_data`
     an offset       the stream goes on from it; what was committed after it will be delivered
 
-Either way the stream delivers every commit after the SCN at which rows are read from now on, so the steps may be killed and repeated.
-The connector may be started at any time after `hand_over`.
+Either way the stream delivers every commit after the SCN at which rows are read from now on, so the steps may be killed and
+repeated. The connector may be started at any time after `hand_over`.
 """
 
 from __future__ import annotations

@@ -78,9 +78,10 @@ class Counters:
     :param scans: the tables of the initial snapshot.
     :param paused: streaming waits for the signal `resume-streaming`.
     :param requested: snapshots that signals requested, in the order they came.
-    :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
-        0 while that is not known.
-    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not known.
+    :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in
+        UTC; 0 while that is not known.
+    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not
+        known.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
     :param latest_trouble: the same, kept.

@@ -2,8 +2,9 @@
 
     UPDATE T SET ID = ID + 1          redo:  row A: 1 -> 2    row B: 2 -> 3
 
-A change of a key is a delete of the old key and a create of the new one. One after the other these are d1 c2 d2 c3, and whoever keeps
-the newest record of each key loses row A: the delete of key 2 was B's. So B's delete is left out: key 2 has a newer record, A's.
+A change of a key is a delete of the old key and a create of the new one. One after the other these are d1 c2 d2 c3, and whoever
+keeps the newest record of each key loses row A: the delete of key 2 was B's. So B's delete is left out: key 2 has a newer record,
+A's.
 
 Oracle checks unique keys at the end of a statement, deferrable ones at the COMMIT: until then two rows may have one key.
 """

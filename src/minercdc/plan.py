@@ -126,8 +126,8 @@ def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterato
 
 
 def check_tables(config: ConnectorConfig) -> None:
-    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of two
-    tables, SourceError or PrerequisiteError when the database cannot be read."""
+    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of
+    two tables, SourceError or PrerequisiteError when the database cannot be read."""
     with closing(connect(config.database, "pdb")) as connection:
         for _ in _tables(config, connection):
             pass

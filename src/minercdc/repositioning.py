@@ -3,8 +3,8 @@
     look     what is stored, what would be, the redo for it; nothing is changed
     store    structures and offset in one commit of the sink, as the connector itself commits; a kill before it leaves what was
 
-A connector that runs is refused where it can be seen, which is on this machine. Elsewhere it ends at its next commit: storing claims the
-connector's name.
+A connector that runs is refused where it can be seen, which is on this machine. Elsewhere it ends at its next commit: storing
+claims the connector's name.
 """
 
 from __future__ import annotations
@@ -94,9 +94,9 @@ class Repositioning:
 
 
 def refuse_running(config: ConnectorConfig) -> None:
-    """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as its
-    consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one. Raises
-    SinkError when Kafka does not answer."""
+    """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as
+    its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one.
+    Raises SinkError when Kafka does not answer."""
     if is_running(config.capture.minercdc_state_dir, config.identity.name) or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
@@ -123,7 +123,7 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
     :raises ConfigError: the file cannot be read, is no export, is of another `topic.prefix`, or its position is of another family
         of adapters.
     :raises LogGapError: redo from there on is gone.
-    :raises SourceError, SinkError, SchemaHistoryError: the database, Kafka or what is stored cannot be read.
+    :raises SourceError, PrerequisiteError, SinkError, SchemaHistoryError: the database, Kafka or what is stored cannot be read.
     """
     try:
         text = file.read_text()

@@ -1,5 +1,5 @@
-"""Made from a configuration: which tables and columns are selected, the names of topics, how values are printed, and the encoder that uses
-all of these."""
+"""Made from a configuration: which tables and columns are selected, the names of topics, how values are printed, and the encoder
+that uses all of these."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
     {"kind": "minercdc-offset", "version": 1, "connector": "orders", "topic.prefix": "shop",
      "offset": {..}, "tables": [{"scn": "2000381", "time_us": 1790000000000000, "change": {..}}]}
 
-The tables are the schema history's at the offset, so that the document is all a connector needs to go on: on this Kafka cluster, on
-another one, or in files.
+The tables are the schema history's at the offset, so that the document is all a connector needs to go on: on this Kafka cluster,
+on another one, or in files.
 """
 
 from __future__ import annotations
@@ -108,7 +108,8 @@ def read_stored(config: ConnectorConfig) -> StoredOffset | None:
 
 
 def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:
-    """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown one."""
+    """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown
+    one."""
     adapter_factory(offset.adapter)
     database = config.database.model_copy(update={"database_connection_adapter": offset.adapter})
     return adapter_of(replace(config, database=database))

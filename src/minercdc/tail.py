@@ -92,7 +92,8 @@ def _text(value: Any) -> str:
 def tail(
     config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
 ) -> Iterator[Message]:
-    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they come.
+    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
+    come.
 
     :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
     :param count: after so many it ends; None: only `stop` ends it.

@@ -1,6 +1,6 @@
 """From a file or mapping to a `ConnectorConfig`, every problem reported at once.
 
-`files` reads, `providers` resolves placeholders, `renaming` has the other spellings of properties, `checking` checks the sections.
+`files` reads, `providers` resolves placeholders, `renaming` has the other spellings of names, `checking` checks the sections.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def is_known(name: str) -> bool:
 
 
 def standing(name: str) -> tuple[str, str]:
-    """What becomes of a property, by its present name: `implemented`, `refused`, `without effect`, `some values` or `unknown`; and
-    the reason, for `some values` a value that is accepted; '' for the first and the last."""
+    """What becomes of a property, by its present name: `implemented`, `refused`, `without effect`, `some values` or `unknown`;
+    and the reason, for `some values` a value that is accepted; '' for the first and the last."""
     ours = name in _LISTS or any(name in section.properties() for section in SECTIONS.values())
     if ours or name.startswith(_PASSED_ON):
         return "implemented", ""
@@ -210,7 +210,7 @@ def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = (
 
 
 def parse_properties(properties: Mapping[str, str], *, where: str = "") -> ConnectorConfig:
-    """Resolve the placeholders of flat properties, check them and those of the environment (which win), and sort them into sections.
+    """Resolve the placeholders of flat properties, check them and those of the environment (which win), and make sections of them.
 
     :param where: origin of the properties, for the message.
     :raises ConfigError: there are problems; all of them are listed.

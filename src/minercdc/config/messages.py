@@ -1,4 +1,5 @@
-"""Properties of what messages hold beside the row: transactions, headers, types of the source; and values that are hidden or cut."""
+"""Properties of what messages hold beside the row: transactions, headers, types of the source; and values that are hidden or
+cut."""
 
 from __future__ import annotations
 

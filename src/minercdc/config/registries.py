@@ -1,4 +1,5 @@
-"""Properties of the converters that keep their schemas in a registry with Confluent's API: where it is, and what is registered."""
+"""Properties of the converters that keep their schemas in a registry with Confluent's API: where it is, and what is
+registered."""
 
 from __future__ import annotations
 

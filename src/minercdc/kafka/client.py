@@ -114,7 +114,8 @@ class KafkaClient(Connections):
             yield message.offset(), message.value()
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
-        """Committed messages of a partition from offset `begin` to before `end`; waits until open transactions before it are decided.
+        """Committed messages of a partition from offset `begin` to before `end`; waits until open transactions before it are
+        decided.
 
         The last one may lie at or after `end`, when the offsets just before that hold no such message.
 

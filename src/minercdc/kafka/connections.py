@@ -41,7 +41,8 @@ class Connections:
         return self._config.minercdc_kafka_timeout_ms / 1000
 
     def settings(self) -> dict[str, Any]:
-        """Of every client. Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this needs."""
+        """Of every client. Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this
+        needs."""
         if not self._config.bootstrap_servers:
             raise ConfigError(
                 ["minercdc.kafka.bootstrap.servers: needed for this, whatever debezium.sink.type is"],

@@ -77,7 +77,8 @@ def _as_it_is(column: Column) -> _Written:
 
 
 def _as_debezium(column: Column) -> _Written:
-    """The type as Debezium has it from JDBC's metadata: the arguments of temporal types in the name, sizes in bytes as lengths."""
+    """The type as Debezium has it from JDBC's metadata: the arguments of temporal types in the name, sizes in bytes as
+    lengths."""
     name, length, scale = column.type_name, column.length, column.scale
     if name.startswith("TIMESTAMP"):
         digits = 6 if scale is None else scale

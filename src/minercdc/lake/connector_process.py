@@ -1,7 +1,8 @@
 """The connector as a process of a Spark query: started where none runs, and gone with the process that started it.
 
 The connector's standard input is a pipe, whose other end only the starting process has. When that one ends, killed or not, the
-connector reads the end of its input and stops. Until it has stopped it holds the lock of its segments, so that no other one writes.
+connector reads the end of its input and stops. Until it has stopped it holds the lock of its segments, so that no other one
+writes.
 """
 
 from __future__ import annotations

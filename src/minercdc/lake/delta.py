@@ -172,7 +172,8 @@ class DeltaTable:
                 self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {_form(mode)} AS SELECT * FROM minercdc_rows")
 
     def _write_new(self, rows: DataFrame) -> None:
-        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and for its checksum."""
+        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
+        for its checksum."""
         self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
         try:
             rows.write.format("delta").mode("append").options(**_PROPERTIES).save(self.path)

@@ -1,11 +1,12 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
 1. The record says which SCNs can still be read.
-2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files that no kept version has.
+2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files
+   that no kept version has.
 3. The change log loses the records that no table needs, the record its entries about them.
 
-A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step fail: it
-is left for the next time.
+A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step
+fail: it is left for the next time.
 """
 
 from __future__ import annotations

@@ -323,8 +323,8 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first step;
-        else None.
+        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first
+        step; else None.
         """
         entry = self._state.tables.get(table.name)
         if entry is not None:

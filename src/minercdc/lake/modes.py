@@ -139,7 +139,8 @@ def soft_clauses(target: Sequence[TableColumn], clear: Clear | None) -> str:
 
 
 class Append(TableMode):
-    """Every change as a row: a row of a snapshot (`r`), INSERT, UPDATE, DELETE with what was deleted, and `t` where all rows went."""
+    """Every change as a row: a row of a snapshot (`r`), INSERT, UPDATE, DELETE with what was deleted, and `t` where all rows
+    went."""
 
     name: Mode = "append"
     cdc_type = APPEND_TYPE
@@ -266,7 +267,8 @@ def known_versions(rows: DataFrame, step: MergeStep) -> DataFrame:
 
 
 def versions_of(changes: DataFrame, known: DataFrame | None, step: MergeStep) -> DataFrame:
-    """Of the last changes of each row in each commit: the versions that they make, and per row what closes the one before (`closes`).
+    """Of the last changes of each row in each commit: the versions that they make, and per row what closes the one before
+    (`closes`).
 
     A row that was read again, with the values that it had, makes no version.
 
@@ -325,8 +327,8 @@ MODES: dict[Mode, TableMode] = {mode.name: mode for mode in (MIRROR, SoftDelete(
 
 
 def modes_of(config: LakeConfig) -> Callable[[str], TableMode]:
-    """A function that returns the mode of a table `SCHEMA.TABLE`: that of the first entry of minercdc.lake.table.modes that matches
-    it, else minercdc.lake.mode.
+    """A function that returns the mode of a table `SCHEMA.TABLE`: that of the first entry of minercdc.lake.table.modes that
+    matches it, else minercdc.lake.mode.
     """
     entries = [(configured_pattern(pattern), MODES[mode]) for pattern, mode in config.table_modes()]
 

@@ -1,8 +1,8 @@
 """Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
 
-Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The lake
-may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made again.
-A running lake finds out by the table's version, and by the entries that end its quarantine.
+Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The
+lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made
+again. A running lake finds out by the table's version, and by the entries that end its quarantine.
 """
 
 from __future__ import annotations

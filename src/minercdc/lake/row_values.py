@@ -126,7 +126,8 @@ def _whole(value: int, spark_type: str) -> int:
 
 
 def _exact(value: Decimal, spark_type: str, *, rounds: bool = False) -> Decimal:
-    """The value with the scale of a DECIMAL. Raises ValueError when it does not fit; digits beyond the scale only if not `rounds`."""
+    """The value with the scale of a DECIMAL. Raises ValueError when it does not fit; digits beyond the scale only if not
+    `rounds`."""
     found = _DECIMAL.fullmatch(spark_type)
     assert found is not None
     precision, scale = int(found[1]), int(found[2])

@@ -89,7 +89,8 @@ class LakeState:
 
 
 def time_of(micros: int) -> datetime:
-    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's zone."""
+    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's
+    zone."""
     return _EPOCH + timedelta(microseconds=micros)
 
 

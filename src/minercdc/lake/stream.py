@@ -22,7 +22,8 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
     lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
     this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
-    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need minercdc.
+    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need
+    minercdc.
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 

@@ -212,7 +212,8 @@ def _token(location: Path) -> str | tuple[str, str]:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent server."""
+    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent
+    server."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:

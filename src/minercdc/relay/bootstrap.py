@@ -37,8 +37,8 @@ _TRIES = 3
 class SnapshotBootstrap:
     """Reads the sources' tables AS OF SCN from their database (`client.Bootstrap`).
 
-    The SCN is the database's present one: a window after it is in the relay's buffer, or will be, unless the relay is overtaken once more
-    while the tables are read; then this is done again.
+    The SCN is the database's present one: a window after it is in the relay's buffer, or will be, unless the relay is overtaken
+    once more while the tables are read; then this is done again.
 
     :param config: how to connect to the database; the relay's own configuration fits.
     """

@@ -86,7 +86,9 @@ class Connection:
         ]
 
     def buffer_info(self) -> dict[str, Any]:
-        """What the relay's buffer holds."""
+        """What the relay's buffer holds: `minScn`, `maxScn`, `prevScn` (of the window that was dropped last), `bytes`, `size`,
+        and the times of the oldest and newest window, `timestampFirstEvent` and `timestampLatestEvent`, in milliseconds since the
+        epoch."""
         found: dict[str, Any] = self._json("/bufferInfo/inbound/1/0", {})
         return found
 

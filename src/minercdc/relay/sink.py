@@ -4,8 +4,8 @@
     commit    windows that are complete are published; then the offset is stored
 
 A window is complete when a higher SCN has come, or when the capture says that every commit at its SCN was emitted. A capture that
-is idle at the very last commit cannot say so for ever: then a window is published after `minercdc.relay.window.hold.ms`. Should one more
-transaction have that SCN all the same, it gets a window of the next SCN, so that none is lost.
+is idle at the very last commit cannot say so for ever: then a window is published after `minercdc.relay.window.hold.ms`. Should
+one more transaction have that SCN all the same, it gets a window of the next SCN, so that none is lost.
 
 While a window is held back, the offset is not stored: after a kill it is read again. So what is stored never lies after what was
 published, and a window that is read a second time is the same one, which the buffer has already or gets again.

@@ -98,7 +98,8 @@ class BlockingSnapshots:
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
-        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is none.
+        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is
+        none.
 
         :raises SourceError, PrerequisiteError: as `step`.
         """

@@ -147,7 +147,8 @@ class InitialSnapshot:
         return SignalState(tuple(snapshots)) if snapshots else None
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
-        """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is possible."""
+        """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
+        possible."""
         statistics = read_row_statistics(connection, [schema.id for schema in schemas])
         found = []
         for schema in schemas:
