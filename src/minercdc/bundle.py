@@ -21,7 +21,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -212,7 +212,7 @@ def _metrics(config: ConnectorConfig) -> str:
     try:
         connection.request("GET", "/metrics")
         return connection.getresponse().read().decode()
-    except OSError as error:
-        return f"not to be had: {error}\n"
+    except (OSError, HTTPException, UnicodeDecodeError) as error:  # the port may be another program's
+        return f"not to be had: {error!r}\n"
     finally:
         connection.close()

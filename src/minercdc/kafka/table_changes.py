@@ -147,7 +147,9 @@ def table_id(text: str) -> TableId:
 
     :raises ValueError: it is not of that form.
     """
-    parts = [part.strip('"') for part in text.split('"."')]
+    parts = (
+        [part.strip('"') for part in text.split('"."')] if isinstance(text, str) else []
+    )  # what a topic holds may be anything
     if len(parts) != 3:
         raise ValueError(f'id {text} is not of the form "DATABASE"."SCHEMA"."TABLE"')
     return TableId(*parts)

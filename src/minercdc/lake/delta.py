@@ -36,6 +36,7 @@ _PROPERTIES = {
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
+_NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
@@ -203,10 +204,14 @@ class DeltaTable:
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
 
     def applied(self) -> Applied | None:
-        """What the newest commit of ours says; None when there is none among the last fifty commits of any writer."""
-        for row in self._spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 50").select("userMetadata").collect():
-            if (found := Applied.from_json(row[0])) is not None:
-                return found
+        """What the newest commit of ours says; None when there is none."""
+        for limit in (f" LIMIT {_NEWEST}", ""):  # all of them are many, and rarely needed
+            rows = self._spark.sql(f"DESCRIBE HISTORY {self.name}{limit}").select("userMetadata").collect()
+            for row in rows:
+                if (found := Applied.from_json(row[0])) is not None:
+                    return found
+            if len(rows) < _NEWEST:
+                break
         return None
 
     def version(self) -> int:
