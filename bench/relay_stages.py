@@ -21,10 +21,10 @@ from minercdc.events import ChangeEvent, Op, Scn, TransactionInfo
 from minercdc.relay.buffer import EventBuffer, Window
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.connection import Connection
-from minercdc.relay.connections import Connections
 from minercdc.relay.encoding import RelayEncoder
 from minercdc.relay.event import sequence_of
 from minercdc.relay.http import serve
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
 from minercdc.relay.statistics import Statistics

@@ -27,7 +27,7 @@ from minercdc.sink.json_lines import json_line, json_lines
 from minercdc.values.codec import ValueHandling
 
 IS_NATIVE = native.rows is not None
-HAS_COMPILER = shutil.which("cc") is not None and Path(sysconfig.get_path("include"), "Python.h").exists()
+HAS_COMPILER = any(map(shutil.which, ("cc", "gcc", "clang"))) and Path(sysconfig.get_path("include"), "Python.h").exists()
 BUILT_HERE = "native" if HAS_COMPILER else "python"
 """The path of what is built on this machine."""
 NO_BOUND = 1 << 40

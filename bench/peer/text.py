@@ -103,7 +103,7 @@ def compare_text(console: Console) -> None:
         mine = best_rate(chosen)
         table.add_row(name, f"{theirs:,.0f}", f"{mine:,.0f}", f"{mine / theirs:.1f}")
     console.print(
-        f"the best of {_PASSES} passes after {_WARM} that warm Debezium up; all threads of its process count",
+        f"the best of {_PASSES} whole passes after {_WARM} that warm Debezium up, and of twenty of minercdc; all threads of a process count",
         highlight=False,
     )
     console.print(table)

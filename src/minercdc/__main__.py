@@ -1,7 +1,7 @@
 """The command `minercdc`, and `python -m minercdc`.
 
-The imports below take half a second, so this module first makes Ctrl-C and SIGTERM end the process with one line. Commands that run
-until they are stopped replace these handlers (`cli.stopping`).
+The imports below take half a second, so this module first makes Ctrl-C and SIGTERM end the process with one line. Commands that
+run until they are stopped replace these handlers (`cli.stopping`).
 """
 
 import gc

@@ -11,33 +11,41 @@ class Batch:
     """What was written since the last commit.
 
     :param monotonic: seconds of a clock that never goes back.
+    :ivar records, bytes: written since the last commit; the publisher counts them.
+    :ivar looked: `records` when the clock was last looked at within a source transaction.
+    :ivar begun: `monotonic` at the last commit.
     """
 
     def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
         self._bounds = bounds
         self._monotonic = monotonic
         self.records = 0
-        self.looked = 0  # records when the clock was looked at within a source transaction
+        self.looked = 0
         self.bytes = 0
         self.begun = monotonic()
 
     def full(self) -> bool:
+        """Whether one of the bounds of records and bytes is reached."""
         return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
 
     def splits(self) -> bool:
-        """Whether a source transaction is split here."""
+        """Whether a source transaction has to be split here: the batch is full and has `hold_bytes`, or is older than
+        `longest`."""
         large = self.full() and self.bytes >= self._bounds.hold_bytes
         return large or bool(self.records and self.age() > self._bounds.longest)
 
     def room(self) -> tuple[int, int]:
-        """Records and bytes after which `full` is to be looked at again: up to the bounds; once they are exceeded, as many again."""
+        """How many more records, and bytes, to write before `full` is looked at again: what is left up to the bounds; once one of
+        them is reached, as many again as both bounds allow."""
         if self.full():
             return self._bounds.records, self._bounds.bytes
         return self._bounds.records - self.records, self._bounds.bytes - self.bytes
 
     def age(self) -> float:
+        """Seconds since the last commit."""
         return self._monotonic() - self.begun
 
     def clear(self) -> None:
+        """Count from nothing again, after a commit."""
         self.records = self.looked = self.bytes = 0
         self.begun = self._monotonic()

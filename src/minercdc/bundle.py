@@ -21,7 +21,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -57,9 +57,11 @@ _CALL_SECONDS = 5.0
 
 
 def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
-    """Write the archive, a .tar.gz, with mode 0600; names of its files.
+    """Write the archive, a .tar.gz, with mode 0600 when it is new; returns the names of the files in it. A file that cannot be
+    made, as when the database does not answer, holds the error in its place.
 
     :param path: of the configuration.
+    :param file: of the archive; one that is there is replaced, and keeps its mode.
     :raises OSError: the archive cannot be written.
     """
     secrets = secret_values(config)
@@ -74,7 +76,8 @@ def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
 
 
 def secret_values(config: ConnectorConfig) -> list[str]:
-    """Every secret that the configuration holds, longest first; those in URLs and connect strings, too."""
+    """Every secret of at least four characters that the configuration holds, longest first; those in URLs and connect strings,
+    too."""
     found: set[str] = set()
     for name in SECTIONS:
         section = getattr(config, name)
@@ -209,7 +212,7 @@ def _metrics(config: ConnectorConfig) -> str:
     try:
         connection.request("GET", "/metrics")
         return connection.getresponse().read().decode()
-    except OSError as error:
-        return f"not to be had: {error}\n"
+    except (OSError, HTTPException, UnicodeDecodeError) as error:  # the port may be another program's
+        return f"not to be had: {error!r}\n"
     finally:
         connection.close()

@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """What the database lacks for this configuration; when none of that blocks capture, what the signal table lacks, too.
 
+    :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     """
     with closing(connect(config.database, "pdb")) as connection:
@@ -32,7 +33,8 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """When Kafka is the sink: one blocking finding when it does not answer, else what is wrong with the connector's own topics."""
+    """When Kafka is the sink: one blocking finding when it does not answer or refuses, else what is wrong with the connector's
+    own topics. [] for another sink."""
     if not config.sink.is_kafka:
         return []
     try:
@@ -45,7 +47,8 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
 
 
 def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:
-    """What is wrong with the connector's own topics, when Kafka is the sink. Raises DeliveryError or SinkError when it does not answer."""
+    """What is wrong with the connector's own topics, when Kafka is the sink; else []. Raises SinkError when Kafka does not answer
+    (DeliveryError) or refuses."""
     return internal_topic_findings(client, topic_names(config)) if config.sink.is_kafka else []
 
 

@@ -65,7 +65,8 @@ class Connector:
     """One connector; its methods may be called from any thread.
 
     :param target: where changes go instead of the configured sink.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
+        expression of `transforms` cannot be compiled.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
@@ -110,7 +111,8 @@ class Connector:
     def run(self, stop: StopFlag, *, standby: bool = False) -> None:
         """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
 
-        :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over, wait again.
+        :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over,
+            wait again.
         :raises ConfigError: with `standby`, the sink is not Kafka with transactions.
         :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
             restarts are used up.
@@ -127,11 +129,12 @@ class Connector:
     def reload_filters(self, config: ConnectorConfig) -> None:
         """Go on with the tables and columns that another configuration selects; its other properties have no effect.
 
-        The stream ends as at a stop, and begins again from its offset as at a start.
+        The stream ends as at a stop, and begins again from its offset as at a start. After an error it goes on as before.
 
         :raises PrerequisiteError: the database is not ready for these tables.
         :raises ConfigError: the record key of one of them has a column that it does not have.
-        :raises SourceError: the database cannot be asked.
+        :raises SinkError: two of them have the same topic.
+        :raises SourceError: the database cannot be read.
         """
         wanted = replace(self._config, filters=config.filters)
         refuse_unprepared(check_prerequisites(wanted))

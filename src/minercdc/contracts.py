@@ -67,7 +67,7 @@ class OpenTransaction:
     :param xid: 16 lower-case hex digits.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
-    :param start_time: of its START, as text.
+    :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.
     :param changes: number of its changes of captured tables, so far.
     """
 
@@ -98,10 +98,12 @@ class Snapshot(Protocol):
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
         """Yield a SchemaChange per table, then READ events; each Progress in between has the state to store.
 
-        The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position holds.
+        The last Progress has the position that streaming starts from. When there is no Progress at all, the stored position
+        holds.
 
         :param state: None for a new snapshot; the stored state to go on with an interrupted one.
         :param stop: once it is set, the reading of rows ends early; the last stored state says where to go on.
+        :raises MinerCdcError: the database cannot be read, or the configuration or stored state does not fit it.
         """
 
 
@@ -144,10 +146,10 @@ class EncodedRun(NamedTuple):
     """The records of some rows of a run.
 
     :param rows: how many rows these are.
-    :param bytes: of the records' values, and 100 for each record.
+    :param bytes: length of the records' values, and 100 more for each record.
     :param operations: how many of the rows are creates, deletes, updates and reads.
     :param tables: how many are of each table, `SCHEMA.TABLE`.
-    :param time_us: of the last one.
+    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC.
     """
 
     records: Sequence[Record]

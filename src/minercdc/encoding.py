@@ -98,7 +98,7 @@ class Encoding:
         self._moved.pass_over(event)
 
     def heartbeat(self) -> KafkaHeartbeat | None:
-        """None when none is wanted."""
+        """The heartbeat; None when no topic is configured for it (`heartbeat.interval.ms` is 0)."""
         topic, config = self._topics.heartbeats, self._config
         if topic is None:
             return None

@@ -103,7 +103,8 @@ def _sleep(stop: StopFlag, seconds: float) -> None:
 
 
 def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
-    """One run, from the stored offset until stopped, or to the end of a snapshot that does not stream; nothing when `stop` is set.
+    """One run, from the stored offset until stopped, or to the end of a snapshot that does not stream; nothing when `stop` is
+    set.
 
     :raises MinerCdcError: the run failed; it is not restarted here.
     """
@@ -142,6 +143,7 @@ def read_events(
 
     :param offset: the adopted one, None for none.
     :raises SourceError: the snapshot left tables unread, and there is no stream in which to read them.
+    :raises MinerCdcError: what the snapshot, the capture and the signals raise.
     """
     position = capture.load_position(offset.position) if offset and offset.position is not None else None
     state = offset.signals if offset else SignalState()
@@ -186,9 +188,10 @@ def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState
 def skip_sent(
     events: Iterator[Event], partial: PartialTransaction, pass_over: Callable[[ChangeEvent], None] = lambda _: None
 ) -> Iterator[Event]:
-    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered.
+    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered. With `partial.inserts`,
+    only the delete of the last one is delivered, of an update that changes the key: it comes as a CREATE of the new key.
 
-    :param pass_over: called with each of these.
+    :param pass_over: called with each change that an earlier run delivered, or began to deliver.
     """
     for event in events:
         if isinstance(event, ChangeRun) and _may_hold(event, partial):

@@ -24,8 +24,9 @@
     |  |- RelayDataError              damaged bytes: the client reads them once more, then stops
     |  `- FellOffError                stop, or read a snapshot (bootstrap)
     |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
-    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox of this machine did not start
-       `- StateDirectoryError         stop: the disk of minercdc.state.dir is full or not writable
+    |- VerificationError      90xx    source and target cannot be compared
+    `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox did not start; or the HTTP port cannot be used
+       `- StateDirectoryError         stop: minercdc.state.dir is full, not writable or no directory
 
 Exceptions of the driver and of Kafka are classified once, where they are raised; other code only raises ours.
 """
@@ -58,7 +59,7 @@ class ConfigError(MinerCdcError):
     """The configuration cannot be used.
 
     :param problems: every problem found, one line each.
-    :param where: the file, or whatever else holds the configuration.
+    :param where: the file, or whatever else holds the configuration; '' when that is clear.
     """
 
     code = "MC-1001"
@@ -70,7 +71,8 @@ class ConfigError(MinerCdcError):
 
 
 class PrerequisiteError(MinerCdcError):
-    """The database is not prepared for capture; the message holds the SQL that fixes it."""
+    """The database is not prepared for capture, or refuses for want of a grant; the message or hint says what to do, with SQL
+    where SQL does it."""
 
     code = "MC-2001"
 
@@ -119,7 +121,8 @@ class LostTransactionError(SourceError):
 
 
 class SnapshotTooOldError(SourceError):
-    """Undo for the snapshot SCN is gone (ORA-01555) or the table changed its shape (ORA-01466)."""
+    """The past cannot be read any more: undo is gone (ORA-01555, ORA-22924, ORA-30052), the SCN lies too far back (ORA-08181), or
+    the table changed its shape after it (ORA-01466)."""
 
     code = "MC-3401"
 
@@ -156,7 +159,8 @@ class SchemaMismatchError(DecodeError):
 
 
 class MissingKeyError(SchemaMismatchError):
-    """Redo does not hold the key of a changed row: the table has no supplemental logging, or had none when the row was written."""
+    """Redo does not hold the key of a changed row: the table has no supplemental logging, or had none when the row was
+    written."""
 
     code = "MC-4302"
 
@@ -192,7 +196,8 @@ class FencedError(SinkError):
 
 
 class LocalServiceError(MinerCdcError):
-    """A server or tool that minercdc starts on this machine did not come up."""
+    """A server or tool that minercdc starts on this machine did not come up; or an HTTP port of minercdc cannot be used: it is
+    taken, does not answer, or refuses the request."""
 
     code = "MC-7001"
 

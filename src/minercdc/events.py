@@ -73,6 +73,8 @@ class ChangeEvent:
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
     :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.
+    :param redo_sql: SQL_REDO; None when it is not kept, or the row is not from LogMiner.
+    :param snapshot: None for a change of the stream.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
     """
 
@@ -125,8 +127,8 @@ class ScannedRows(Protocol):
 
 @dataclass(slots=True)
 class ChangeRun:
-    """Row changes in place of as many ChangeEvents, and of the Progress that stands between their transactions: an encoder that knows
-    them can print them without a Python object for each row. What follows the last transaction is not part of the run.
+    """Row changes in place of as many ChangeEvents, and of the Progress that stands between their transactions: an encoder that
+    knows them can print them without a Python object for each row. What follows the last transaction is not part of the run.
     Whoever looks at rows takes `events`.
     """
 
@@ -148,7 +150,7 @@ class ReadRun:
     what was fetched. Whoever looks at rows takes `events`.
 
     :param fetched: at least one row.
-    :param snapshot: of each of the rows.
+    :param scn, time_us: as of `ChangeEvent`, of each of the rows; `snapshot` likewise.
     """
 
     fetched: FetchedRows
@@ -179,7 +181,7 @@ class UndecodableRow:
 
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
-    :param reason: code and message of the error.
+    :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
     :param redo_sql: SQL_REDO, as far as there is any.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
@@ -207,7 +209,11 @@ class UndecodableRow:
 
 @dataclass(slots=True)
 class VanishedRow:
-    """A row that a table's topic holds and the table does not any more. Only the key of its records is known."""
+    """A row that a table's topic holds and the table does not any more. Only the key of its records is known.
+
+    :param key: of the records, as `signals.resuming.TopicMemory` gives it.
+    :param scn, time_us: that its delete is to have; microseconds since the epoch in UTC.
+    """
 
     schema: TableSchema
     key: bytes

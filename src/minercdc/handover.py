@@ -3,8 +3,8 @@
     no offset yet   structures are read, and the position to stream from is stored: the connector's own start with `no_data`
     an offset       the stream goes on from it; what was committed after it will be delivered
 
-Either way the stream delivers every commit after the SCN at which rows are read from now on, so the steps may be killed and repeated.
-The connector may be started at any time after `hand_over`.
+Either way the stream delivers every commit after the SCN at which rows are read from now on, so the steps may be killed and
+repeated. The connector may be started at any time after `hand_over`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Handover:
 
     :param scn: it was set up to stream from this SCN just now: rows are to be read as of it. None: it has an offset already.
     :param since: per table `SCHEMA.TABLE`, the SCN from which on the stream has its changes.
-    :param suspended: tables whose changes are left out.
+    :param suspended: tables, `SCHEMA.TABLE`, whose changes are left out.
     """
 
     scn: int | None
@@ -44,7 +44,10 @@ class Handover:
     suspended: frozenset[str] = frozenset()
 
     def refusal(self, table: str, scn: int) -> str:
-        """Why the stream would not bring a table that is read as of `scn` up to date; '' when it does."""
+        """Why the stream would not bring a table that is read as of `scn` up to date; '' when it does.
+
+        :param table: `SCHEMA.TABLE`.
+        """
         since = self.since.get(table)
         if since is None:
             return (
@@ -61,10 +64,11 @@ class Handover:
 def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     """Make sure that the connector streams every commit after an SCN at which rows are read from now on.
 
-    A connector without an offset gets one. None may be starting meanwhile: it would be fenced.
+    A connector without an offset gets one. No process of the connector may be starting meanwhile: it would be fenced.
 
     :param scn: of rows that are to be read as of the past; None: as of the present.
-    :raises ConfigError: `snapshot.mode` does not stream, or the offset is of another family of adapters.
+    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, the schema history is in a file, or the offset is
+        of another family of adapters.
     :raises LogGapError: redo that the stream needs is gone.
     :raises PrerequisiteError, SourceError, SinkError, SchemaHistoryError: database, Kafka or the schema history cannot be used.
     """

@@ -21,14 +21,14 @@ _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
-    """A change that was decoded, but has a value that its record cannot hold."""
+    """What is left of a change that was decoded, but has a value that its record cannot hold: `error` says which."""
     row = raw(event, f"{error.code}: {error.message}")
     row.code, row.hint = error.code, error.hint
     return row
 
 
 def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
-    """A row of a snapshot with a value that is none of its column's type."""
+    """What is left of row number `place` of a snapshot's run, which has a value that is none of its column's type."""
     reason, row_id = f"{error.code}: {error.message}", run.fetched.row_id(place)
     row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
@@ -48,7 +48,7 @@ def fix(row: UndecodableRow) -> str:
 
 
 def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
-    """A change that was decoded, and is left out."""
+    """What is left of a change that was decoded, and is left out: `reason` says why. Its code and hint are ''."""
     return UndecodableRow(
         event.schema.id,
         event.op.name,
@@ -66,7 +66,8 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
 
 
 class LeftOut:
-    """Leaves out rows that have no record, and suspends their tables; the other tables go on.
+    """Leaves out rows that have no record, and suspends their tables; the other tables go on. Its methods raise what `write` and
+    `notify` raise.
 
     :param pipeline: its suspensions are loaded already.
     :param write: writes records of a row into the present Kafka transaction.
@@ -94,7 +95,8 @@ class LeftOut:
         self._write(self._pipeline.encoder.encode(row))
 
     def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:
-        """A row that has no record. Raises `error` when the configuration says that it ends the stream."""
+        """Leave out a row that has no record: suspend its table where the configuration says so. Raises `error` when the
+        configuration says that it ends the stream."""
         if self._pipeline.suspends(table):
             self._suspend(table, row)
         elif not self._pipeline.skip_undecodable(error):
@@ -102,7 +104,8 @@ class LeftOut:
         self.row(row)
 
     def undecodable(self, row: UndecodableRow) -> None:
-        """A row that the capture could not decode, or did not, because its table is suspended."""
+        """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where the configuration
+        says so, its table is suspended from here on."""
         table = row.table
         if (
             row.code

@@ -15,7 +15,7 @@ from minercdc.figures.spent import TimeSpent
 
 @dataclass(slots=True)
 class TableScan:
-    """Progress of the initial snapshot in one table; `expected_rows` is None when not known."""
+    """Progress of the initial snapshot in one table, `SCHEMA.TABLE`; `expected_rows` is None when not known."""
 
     table: str
     rows: int = 0
@@ -32,6 +32,7 @@ class RequestedScan:
     :param rows, chunks: delivered of that table.
     :param last, maximum: keys, as texts: the last one delivered, and the one it ends at; '' when not known.
     :param tables_left: how many follow this one.
+    :param paused: it waits for the signal `resume-snapshot`; never so for a blocking one.
     """
 
     id: str
@@ -64,18 +65,23 @@ class Counters:
     :param records: Kafka records written.
     :param events, tables: row changes written, by Debezium's `op`, and by `SCHEMA.TABLE`.
     :param transactions: source transactions delivered.
-    :param commits: Kafka transactions committed.
+    :param commits: Kafka transactions committed, or what stands for them in another sink.
+    :param schema_changes: DDL statements, and structures found by snapshots, written.
+    :param restarts: of the stream within this process, after errors.
     :param source_us: time of the latest change written, microseconds since the epoch in UTC.
     :param skipped: rows left out: they cannot be decoded or encoded, LogMiner does not support them, or their table is suspended.
     :param left_out: the same per table.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
+    :param complete_scn: every commit at or below it is delivered; 0 while that is not known.
+    :param scans: the tables of the initial snapshot.
     :param paused: streaming waits for the signal `resume-streaming`.
     :param requested: snapshots that signals requested, in the order they came.
-    :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in UTC;
-        0 while that is not known.
-    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not known.
+    :param progress_us: source time up to which everything that was committed has been delivered, microseconds since the epoch in
+        UTC; 0 while that is not known.
+    :param since_us: when the process began, or its initial snapshot, by our clock in microseconds since the epoch; 0 when not
+        known.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
     :param latest_trouble: the same, kept.

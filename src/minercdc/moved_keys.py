@@ -2,8 +2,9 @@
 
     UPDATE T SET ID = ID + 1          redo:  row A: 1 -> 2    row B: 2 -> 3
 
-A change of a key is a delete of the old key and a create of the new one. One after the other these are d1 c2 d2 c3, and whoever keeps
-the newest record of each key loses row A: the delete of key 2 was B's. So B's delete is left out: key 2 has a newer record, A's.
+A change of a key is a delete of the old key and a create of the new one. One after the other these are d1 c2 d2 c3, and whoever
+keeps the newest record of each key loses row A: the delete of key 2 was B's. So B's delete is left out: key 2 has a newer record,
+A's.
 
 Oracle checks unique keys at the end of a statement, deferrable ones at the COMMIT: until then two rows may have one key.
 """
@@ -25,7 +26,8 @@ _MOST: Final = 500_000  # some 100 MB
 class MovedKeys:
     """The keys that updates of the present transaction have given to rows: table -> key -> ROWID of the row that has it.
 
-    :param key_columns: positions of a table's record key.
+    :param key_columns: positions of a table's record key; it may raise ConfigError, which the methods then raise.
+    :param most: keys that are held at a time; beyond, all are forgotten, with a warning.
     """
 
     def __init__(self, key_columns: Callable[[TableSchema], tuple[int, ...]], most: int = _MOST) -> None:
@@ -37,7 +39,8 @@ class MovedKeys:
 
     def frees(self, event: ChangeEvent) -> bool:
         """Note that a row has left its old key: it was deleted, or has another key now. False when another row has taken the key
-        over already, so that it must not be deleted.
+        over already, so that it must not be deleted. True where that cannot be known: the event has no ROWID, or redo lacks the
+        key.
 
         :param event: an update that changes the key, or a delete.
         """

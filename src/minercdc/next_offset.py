@@ -12,8 +12,8 @@ from minercdc.offset import JsonValue, Offset, PartialTransaction, SuspendedTabl
 class NextOffset:
     """Follows what is written, from the offset that is stored.
 
-    `latest` is the last Progress: what the next commit stores. `partial` names what an earlier run, or this one, delivered of a split
-    transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
+    `latest` is the last Progress: what the next commit stores. `partial` names what an earlier run, or this one, delivered of a
+    split transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
 
     :param adapter: `database.connection.adapter` of the positions to come.
     :ivar stored: what the last commit stored.
@@ -29,7 +29,10 @@ class NextOffset:
         self._delivered_scn = 0  # of the last commit that was written as a whole
 
     def split(self, tx: TransactionInfo, seq: int, events: Mapping[str, int]) -> None:
-        """The commit comes within a source transaction, after its row number `seq`."""
+        """The commit comes within a source transaction, after its row number `seq`.
+
+        :param events: as `PartialTransaction.events`.
+        """
         self.partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
 
     def note(self, progress: Progress) -> None:
@@ -48,7 +51,10 @@ class NextOffset:
         return self.latest.position.to_json() if self.latest.position is not None else None
 
     def offset(self, history: int | None, suspended: tuple[SuspendedTable, ...]) -> Offset:
-        """What a commit stores now."""
+        """What a commit stores now.
+
+        :param history, suspended: as the members of `Offset`.
+        """
         latest, stored = self.latest, self.stored
         if latest is None:
             return replace(stored, partial=self.partial, history=history, signals=self.state, suspended=suspended)

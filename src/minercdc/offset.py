@@ -16,7 +16,10 @@ class Position(Protocol):
         """The position as JSON; SCNs are text, since they exceed 2**53."""
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back, in at least one thread of redo."""
+        """Whether going from `other` to this position would go back, in at least one thread of redo.
+
+        :param other: a position of the same adapter.
+        """
 
     @property
     def delivered_scn(self) -> int:
@@ -25,8 +28,8 @@ class Position(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartialTransaction:
-    """A source transaction of which the events up to `seq` are delivered: one that was too large for one Kafka transaction, or that
-    another connector ended in.
+    """A source transaction of which the events up to `seq` are delivered: one that was too large for one Kafka transaction, or
+    that another connector ended in.
 
     :param events: how many have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.
     :param inserts: of the event `seq`, an update that changes the key, the delete is delivered and the insert is not.
@@ -221,9 +224,10 @@ class Offset:
     :param partial: None unless a source transaction is delivered in part.
     :param snapshot: state of the initial snapshot; None when there is no more to do for it.
     :param history: how much of a schema history outside Kafka is valid; None when the history is in Kafka.
+    :param signals: what signals have left to do.
     :param suspended: tables whose rows are left out.
-    :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out to
-        have the same SCN; 0 when not known, as during the initial snapshot.
+    :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out
+        to have the same SCN; 0 when not known, as during the initial snapshot.
     """
 
     adapter: str

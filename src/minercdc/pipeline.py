@@ -28,10 +28,12 @@ from minercdc.transaction_counts import TransactionCounts
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Limits of a Kafka transaction. When the first one is reached, it is committed after the source transaction under way;
-    `records` and `bytes` split that, so that it is committed at once, unless it is held. It is committed earlier when no event waits.
+    `records` and `bytes` split that, so that it is committed at once, unless it is held. It is committed earlier when no event
+    waits.
 
     :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.
-    :param longest: seconds after which it is split in any case, well below what Kafka lets a transaction live.
+    :param seconds: age at which the Kafka transaction is committed at the next Progress.
+    :param longest: seconds after which a source transaction is split in any case, well below what Kafka lets a transaction live.
     """
 
     records: int
@@ -59,7 +61,8 @@ class Pipeline:
     :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
         is left out (True) or the connector stops.
     :param encode_run: None when the changes of a run are encoded one by one.
-    :param counts: of the transactions' events, shared with the encoder; None without transaction metadata. It goes without `encode_run`.
+    :param counts: of the transactions' events, shared with the encoder; None without transaction metadata. It goes without
+        `encode_run`.
     :param pass_over: called with each change of a split transaction that an earlier run has delivered.
     """
 

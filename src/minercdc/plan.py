@@ -57,7 +57,9 @@ class TablePlan:
     """What becomes of a table.
 
     :param rows: by the optimizer's statistics, None without.
-    :param exists: the topic is there already; None when Kafka does not say.
+    :param exists: the topic is there already; None when Kafka does not answer, or is not the sink.
+    :param columns: (name, Oracle's type, the record's type) of each published column.
+    :param key: names of the record key's columns; empty for none.
     """
 
     schema: TableSchema
@@ -69,10 +71,11 @@ class TablePlan:
 
 
 def plan(config: ConnectorConfig) -> Iterator[str]:
-    """Lines for people.
+    """Lines for people. What is stored, and Kafka, need not be readable: a line says so.
 
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
     :raises ConfigError: the configuration cannot be used with these tables.
+    :raises SinkError: two tables have the same topic.
     """
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
     reads = yield from _start(config)
@@ -123,8 +126,8 @@ def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterato
 
 
 def check_tables(config: ConnectorConfig) -> None:
-    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of two
-    tables, SourceError when the database cannot be asked."""
+    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of
+    two tables, SourceError or PrerequisiteError when the database cannot be read."""
     with closing(connect(config.database, "pdb")) as connection:
         for _ in _tables(config, connection):
             pass

@@ -62,7 +62,9 @@ def publish(
         key of a vanished row cannot be read.
     :raises ConfigError: `message.key.columns` names a column that a table does not have.
     :raises SchemaHistoryError: a schema change cannot be stored.
-    :raises SinkError: Kafka refuses or cannot be reached, or two tables share a topic.
+    :raises SinkError: Kafka refuses or cannot be reached, another instance has taken over (FencedError), or two tables share a
+        topic.
+    :raises MinerCdcError: what `events` raises.
     """
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
 

@@ -14,6 +14,7 @@ class Reload:
     """A request to begin again, which stops the stream as a request to stop does. Any thread may make it.
 
     :param stop: of the process.
+    :param wanted: set to request it; whoever begins again clears it.
     """
 
     def __init__(self, stop: StopFlag, wanted: Event) -> None:

@@ -3,8 +3,8 @@
     look     what is stored, what would be, the redo for it; nothing is changed
     store    structures and offset in one commit of the sink, as the connector itself commits; a kill before it leaves what was
 
-A connector that runs is refused where it can be seen, which is on this machine. Elsewhere it ends at its next commit: storing claims the
-connector's name.
+A connector that runs is refused where it can be seen, which is on this machine. Elsewhere it ends at its next commit: storing
+claims the connector's name.
 """
 
 from __future__ import annotations
@@ -94,8 +94,9 @@ class Repositioning:
 
 
 def refuse_running(config: ConnectorConfig) -> None:
-    """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as its
-    consumer group shows."""
+    """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as
+    its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one.
+    Raises SinkError when Kafka does not answer."""
     if is_running(config.capture.minercdc_state_dir, config.identity.name) or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
@@ -119,9 +120,10 @@ def _has_members(config: ConnectorConfig) -> bool:
 def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
     """What an import of an exported offset would store.
 
-    :raises ConfigError: the file is no export, or its position is of another family of adapters.
+    :raises ConfigError: the file cannot be read, is no export, is of another `topic.prefix`, or its position is of another family
+        of adapters.
     :raises LogGapError: redo from there on is gone.
-    :raises SourceError, SinkError, SchemaHistoryError: the database, Kafka or what is stored cannot be read.
+    :raises SourceError, PrerequisiteError, SinkError, SchemaHistoryError: the database, Kafka or what is stored cannot be read.
     """
     try:
         text = file.read_text()
@@ -151,12 +153,14 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
 
 
 def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repositioning:
-    """What going on from an SCN, or a time, would store: the stream delivers what was committed after it.
+    """What going on from an SCN, or a time, would store: the stream delivers what was committed after it. One of both is given.
 
+    :param scn: None: the one of `time`.
     :param time: ISO 8601; UTC unless it has an offset.
     :raises ConfigError: the initial snapshot is not complete; `time` is none.
     :raises LogGapError: redo from there on, or of a transaction that was open there, is gone.
-    :raises SourceError: the SCN lies in the future; or the database, or Kafka, cannot be read.
+    :raises SourceError, PrerequisiteError: the SCN lies in the future, the time has no SCN, or the database cannot be read.
+    :raises SinkError, SchemaHistoryError: what is stored cannot be read.
     """
     before = read_stored(config)
     if before is not None and before.offset.position is None and before.offset.snapshot is not None:
@@ -223,7 +227,7 @@ def _look_up(config: ConnectorConfig, scn: int | None, time: str | None) -> _Dic
 def look_reset(config: ConnectorConfig) -> Repositioning:
     """What removing the offset would do.
 
-    :raises ConfigError: there is none.
+    :raises ConfigError: there is none, or its position cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.
     """
     before = read_stored(config)

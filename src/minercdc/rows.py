@@ -82,7 +82,7 @@ class FetchedRows:
         return found
 
     def row_ids(self) -> list[str | None]:
-        """ROWIDs of all rows."""
+        """ROWIDs of all rows; None for those without."""
         rows = self.rows
         return [row[0] for row in rows] if isinstance(rows, list) else cast(ColumnarRows, rows).column(0)
 
@@ -99,5 +99,8 @@ class FetchedRows:
         return int((width + 50 * len(self.schema.columns)) * len(rows))
 
     def only(self, rows: Sequence[FetchedRow]) -> FetchedRows:
-        """Some of the rows."""
+        """The same with some of its rows.
+
+        :param rows: taken from `self.rows`.
+        """
         return FetchedRows(self.schema, rows, self.convert)

@@ -1,4 +1,5 @@
-"""Which tables and columns a configuration selects, how their values are handled, and the encoder that does so."""
+"""Made from a configuration: which tables and columns are selected, the names of topics, how values are printed, and the encoder
+that uses all of these."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ def envelope_encoder(
     counts: TransactionCounts | None = None,
     moved: MovedKeys | None = None,
 ) -> EnvelopeEncoder:
-    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`."""
+    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`. Raises ConfigError when a custom converter
+    cannot be loaded."""
     formats = _table_formats(config, topics, counted=counts is not None)
     return EnvelopeEncoder(
         formats,

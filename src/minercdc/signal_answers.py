@@ -93,7 +93,9 @@ def answers(
     """Notifications about a signal as they come, each once, up to its final answer: COMPLETED, REFUSED or ABORTED of aggregate
     `Signal`.
 
+    :param source: where the notifications are read, five times a second.
     :param identity: id of the signal.
+    :param monotonic: seconds of a clock that never goes back.
     :param seconds: how long to wait for the next one.
     :raises LocalServiceError: none came in that time, or the port does not answer.
     :raises SinkError: the topic cannot be read.

@@ -75,12 +75,15 @@ def resumptions_of(
     *,
     redo: bool = True,
 ) -> Resumptions:
-    """What reads suspended tables again.
+    """What reads suspended tables again. Nothing is connected yet.
 
+    :param suspended: the tables that are suspended now.
+    :param tables: shapes at the point the stream has come to.
+    :param table_filter: of the captured tables.
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
-    :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used when
-        `skipped.operations` keeps changes out of the topics.
+    :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
+        when `skipped.operations` keeps changes out of the topics.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
@@ -139,8 +142,8 @@ def signal_stage(
     :param resumptions: None when no table is ever suspended.
     :param redo: the adapter reads redo, and finds no tables by itself.
     :param pausing: a context in which streaming is paused.
-    :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a restart within
-        it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
+    :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a
+        restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
     """
     database, table = database_name(config.database), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
@@ -237,9 +240,9 @@ def check_signal(signal: Mapping[str, JsonValue]) -> None:
 def usable_channel(config: ConnectorConfig, without: str = "") -> str:
     """The first enabled channel that can be used from another process.
 
-    :param without: a channel that does not do.
-
     `kafka` and `file` always can; `source` with `signal.data.collection`, `http` with a port other than 0.
+
+    :param without: a channel that will not do; '' for none.
 
     :raises ConfigError: there is none; the message says what to enable.
     """

@@ -48,6 +48,8 @@ def sync_directory(directory: Path) -> None:
 def running(directory: Path, connector: str) -> Iterator[None]:
     """Within the context `is_running` is true, at the longest until the process ends. Several processes may be in it at a time.
 
+    :param directory: `minercdc.state.dir`, which has to exist.
+    :param connector: its name.
     :raises StateDirectoryError: the file cannot be made.
     """
     path = _running_file(directory, connector)
@@ -66,7 +68,7 @@ def running(directory: Path, connector: str) -> Iterator[None]:
 
 
 def is_running(directory: Path, connector: str) -> bool:
-    """Whether a process on this machine runs the connector with this directory."""
+    """Whether a process on this machine runs the connector with this directory; False, too, when that cannot be read."""
     try:
         descriptor = os.open(_running_file(directory, connector), os.O_RDWR | os.O_CLOEXEC)
     except OSError:

@@ -3,8 +3,8 @@
     {"kind": "minercdc-offset", "version": 1, "connector": "orders", "topic.prefix": "shop",
      "offset": {..}, "tables": [{"scn": "2000381", "time_us": 1790000000000000, "change": {..}}]}
 
-The tables are the schema history's at the offset, so that the document is all a connector needs to go on: on this Kafka cluster, on
-another one, or in files.
+The tables are the schema history's at the offset, so that the document is all a connector needs to go on: on this Kafka cluster,
+on another one, or in files.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class KnownTable:
 class StoredOffset:
     """What a connector goes on from.
 
-    :param where: it is stored, for messages.
+    :param where: place where it is stored, for messages.
     :param changes: of the schema history up to the offset, oldest first.
     """
 
@@ -108,14 +108,16 @@ def read_stored(config: ConnectorConfig) -> StoredOffset | None:
 
 
 def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:
-    """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown one."""
+    """The adapter that made the position, which may be another one than the configuration's. Raises ConfigError for an unknown
+    one."""
     adapter_factory(offset.adapter)
     database = config.database.model_copy(update={"database_connection_adapter": offset.adapter})
     return adapter_of(replace(config, database=database))
 
 
 def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
-    """Highest SCN of what is delivered, 0 during the initial snapshot. Raises ConfigError when the position cannot be read."""
+    """Highest SCN of what is delivered, 0 during the initial snapshot. Raises ConfigError when the position cannot be read, or is
+    of an unknown adapter."""
     if offset.position is None:
         return 0
     return adapter_of_offset(config, offset).capture.load_position(offset.position).delivered_scn
@@ -124,7 +126,7 @@ def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
 def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str, str]]:
     """For the user: (what, how it is). The database says the times, and whether the redo is there; it need not answer.
 
-    :raises ConfigError: the position cannot be read.
+    :raises ConfigError: the position cannot be read, or is of an unknown adapter.
     """
     offset = stored.offset
     yield "stored in", stored.where
@@ -199,6 +201,7 @@ def to_document(config: ConnectorConfig, stored: StoredOffset) -> str:
 def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     """Name of the connector, its topic.prefix, and the offset of a document.
 
+    :param where: the document comes from, for messages.
     :raises ConfigError: it is none of ours, or of a newer version.
     """
     hint = "It has to be what `minercdc offsets export` printed."

@@ -92,7 +92,8 @@ class Suspensions:
         return frozenset(suspended | (covered - self._suspended.keys()))
 
     def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
-        """Whether the table is read again, and redo of `tx` may be older than its repair: also when the start of `tx` is not known.
+        """Whether the table is read again, and redo of `tx` may be older than its repair: also when the start of `tx` is not
+        known.
 
         :param tx: None for rows of snapshots, which never are.
         """

@@ -36,7 +36,7 @@ class Message:
     """One message.
 
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
-    :param key, value: as JSON values; a text that says why, where they cannot be read.
+    :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
 
     table: str
@@ -92,11 +92,15 @@ def _text(value: Any) -> str:
 def tail(
     config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
 ) -> Iterator[Message]:
-    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they come.
+    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
+    come.
 
     :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
     :param count: after so many it ends; None: only `stop` ends it.
-    :raises ConfigError: the sink is not Kafka, or there is no such table.
+    :param since: with its time zone; None: the latest ones.
+    :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not
+        read back, or a certificate cannot be read.
+    :raises SchemaHistoryError: the stored offset, or the schema history, cannot be read.
     :raises SinkError: Kafka, or the schema registry, refuses or does not answer.
     """
     if not config.sink.is_kafka:

@@ -11,8 +11,8 @@ from minercdc.offset import PartialTransaction
 class TransactionCounts:
     """How many events of the present transaction have records.
 
-    The encoder counts them, and the publisher keeps what was counted for a change, or takes it back when the change is left out. What is
-    kept of a split transaction is in the offset, so that a restart goes on counting.
+    The encoder counts them, and the publisher keeps what was counted for a change, or takes it back when the change is left out.
+    What is kept of a split transaction is in the offset, so that a restart goes on counting.
 
     :ivar total: events of the present transaction.
     """
@@ -34,7 +34,7 @@ class TransactionCounts:
         self.total = sum(by_table.values())
 
     def of(self, tx: TransactionInfo) -> Mapping[str, int]:
-        """Events by table that are counted for a transaction."""
+        """Events by table that are counted for a transaction; {} when it is not the present one."""
         return dict(self._by_table) if self._transaction == (tx.id, tx.commit_scn) else {}
 
     def next(self, tx: TransactionInfo, table: str) -> tuple[int, int]:

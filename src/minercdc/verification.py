@@ -4,8 +4,8 @@
     topic rows     the last record of each row up to that SCN, in a file
     Oracle's rows  read as a snapshot reads them, encoded as the connector encodes them, looked up in the file
 
-A value is compared where redo or the snapshot gave it, and where its column has had the same type and place since: a column that was
-added after the last change of a row is not in that row's record.
+A value is compared where redo or the snapshot gave it, and where its column has had the same type and place since: a column that
+was added after the last change of a row is not in that row's record.
 """
 
 from __future__ import annotations
@@ -70,10 +70,11 @@ def verify(
 ) -> Report:
     """Compare the topics of all captured tables, or of one, with Oracle.
 
-    :param table: `SCHEMA.TABLE`.
-    :param done: called after each table, with the number of tables.
+    :param table: `SCHEMA.TABLE`; None for all.
+    :param done: called after each table, with its report and the number of tables that are compared.
     :raises ConfigError: the sink is not Kafka.
-    :raises VerificationError: the connector has not completed its initial snapshot, or captures no such table.
+    :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
+        a record in a topic is not of minercdc.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
     need_kafka(config, "`minercdc verify`")

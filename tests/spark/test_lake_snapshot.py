@@ -14,6 +14,7 @@ from tests.spark.test_lake_verify import _STATEMENTS, _VALUES
 
 from minercdc.errors import LakeError
 from minercdc.handover import hand_over
+from minercdc.lake import delta
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Loaded, snapshot
@@ -49,7 +50,9 @@ class _Seen:
         self.tables.append(table)
 
 
-def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(spark: SparkSession, lab: Lab) -> None:
+def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(
+    spark: SparkSession, lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     config = lake_config(lab, lob_enabled=True)
     seen = _Seen()
     stream = hand_over(config)
@@ -61,6 +64,10 @@ def test_a_snapshot_and_the_stream_from_its_scn_make_a_lake_that_is_equal(spark:
     assert seen.ranges == 5
     path = LakePaths(config).root + f"/{lab.schema}/TYPED"
     assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
+    spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('of.another' = 'program')")
+    with monkeypatch.context() as few:
+        few.setattr(delta, "_NEWEST", 1)  # commits of ours are found before those of others
+        assert DeltaTable(spark, path).applied() == Applied(taken.scn, 0)
     row = spark.read.format("delta").load(path).where("ID = 1").selectExpr("FREE", "PRICE", "__cdc.*").collect()[0]
     assert (row["FREE"], str(row["PRICE"])) == (f"0.{'0' * 129}1", "1234567890.12")
     assert (row["op"], row["commit_scn"], row["deleted"]) == ("r", taken.scn, False)

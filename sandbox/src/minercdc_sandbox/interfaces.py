@@ -116,7 +116,8 @@ class Rows(Protocol):
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
         """The next `count` rows; fewer mean the end. May raise OraError."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """End the query; safe to call twice."""
 
 
 @dataclass(slots=True)

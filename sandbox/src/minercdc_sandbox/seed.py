@@ -73,20 +73,22 @@ def _ends(text: str) -> bool:
 
 
 def run_script(database: Database, path: Path, service: str) -> None:
-    """Run one script, first connected as SYSTEM to `service`, and commit. Raises SeedError, of a statement with file, line and ORA-
-    error."""
+    """Run one script, first connected as SYSTEM to `service`, and commit.
+
+    :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error.
+    """
     try:
         script = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SeedError(f"seed {path}: {error}") from None
     session = database.open_session("SYSTEM", service, {"program": "seed"})
+    statement = ScriptStatement(1, "")
     try:
         for statement in statements(script):
-            try:
-                session = _run(database, session, statement.text, service)
-            except OraError as error:
-                raise SeedError(f"{path}:{statement.line}: {error}") from None
+            session = _run(database, session, statement.text, service)
         session.commit()
+    except OraError as error:
+        raise SeedError(f"{path}:{statement.line}: {error}") from None
     finally:
         session.close()
 

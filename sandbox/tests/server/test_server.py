@@ -79,14 +79,26 @@ def test_sigterm_ends_running_calls_too() -> None:
         assert not any(thread.is_alive() for thread in busy)
 
 
-def test_a_failing_seed_is_one_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("script", "error"),
+    [
+        ("create user app identified by app;\n\ninsert into nowhere values (1);\n", "3: ORA-00942"),
+        (
+            "create table p (id number primary key);\ncreate table c (p number references p initially deferred);\ninsert into c values (1);\n",
+            "3: ORA-02091",
+        ),
+    ],
+    ids=["statement", "COMMIT at the end"],
+)
+def test_a_failing_seed_is_one_error(tmp_path: Path, script: str, error: str) -> None:
     seed = tmp_path / "seed.sql"
-    seed.write_text("create user app identified by app;\n\ninsert into nowhere values (1);\n")
+    seed.write_text(script)
     command = [sys.executable, "-m", "minercdc_sandbox", "--port", "0", "--seed", str(seed)]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
     assert (ended.returncode, ended.stdout) == (1, "")
-    (line,) = ended.stderr.splitlines()
-    assert line.startswith(f"{seed}:3: ORA-00942")
+    first, *others = ended.stderr.splitlines()
+    assert first.startswith(f"{seed}:{error}")
+    assert all(line.startswith("ORA-") for line in others)
 
 
 def test_19c_profile() -> None:

@@ -99,8 +99,8 @@ of the events, with one warning per table. INVISIBLE columns are columns; virtua
 
 Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
 too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
-statement. It is also what `before` has of every LOB, and of a LOB that DBMS_LOB changed in part when its value was not given
-in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
+statement. Two more values are the placeholder: every LOB in `before`, and a LOB that DBMS_LOB changed in part, if its value was
+not given in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
 several rows is one event; what DBMS_LOB writes to a row after an INSERT or UPDATE of it in the same transaction is part of that
 event, also with changes of other rows between them.
 

@@ -21,6 +21,7 @@ BUILT_IN: Mapping[str, frozenset[str]] = {
 class CustomConverter:
     """One of `converters`.
 
+    :param name: in `converters`. `options` are its own, by name without the prefix.
     :param type: a class that is built in, or `package.module:name` of a Python callable.
     """
 

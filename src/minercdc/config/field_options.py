@@ -1,4 +1,5 @@
-"""Options of the transformations that have a form for keys and one for values: they change fields, or a schema's name."""
+"""Options of the transformations that change fields, or a schema's name. All but `ValueToKey` have a form for keys and one for
+values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """From a file or mapping to a `ConnectorConfig`, every problem reported at once.
 
-`files` reads, `providers` resolves placeholders, `renaming` has the other spellings of properties, `checking` checks the sections.
+`files` reads, `providers` resolves placeholders, `renaming` has the other spellings of names, `checking` checks the sections.
 """
 
 from __future__ import annotations
@@ -61,9 +61,15 @@ _SCN_TOKEN = "snapshot.enhance.predicate.scn"
 
 @dataclass(frozen=True, slots=True)
 class ConnectorConfig:
-    """A whole configuration, in sections. Beside them: SELECTs by upper-case `SCHEMA.TABLE`, librdkafka's settings for the data
-    and for the signal topic, Spark's own (`spark.*`) for the lake, the properties without effect, with the reason; by older name what to change; and
-    by property where in a file it is given; and the values of those that are without effect, as they are given."""
+    """A whole configuration, in sections, and what belongs to none of them.
+
+    :param snapshot_selects: SELECTs by upper-case `SCHEMA.TABLE`.
+    :param kafka_client, signal_client: librdkafka's settings for the data, and for the signal topic; `lake_spark`: Spark's
+        (`spark.*`).
+    :param ignored: properties without effect, with the reason.
+    :param notices: by older name, what to change. `origins`: by property, the file and line where it is given.
+    :param given: all properties that are given, not of the environment: name -> value, placeholders resolved; with secrets.
+    """
 
     identity: ConnectorIdentity
     database: DatabaseConfig
@@ -154,8 +160,8 @@ def is_known(name: str) -> bool:
 
 
 def standing(name: str) -> tuple[str, str]:
-    """What becomes of a property, by its present name: `implemented`, `refused`, `without effect`, `some values` or `unknown`; and
-    the reason, '' for the first and the last."""
+    """What becomes of a property, by its present name: `implemented`, `refused`, `without effect`, `some values` or `unknown`;
+    and the reason, for `some values` a value that is accepted; '' for the first and the last."""
     ours = name in _LISTS or any(name in section.properties() for section in SECTIONS.values())
     if ours or name.startswith(_PASSED_ON):
         return "implemented", ""
@@ -173,7 +179,8 @@ def load_config(path: Path) -> ConnectorConfig:
 
 
 def load_relay_config(path: Path) -> ConnectorConfig:
-    """As `load_config`, for `minercdc relay`: what only a topic or, with an upstream relay, a database needs may be absent."""
+    """As `load_config`, for `minercdc relay`: what only a topic or, with an upstream relay, a database needs may be absent. The
+    same errors."""
     content = read_file(path)
     return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path)
 
@@ -203,7 +210,7 @@ def misspelt_variables(environment: Mapping[str, str], used: Collection[str] = (
 
 
 def parse_properties(properties: Mapping[str, str], *, where: str = "") -> ConnectorConfig:
-    """Resolve the placeholders of flat properties, check them and those of the environment (which win), and sort them into sections.
+    """Resolve the placeholders of flat properties, check them and those of the environment (which win), and make sections of them.
 
     :param where: origin of the properties, for the message.
     :raises ConfigError: there are problems; all of them are listed.

@@ -1,4 +1,5 @@
-"""Properties of what messages hold beside the row: transactions, headers, types of the source; and values that are hidden or cut."""
+"""Properties of what messages hold beside the row: transactions, headers, types of the source; and values that are hidden or
+cut."""
 
 from __future__ import annotations
 
@@ -83,7 +84,7 @@ class ColumnRule:
     :param kind: `mask` (asterisks in place of a value), `truncate`, or `hash` of the value; `hash_v2` is of the plain text.
     :param patterns: regular expressions of the columns, `SCHEMA.TABLE.COLUMN`.
     :param length: of asterisks, or that a text is cut to.
-    :param algorithm: of the hash, as hashlib has it.
+    :param algorithm, salt: of the hash, as hashlib has it, and what comes before the value; '' for other kinds.
     """
 
     kind: Literal["mask", "truncate", "hash", "hash_v2"]

@@ -13,8 +13,9 @@ _IGNORED = {
 
 
 def take_post_processors(properties: dict[str, str], problems: list[str]) -> dict[str, str]:
-    """Take the post processors out of flat properties, and put our own property in their place.
+    """Take the post processors out of flat properties, and put our own property in their place, unless that is given.
 
+    :param problems: gets what is wrong with them, or not supported.
     :returns: the options without effect, each with the reason.
     """
     ignored: dict[str, str] = {}

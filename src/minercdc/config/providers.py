@@ -54,7 +54,8 @@ class Providers:
         """The value with its placeholders replaced; those of unknown providers are left as they are, as Kafka does.
 
         :raises KeyError: a variable is not set, or a file lacks the key.
-        :raises OSError, ValueError: a file cannot be read, or must not be.
+        :raises OSError, ValueError: a file cannot be read, or a file or variable must not be.
+        :raises Exception: what a provider that is a plug-in raises.
         """
         value = _PLACEHOLDER.sub(self._lookup, value)
         return _OF_SERVER.sub(self._variable, value) if self._of_server else value

@@ -1,4 +1,5 @@
-"""Properties of the converters that keep their schemas in a registry with Confluent's API: where it is, and what is registered."""
+"""Properties of the converters that keep their schemas in a registry with Confluent's API: where it is, and what is
+registered."""
 
 from __future__ import annotations
 
@@ -22,7 +23,10 @@ SIDES: tuple[Side, Side] = ("key", "value")
 
 @dataclass(frozen=True, slots=True)
 class RegistryProperties:
-    """The properties of one side's converter that concern the registry, without the side's name."""
+    """The properties of one side's converter that concern the registry, without the side's name; '' for one that is not given.
+
+    :param use_id: of the schema to write with; None to have it by the subject.
+    """
 
     urls: tuple[str, ...]
     credentials: str

@@ -205,7 +205,8 @@ class Sound:
 
 
 def holds(check: Callable[[Any], Iterator[str]], seen: Any) -> Iterator[str]:
-    """What a rule finds; nothing more from where it needs a value that cannot be used."""
+    """What rule `check` finds in `seen`, a section or all of them; nothing more from where it needs a value that cannot be
+    used."""
     try:
         yield from check(seen)
     except UnusableValueError:

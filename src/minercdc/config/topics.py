@@ -27,7 +27,8 @@ NAMING: Final = (
 
 
 def partition_rules(text: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """(Pattern, columns) of `SCHEMA.TABLE:COL1,COL2;...`. Raises ValueError."""
+    """(Pattern, columns) of `SCHEMA.TABLE:COL1,COL2;...`. Raises ValueError for a text of another form, or a pattern that is
+    none."""
     for part in filter(None, (part.strip() for part in text.split(";"))):
         pattern, colon, columns = part.rpartition(":")
         names = tuple(name.strip() for name in columns.split(",") if name.strip())
@@ -54,6 +55,7 @@ class TopicRule:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, topic: str) -> bool:
+        """Whether a topic of this name is in the group."""
         return any(configured_pattern(pattern).matches(topic) for pattern in self.include) and not any(
             configured_pattern(pattern).matches(topic) for pattern in self.exclude
         )

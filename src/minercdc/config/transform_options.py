@@ -1,4 +1,5 @@
-"""Options of the transformations and predicates, by the names of the Java classes that they have in Kafka Connect and Debezium."""
+"""Options of the transformations and predicates, by the names of the Java classes that they have in Kafka Connect and
+Debezium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the looks at the source's views show."""
+"""Metrics from the source's views, which are read now and then (`status/looking.py`): open transactions, archived logs, undo."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class TimeSpent:
         """The batch is done: share the time for it by the rows it had, and go on fetching.
 
         :param before: from `begin_batch`.
-        :param waited: seconds that it was waited for, which are among those of `fetching`.
+        :param waited: seconds spent waiting for the batch; they are counted under `fetching` already.
         :param uncaptured, buffered, decoded: rows of other tables; rows that wait for their COMMIT; changes that were emitted.
         """
         rows = uncaptured + buffered + decoded

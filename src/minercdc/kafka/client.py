@@ -26,7 +26,7 @@ _GROUP_S = 3.0
 class TopicState:
     """A topic as it is.
 
-    :param replicas: the least of its partitions' numbers.
+    :param replicas: of the partition that has the fewest.
     :param settings: by Kafka's names, defaults among them.
     """
 
@@ -35,7 +35,8 @@ class TopicState:
 
 
 class KafkaClient(Connections):
-    """Connections to one cluster, and what is done with its topics.
+    """Connections to one cluster, and what is done with its topics. What reaches Kafka raises ConfigError, too, when the
+    configuration names no brokers.
 
     :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).
@@ -113,7 +114,8 @@ class KafkaClient(Connections):
             yield message.offset(), message.value()
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
-        """Committed messages of a partition from offset `begin` to before `end`; waits until open transactions before it are decided.
+        """Committed messages of a partition from offset `begin` to before `end`; waits until open transactions before it are
+        decided.
 
         The last one may lie at or after `end`, when the offsets just before that hold no such message.
 
@@ -210,9 +212,10 @@ class KafkaClient(Connections):
         return 1 if found is None else len(found.partitions) or 1
 
     def begins(self, places: Iterable[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        """(topic, partition) -> offset of the first record that retention has left; without partitions that are gone.
+        """(topic, partition) -> offset of the first record that retention has left; without partitions that are gone, or have no
+        leader at present.
 
-        :raises DeliveryError, SinkError: Kafka cannot be reached.
+        :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
         """
         wanted = {TopicPartition(*place): OffsetSpec.earliest() for place in places}
         found = {}

@@ -51,7 +51,8 @@ class ColumnChanges:
         return next((rule for rule in self.rules if rule.matches(name)), None)
 
     def parameters(self, table: TableId, column: Column) -> dict[str, str]:
-        """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are wanted."""
+        """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are
+        wanted."""
         name, kind = (f"{table.schema}.{table.table}.{part}" for part in (column.name, column.type_name))
         rule = self._matching(name)
         found = _of_rule(rule) if rule is not None and column.type_name in TEXTS else {}
@@ -93,7 +94,8 @@ def changed(codec: Codec, column: Column, rule: ColumnRule) -> Codec:
 
 
 def java_serialized(value: str) -> bytes:
-    """What Java's ObjectOutputStream writes of a String (Java Object Serialization Specification, 6.4: TC_STRING, TC_LONGSTRING)."""
+    """What Java's ObjectOutputStream writes of a String (Java Object Serialization Specification, 6.4: TC_STRING,
+    TC_LONGSTRING)."""
     image = _modified_utf8(value)
     head = b"\x74" + struct.pack(">H", len(image)) if len(image) < 1 << 16 else b"\x7c" + struct.pack(">Q", len(image))
     return b"\xac\xed\x00\x05" + head + image

@@ -56,7 +56,8 @@ def plain(field: str, kind: str, *, optional: bool = False) -> Schema:
 
 
 def wrapped(enabled: bool, schema: Schema) -> tuple[str, str]:
-    """Text before and after a payload: `{"schema":..,"payload":` and `}` when `enabled` (`schemas.enable`), else two empty texts."""
+    """Text before and after a payload: `{"schema":..,"payload":` and `}` when `enabled` (`schemas.enable`), else two empty
+    texts."""
     if not enabled:
         return "", ""
     return f'{{"schema":{json.dumps(schema, separators=(",", ":"))},"payload":', "}"

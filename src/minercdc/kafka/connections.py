@@ -20,7 +20,7 @@ METADATA_S = 20.0  # a call that Python cannot interrupt; a broker that answers 
 
 
 class Connections:
-    """Makes producers, consumers and the administration client of one cluster.
+    """Makes producers, consumers and the administration client of one cluster; each raises ConfigError as `settings` does.
 
     :param client_settings: librdkafka settings given by the user (security and the like).
     """
@@ -41,7 +41,8 @@ class Connections:
         return self._config.minercdc_kafka_timeout_ms / 1000
 
     def settings(self) -> dict[str, Any]:
-        """Of every client. Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this needs."""
+        """Of every client. Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this
+        needs."""
         if not self._config.bootstrap_servers:
             raise ConfigError(
                 ["minercdc.kafka.bootstrap.servers: needed for this, whatever debezium.sink.type is"],

@@ -3,10 +3,14 @@
 vanished                delete, tombstone: the row was gone when a suspended table was read again; only its key is known
 insert, read            one record
 update, same key        one record
-update of a key column  delete of the old key, its tombstone, create of the new key
+update of a key column  delete of the old key, its tombstone, create of the new key; without the first two when another row of the
+                        transaction has taken the old key over (moved_keys.py)
 delete                  the delete, its tombstone
 left out                a dead letter, when there is a topic for them
-truncate                one record with a null key
+truncate                one record with a null key, in the table's topic
+DDL, structures         a record of the schema-change topic, with `include.schema.changes`; none for a TRUNCATE
+notification            one record, when there is a topic for them
+begin, end              of a transaction: a record each, with `provide.transaction.metadata`
 
 Tombstones come only with `tombstones.on.delete`, and never for a null key. Row changes and truncates of `skipped.operations` have
 no record.
@@ -114,11 +118,12 @@ class EnvelopeEncoder:
     def encode(self, event: Event) -> Sequence[Record]:
         """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
 
-        :raises ValueDecodeError: a value does not fit its column's type.
+        :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;
             or the key of a VanishedRow cannot be read.
-        :raises ConfigError: from `key_columns`.
-        :raises SinkError: another table has the same topic.
+        :raises ConfigError: from `key_columns`; two columns become one name; or a converter or naming function gives what is not
+            usable.
+        :raises SinkError: another table has the same topic, or it is one of the connector's own.
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)

@@ -19,7 +19,8 @@ class KafkaHeartbeat:
     :param seconds: time between two of them.
     :param server: topic.prefix.
     :param key_schemas: `key.converter.schemas.enable`; `value_schemas` likewise.
-    :param action: done before each.
+    :param clock_ms: milliseconds since the epoch.
+    :param action: done before each; its errors are raised.
     :param converted: the record as the others are made; None when it is left out.
     """
 
@@ -45,7 +46,7 @@ class KafkaHeartbeat:
         self._converted = converted
 
     def beat(self) -> Record | None:
-        """A record with the present time."""
+        """A record with the present time; None when `converted` leaves it out."""
         self._action()
         head, tail = self._value
         value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()

@@ -37,8 +37,8 @@ def shown_key(key: bytes | None) -> str:
 class LargeRecords:
     """What is sent in place of records that are too large.
 
-    :param most: bytes of key and value that are not.
-    :param directory: of values; None: a dead letter goes without.
+    :param most: bytes of key and value together; a record with more is too large.
+    :param directory: where the values are stored; None: they are not, and there are only dead letters.
     :param dead_letters: topic; None: the record itself becomes a claim check.
     """
 
@@ -47,6 +47,7 @@ class LargeRecords:
     dead_letters: str | None
 
     def is_large(self, key: bytes | None, value: bytes | None) -> bool:
+        """Whether a record with this key and value is too large; never without a value."""
         return value is not None and len(value) + len(key or b"") > self.most
 
     def replaced(self, record: Record) -> Record:

@@ -1,8 +1,8 @@
 """A process of a connector as a member of the connector's consumer group, `minercdc-<name>`: Kafka notices when it dies or hangs.
 
-The members subscribe to the topic of offsets, which has one partition, and read nothing. The owner of the connector's name and its
-standbys are in the group; the client id of each has its instance. So a standby sees whether the owner is alive, and the standby that holds
-the partition is the one that takes over.
+The members subscribe to the topic of offsets, which has one partition, and read nothing. The owner of the connector's name and
+its standbys are in the group; the client id of each has its instance. So a standby sees whether the owner is alive, and the
+standby that holds the partition is the one that takes over.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Membership:
     :ivar holds: the partition is assigned to this process.
     :ivar joined: it has been assigned a share once, be it nothing.
     :ivar refused: why Kafka does not let it into the group, '' otherwise.
-    :ivar again: the group's shares were dealt out once more since this was set to False: Kafka may have taken this member for dead.
+    :ivar again: the group's shares were dealt out once more since this was set to False: Kafka may have taken this member for
+        dead.
     """
 
     def __init__(self, client: KafkaClient, name: str, topic: str, instance: str, heartbeat: float = 2.0) -> None:

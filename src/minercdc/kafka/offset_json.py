@@ -68,7 +68,8 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
 
 
 def offset_from_bytes(stored: bytes, where: str) -> Offset:
-    """The stored offset, of this format version or an earlier one. Raises SchemaHistoryError, naming `where` it is stored, for another."""
+    """The stored offset, of this format version or an earlier one. Raises SchemaHistoryError, naming `where` it is stored, for
+    another."""
     try:
         document: dict[str, Any] = json.loads(stored)
         if document["v"] > FORMAT_VERSION:

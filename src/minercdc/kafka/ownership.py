@@ -46,6 +46,7 @@ class Claim:
     port: int = 0
 
     def to_bytes(self) -> bytes:
+        """The claim as the JSON that is stored."""
         return json.dumps(asdict(self), separators=(",", ":")).encode()
 
 

@@ -38,7 +38,8 @@ class PartitionReader:
         end: int | None = None,
         isolation: str = "read_committed",
     ) -> Iterator[Any]:
-        """Messages up to the partition's end at the time of the call, unless another one is given.
+        """Messages up to the partition's end at the time of the call, unless another one is given. Raises DeliveryError when none
+        comes for 90 s, or the configured timeout if that is longer.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
         producer's open transaction holds the last stable offset back: taking any of these for the end would read an old

@@ -78,6 +78,7 @@ def compile_record(
     :param columns: of the envelope's rows.
     :param key: columns of the key, empty for a table without one.
     :param width: number of columns of a row, printed or not.
+    :param key_frame, frame: text before and after the key, and the envelope.
     :param transaction: member of the envelope after `source`; '' when the text of `source` has it.
     """
 

@@ -49,7 +49,7 @@ class RunEncoder:
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end.encode(), moved))
 
     def encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int, end: str) -> EncodedRun:
-        """The same of rows of a snapshot."""
+        """The same of rows of a snapshot; no rows at all where Python prints them."""
         schema, places = run.fetched.schema, run.fetched.convert.places
         if self._reads is None or self._reads[0] is not schema or self._reads[1] is not places:
             self._reads = (schema, places, self._read_printer(schema, places))

@@ -40,7 +40,8 @@ class KeptRecords:
         self._taken = False
 
     def read_on(self, client: KafkaClient, topic: str) -> int:
-        """Read what has come since the last call, unless all was taken; how many there are. Raises DeliveryError or SinkError when the topic cannot be read."""
+        """Read what has come since the last call, unless all was taken; how many there are. Raises DeliveryError or SinkError
+        when the topic cannot be read."""
         with self._lock:
             if self._taken:
                 return 0
@@ -107,8 +108,8 @@ class KafkaSchemaHistory:
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """This connector's changes since its structures were last read again, oldest first.
 
-        :param mark: how many of this connector's records belong to the offset, None or 0 for all. Those after them were sent before a
-            kill: their DDL comes again, and then they count, too, before the same once more.
+        :param mark: how many of this connector's records belong to the offset, None or 0 for all. Those after them were sent
+            before a kill: their DDL comes again, and then they count, too, before the same once more.
         :raises SchemaHistoryError: a record is not of our form, or the first ones were deleted.
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
@@ -184,7 +185,8 @@ def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
 
 
 def time_of(document: Mapping[str, Any]) -> int:
-    """Microseconds since 1970: of the change, or of the record where that has no other. Raises KeyError or TypeError for another form."""
+    """Microseconds since 1970: of the change, or of the record where that has no other. Raises KeyError or TypeError for another
+    form."""
     time_us = document["position"].get(_TIME)
     return int(document["ts_ms"] * 1000 if time_us is None else time_us)
 

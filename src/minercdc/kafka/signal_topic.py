@@ -105,6 +105,8 @@ def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
 def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str) -> None:
     """Write a signal to partition 0; the broker has it when this returns, after 15 s at the latest.
 
+    :param settings: of librdkafka, as of `SignalTopic`.
+    :param key: topic.prefix of the connector; `value` is the signal as JSON.
     :raises DeliveryError, SinkError: it may not have arrived.
     """
     failed: list[KafkaError] = []

@@ -71,8 +71,8 @@ class SourceBlock:
         )
 
     def constants_of(self, table: TablePieces) -> tuple[bytes, bytes, bytes]:
-        """What the native printer needs of the blocks of a table's changes in redo: what stands before `ts_ms`, before `ts_us`, and
-        before `txId`.
+        """What the native printer needs of the blocks of a table's changes in redo: what stands before `ts_ms`, before `ts_us`,
+        and before `txId`.
 
         :param table: from `of_table`.
         """

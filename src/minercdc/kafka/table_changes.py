@@ -77,7 +77,8 @@ def _as_it_is(column: Column) -> _Written:
 
 
 def _as_debezium(column: Column) -> _Written:
-    """The type as Debezium has it from JDBC's metadata: the arguments of temporal types in the name, sizes in bytes as lengths."""
+    """The type as Debezium has it from JDBC's metadata: the arguments of temporal types in the name, sizes in bytes as
+    lengths."""
     name, length, scale = column.type_name, column.length, column.scale
     if name.startswith("TIMESTAMP"):
         digits = 6 if scale is None else scale
@@ -146,7 +147,9 @@ def table_id(text: str) -> TableId:
 
     :raises ValueError: it is not of that form.
     """
-    parts = [part.strip('"') for part in text.split('"."')]
+    parts = (
+        [part.strip('"') for part in text.split('"."')] if isinstance(text, str) else []
+    )  # what a topic holds may be anything
     if len(parts) != 3:
         raise ValueError(f'id {text} is not of the form "DATABASE"."SCHEMA"."TABLE"')
     return TableId(*parts)

@@ -42,7 +42,8 @@ _LEFT = "SELECT count(*) FROM keys WHERE alive AND NOT touched AND given"
 
 
 def is_alive(value: bytes | None) -> bool:
-    """Whether a key has a row after this record: neither a tombstone nor a delete. The envelope's `op` is the last of that name."""
+    """Whether a key has a row after this record: neither a tombstone nor a delete. The envelope's `op` is the last of that
+    name."""
     if value is None:
         return False
     at = value.rfind(_OP) + len(_OP)
@@ -72,8 +73,8 @@ class TopicFold:
         self._reading: _Reading | None = None
 
     def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
-        """(partition, offset after the last record) of the table's topic, records of open transactions included; () when there is no
-        such topic.
+        """(partition, offset after the last record) of the table's topic, records of open transactions included; () when there is
+        no such topic.
 
         :raises DeliveryError, SinkError: Kafka cannot be read, or another table has the same topic.
         """
@@ -94,7 +95,8 @@ class TopicFold:
         self._reading.thread.start()
 
     def ready(self) -> bool:
-        """Whether `gone` may be called: the thread has come to the end; False before `begin`. Raises the MinerCdcError that ended it."""
+        """Whether `gone` may be called: the thread has come to the end; False before `begin`. Raises the MinerCdcError that ended
+        it."""
         return self._reading is not None and self._reading.ready()
 
     def gone(self, most: int) -> list[bytes]:

@@ -22,6 +22,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 class TopicNames:
     """Names topics and refuses two tables that would share one.
 
+    :raises ConfigError: `topic.naming.strategy` names a function that cannot be loaded.
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
     :ivar notifications: None when they go to no topic.
@@ -49,8 +50,8 @@ class TopicNames:
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
 
     def of_table(self, table: TableId) -> str:
-        """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become `_`.
-        The name stays taken.
+        """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
+        `_`, and it is cut after 249 characters. The name stays taken.
 
         :raises SinkError: another table already has that topic, or it would be one of the connector's own.
         :raises ConfigError: a function of the configuration gives no name.

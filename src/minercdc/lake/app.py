@@ -46,8 +46,11 @@ class StopFlag(Protocol):
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream and the merges.
 
-    :raises ConfigError: the topics have a form that the lake does not read, or the schema history is in a file.
-    :raises LakeError: the session is one of Spark Connect.
+    :raises ConfigError: the topics have a form that the lake does not read, the schema history is in a file, Spark's Kafka client
+        lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
+    :raises LakeError: the session is one of Spark Connect, Spark lacks Avro where the topics are in it, or a lake table was
+        deleted that the change log cannot make again.
+    :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
     refuse_unsupported_modes(config.values)
@@ -187,7 +190,12 @@ class Lake:
         return self._merger.complete_scn
 
     def process_all_available(self) -> None:
-        """Return once all that is in the topics now is in the change log, and what is complete of it in the tables."""
+        """Return once all that is in the topics now is in the change log, and what is complete of it in the tables.
+
+        :raises LakeError: merging has ended by an error.
+        :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
+        :raises pyspark.errors.StreamingQueryException: the stream has ended by an error.
+        """
         self.query.processAllAvailable()
         with self._turn:
             for _ in range(2):  # the mark that was waited for, and the newest one

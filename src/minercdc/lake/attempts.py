@@ -10,7 +10,7 @@ _ATTEMPTS = 6
 
 
 def attempts() -> Retrying:
-    """Calls a function again when another writer's commit made it fail."""
+    """Calls a function again when another writer's commit made it fail: up to six times in all; then its last error is raised."""
     return Retrying(
         retry=retry_if_exception(is_conflict),
         stop=stop_after_attempt(_ATTEMPTS),

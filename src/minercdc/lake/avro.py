@@ -74,7 +74,8 @@ class AvroTopics:
             self._schemas[side][number] = json.dumps(without_logical_types(json.loads(text)))
 
     def as_json(self, records: DataFrame) -> DataFrame:
-        """Kafka's records with keys and values as JSON that has a `payload`, without its schema; JSON of before is taken, too."""
+        """Kafka's records with keys and values as JSON that has a `payload`, without its schema; JSON of before is taken, too. A
+        record whose schema was not learned before makes Spark's job fail when it runs."""
         for side, registry in self._registries.items():
             records = records.withColumn(side, self._text(side, registry.id_bytes, self._schemas[side].items()))
         return records

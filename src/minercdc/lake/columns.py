@@ -116,7 +116,8 @@ def evolution(
     After any of them, the steps from what is there then end at the same columns.
 
     :param there: the data columns of the table, without `__cdc`.
-    :param known: ids of all columns that the source's table ever had; a column without such an id is taken for the one of its name.
+    :param known: ids of all columns that the source's table ever had; a column without such an id is taken for the one of its
+        name.
     """
     ids = {column.id for column in wanted}
     present = {column.name: column for column in there}

@@ -1,7 +1,8 @@
 """The connector as a process of a Spark query: started where none runs, and gone with the process that started it.
 
 The connector's standard input is a pipe, whose other end only the starting process has. When that one ends, killed or not, the
-connector reads the end of its input and stops. Until it has stopped it holds the lock of its segments, so that no other one writes.
+connector reads the end of its input and stops. Until it has stopped it holds the lock of its segments, so that no other one
+writes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ class ConnectorProcess:
     def ensure(self) -> None:
         """Start the connector if none runs; looks at most once a second. One that was killed is started again.
 
-        :raises LakeError: it ended by itself, with the last lines of its log; or it cannot be started.
+        :raises LakeError: it ended by itself by an error, other than that another instance has taken over, with the last lines of
+            its log; or it cannot be started.
         """
         now = time.monotonic()
         if self._complete or (self._process is not None and self._process.poll() is None):

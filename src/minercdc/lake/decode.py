@@ -179,7 +179,8 @@ class RowDecoder:
         return parsed.selectExpr("* EXCEPT (e)", "if(op = 'd', e.before, e.after) AS i") if before else parsed
 
     def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
-        """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the value."""
+        """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the
+        value."""
         found: dict[str, tuple[int, str]] = {}
         for version in table.versions:
             for field, column, _ in self.shape(version).columns:

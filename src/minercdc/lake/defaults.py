@@ -19,7 +19,8 @@ _TIME_LITERAL = re.compile(
 
 
 def fill_of(column: LakeColumn, default: str) -> str | None:
-    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not hold the value)."""
+    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not
+    hold the value), or a literal that is not of the column's type."""
     text = default.strip()
     if text.upper() == "NULL":
         return f"CAST(NULL AS {column.spark_type})"

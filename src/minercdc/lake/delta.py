@@ -36,6 +36,7 @@ _PROPERTIES = {
 _MODE = "minercdc.lake.mode"  # property of a table that is no mirror
 NO_TABLE = -1  # version of a table that has no Delta table, such as one that was dropped before its first row
 _REWRITES = ("OPTIMIZE", "VACUUM START", "VACUUM END", "CLUSTER BY")  # operations that leave the rows as they are
+_NEWEST = 50  # commits
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 _FILES_IN_CHECKSUM = "spark.databricks.delta.allFilesInCrc.enabled"
 
@@ -95,7 +96,7 @@ class DeltaTable:
         return cast(Mode, found.get()) if found.isDefined() else "mirror"
 
     def create(self, columns: Sequence[TableColumn], cdc: str, mode: Mode, applied: Applied) -> None:
-        """Create the table, or replace it by an empty one.
+        """Create the table, or replace it by an empty one, in one commit that says that it has everything up to `applied`.
 
         :param cdc: Spark type of `__cdc`.
         """
@@ -104,7 +105,8 @@ class DeltaTable:
             self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} ({', '.join(listed)}) {_form(mode)}")
 
     def take_over(self, source: DeltaTable, applied: Applied) -> None:
-        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then."""
+        """Become a copy of another lake table, in its columns and mode; the last commit says how far the table is then. Nothing
+        happens when there is no such table. Raises LakeError as `columns` does."""
         columns = source.columns()
         if columns is None:
             return
@@ -171,7 +173,8 @@ class DeltaTable:
                 self._spark.sql(f"CREATE OR REPLACE TABLE {self.name} {_form(mode)} AS SELECT * FROM minercdc_rows")
 
     def _write_new(self, rows: DataFrame) -> None:
-        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and for its checksum."""
+        """Make the table of these rows. Delta runs no job for the files of the version before, as it does for an overwrite and
+        for its checksum."""
         self._spark.conf.set(_FILES_IN_CHECKSUM, "false")
         try:
             rows.write.format("delta").mode("append").options(**_PROPERTIES).save(self.path)
@@ -184,21 +187,31 @@ class DeltaTable:
             rows.write.format("delta").mode("append").save(self.path)
 
     def update(self, sets: str, where: str, applied: Applied) -> None:
-        """UPDATE rows in one commit that says how far the table is then; no commit where there are none."""
+        """UPDATE rows in one commit that says how far the table is then; no commit where there are none.
+
+        :param sets, where: SQL of the SET and WHERE clauses.
+        """
         with self._saying(applied):
             self._spark.sql(f"UPDATE {self.name} SET {sets} WHERE {where}")
 
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
-        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then."""
+        """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then.
+
+        :param on: SQL condition of the ON clause; `clauses` are all that follow it.
+        """
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
 
     def applied(self) -> Applied | None:
         """What the newest commit of ours says; None when there is none."""
-        for row in self._spark.sql(f"DESCRIBE HISTORY {self.name} LIMIT 50").select("userMetadata").collect():
-            if (found := Applied.from_json(row[0])) is not None:
-                return found
+        for limit in (f" LIMIT {_NEWEST}", ""):  # all of them are many, and rarely needed
+            rows = self._spark.sql(f"DESCRIBE HISTORY {self.name}{limit}").select("userMetadata").collect()
+            for row in rows:
+                if (found := Applied.from_json(row[0])) is not None:
+                    return found
+            if len(rows) < _NEWEST:
+                break
         return None
 
     def version(self) -> int:

@@ -1,7 +1,7 @@
 """`spark.readStream.format("minercdc")`: the connector's segments as a stream, with no Kafka in between.
 
-Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per task.
-The one that plans starts the connector, unless one runs (`connector_process`).
+Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per
+task. The one that plans starts the connector, unless one runs (`connector_process`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,9 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     :param path: in its place, the directory of the segments: only what is there is read, as records.
     :param table: `SCHEMA.TABLE`: typed changes of this table; without it, the records of all topics.
     :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs.
-    :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger.
+    :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
+        limit.
+    :raises ConfigError: an option is unknown, missing or wrong, or the configuration cannot be used.
     """
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -75,7 +77,8 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     def schema(self) -> str:
         """The columns. With a table that the connector has not met yet it is started, and waited for.
 
-        :raises LakeError: there is no such table, or the connector ended.
+        :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.
+        :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
         if self._table is None:
             return RECORDS

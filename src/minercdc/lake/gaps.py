@@ -33,7 +33,11 @@ class Gap:
 
 
 def read_scn(name: str, noted: Sequence[Entry], applied: int) -> int:
-    """SCN as of which a table was read from Oracle last, not above the one that it is merged up to; 0 for none."""
+    """SCN as of which a table was read from Oracle last, not above the SCN that it is merged up to; 0 for none.
+
+    :param noted: entries of the lake's record; those of kind `read` count.
+    :param applied: SCN that it is merged up to.
+    """
     return max((e.scn for e in noted if e.kind == "read" and e.name == name and e.scn <= applied), default=0)
 
 

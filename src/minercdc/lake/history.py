@@ -118,6 +118,7 @@ class TableHistory:
 class TableHistories:
     """The tables of one connector, by the records of its schema history; subclasses read them.
 
+    :raises LakeError: the connector's records are in a form that is not read back.
     :ivar topic: where the history is, for messages.
     """
 
@@ -314,7 +315,7 @@ class LakeHistory(TableHistories):
         self._refuse_unreadable()
 
     def refresh_if_any(self) -> None:
-        """`refresh`, where the connector has made the topic."""
+        """`refresh`, where the connector has made the topic; the same errors."""
         if self._client.ends(self.topic):
             self.refresh()
 

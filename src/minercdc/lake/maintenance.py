@@ -1,11 +1,12 @@
 """Keeps the lake's files few, and removes what is older than its retention.
 
 1. The record says which SCNs can still be read.
-2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files that no kept version has.
+2. Each table that changed: OPTIMIZE joins small files, clustered by the key, and takes deleted rows out, VACUUM removes files
+   that no kept version has.
 3. The change log loses the records that no table needs, the record its entries about them.
 
-A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step fail: it
-is left for the next time.
+A kill between two steps leaves something too much, never too little. Another writer that commits at the same moment makes a step
+fail: it is left for the next time.
 """
 
 from __future__ import annotations
@@ -95,12 +96,13 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, or one, and the lake's own.
+        """Maintain the tables that changed since this object did it last, and the lake's own; or one table. Returns what was
+        done, [] when there is no lake; a table that fails is in it with its `failure`.
 
-        :param name: `SCHEMA.TABLE`.
+        :param name: `SCHEMA.TABLE` of the only table; None for all.
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
-        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         if not exists(self._spark, self._paths.state):
             return []

@@ -4,8 +4,8 @@ The connector stores, with its offset, the SCN up to which it has delivered ever
 transaction as the records. So whoever reads that SCN, then looks where the partitions end, then reads the partitions to there,
 has all records of these commits: a mark is such an SCN with such ends.
 
-The same offset says which tables' rows are left out: those that are suspended, that are read again after a suspension, or that the
-initial snapshot could not read.
+The same offset says which tables' rows are left out: those that are suspended, that are read again after a suspension, or that
+the initial snapshot could not read.
 """
 
 from __future__ import annotations

@@ -64,7 +64,7 @@ class Pending:
 
 
 def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
-    """Whether a batch may hold records between the two."""
+    """Whether a batch may hold records that a table at `applied` lacks, and a table at `goal` has."""
     later = arrival.batch > applied.batch or arrival.highest > applied.scn
     return later and arrival.batch <= goal.batch and arrival.lowest <= goal.scn
 
@@ -115,7 +115,11 @@ def clearings(table: TableHistory, arrivals: Iterable[Arrival], scn: int, *, tru
 
 
 def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> str:
-    """SQL condition of these records in the change log."""
+    """SQL condition of the records of `work` in the change log.
+
+    :param applied: how far the table is.
+    :param batch: the last one that counts.
+    """
     return (
         f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
         f"AND commit_scn >= {work.snapshot} AND commit_scn > {work.read} "
@@ -126,7 +130,7 @@ def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> s
 def stages(
     table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, apart: Iterable[int] = ()
 ) -> list[Applied]:
-    """The goals to bring a table to, one after another, so that within each step a row keeps its ROWID.
+    """The goals that bring a table from `applied` to `goal`, one after another, so that within each step a row keeps its ROWID.
 
     Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
     on its table, so all changes before it have lower commit SCNs.
@@ -168,7 +172,8 @@ class TableMerge:
         :param arrivals: of its topic, as far as they may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
         :param again: replace what is there by what the change log has, in one commit.
-        :raises LakeError: its topic holds records that are no envelopes of ours.
+        :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
+            another mode; or rows have neither a key nor a ROWID.
         """
         mode = self._mode_of(table.name)
         if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
@@ -288,6 +293,7 @@ def reduced(
 ) -> DataFrame:
     """The last change of each row, decoded; or every change, as the mode takes them.
 
+    :param target: columns of the lake table. `work` says what the records are.
     :param rows: the pending records of the change log.
     :param present: the source's rows in the lake, None when there are none.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
@@ -323,7 +329,10 @@ def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_pa
 def refuse_unplaced(
     table: TableHistory, key: Sequence[str], arrivals: Sequence[Arrival], applied: Applied, goal: Applied
 ) -> None:
-    """Raise LakeError when rows that are pending can be found neither by key nor by ROWID."""
+    """Raise LakeError when rows that are pending between `applied` and `goal` can be found neither by key nor by ROWID.
+
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
     count = 0 if key else sum(arrival.unplaced for arrival in arrivals if is_pending(arrival, applied, goal))
     if count:
         raise LakeError(

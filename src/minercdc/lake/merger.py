@@ -46,6 +46,8 @@ class Merger:
     `append` is called by the stream's thread, everything else by the merging thread.
 
     :param figures: kept up to date.
+    :raises LakeError, SinkError, SchemaHistoryError: a deleted lake table cannot be made again, or the schema history not be
+        used.
     """
 
     def __init__(
@@ -129,7 +131,7 @@ class Merger:
     def append(self, records: DataFrame, writer: str, number: int, rows: int) -> None:
         """Append a micro-batch to the change log; nothing happens when it was appended before.
 
-        :param rows: how many records it has, at most.
+        :param writer, number, rows: id of the stream, number of the micro-batch in it, and how many records it has, at most.
         """
         batch = self._batch + 1
         self._log.append(records, batch, writer, number)
@@ -141,7 +143,7 @@ class Merger:
             self._batch = batch
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
-        """Record what a micro-batch will not find, before it is appended.
+        """Record what a micro-batch will not find, before it is appended. Raises SinkError when Kafka cannot be read.
 
         :param read: how far the topics were read before it; `ends` after it.
         """
@@ -181,7 +183,7 @@ class Merger:
     def merge_due(self, *, all_pending: bool = False) -> None:
         """Merge the tables whose pending records are many enough, or old enough; publish how far all are.
 
-        :raises DeliveryError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         with self._lock:
             goal = Applied(self._scn, self._goal_batch)
@@ -224,7 +226,7 @@ class Merger:
             self._history_scn = self._scn
 
     def flush(self) -> None:
-        """Merge all that is complete, however little or young it is; not of tables that failed within the last ten minutes."""
+        """As `merge_due`, of all that is complete, however little or young; not of tables that failed within ten minutes."""
         self.merge_due(all_pending=True)
 
     def close(self) -> None:
@@ -321,8 +323,8 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first step;
-        else None.
+        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first
+        step; else None.
         """
         entry = self._state.tables.get(table.name)
         if entry is not None:

@@ -16,7 +16,8 @@ _PLAIN = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}
 
 
 class MessageSchema(NamedTuple):
-    """Types of a table's key and value, as `from_json` takes them; `key` '' for a table whose records have a null key or its ROWID.
+    """Types of a table's key and value, as `from_json` takes them; `key` '' for a table whose records have a null key or its
+    ROWID.
 
     Values are as JSON has them: see `decimal.handling.mode` and `time.precision.mode` for what numbers and times are then.
     """
@@ -29,6 +30,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """The types of the newest version of a table, by the connector's schema history.
 
     :param table: `SCHEMA.TABLE`.
+    :raises ConfigError: the sink is neither Kafka nor segments.
     :raises LakeError: the schema history has no such table, or its topic is not in JSON.
     :raises SinkError, SchemaHistoryError: it cannot be read.
     """

@@ -113,7 +113,10 @@ def soft_matches(key_since: int) -> str:
 
 
 def soft_clear(clear: Clear, source: str = "") -> str:
-    """SQL of `__cdc` of a row that went with all others."""
+    """SQL of `__cdc` of a row that went with all others.
+
+    :param source: what stands before the row's own `__cdc`: `t.` in a MERGE, '' else.
+    """
     return (
         f"named_struct('op', 't', 'scn', {clear.scn}L, 'commit_scn', {clear.scn}L, 'seq', 0L, 'commit_time', {clear.time()},"
         f" 'row_id', {source}{CDC}.row_id, 'deleted', true)"
@@ -136,7 +139,8 @@ def soft_clauses(target: Sequence[TableColumn], clear: Clear | None) -> str:
 
 
 class Append(TableMode):
-    """Every change as a row: a row of a snapshot (`r`), INSERT, UPDATE, DELETE with what was deleted, and `t` where all rows went."""
+    """Every change as a row: a row of a snapshot (`r`), INSERT, UPDATE, DELETE with what was deleted, and `t` where all rows
+    went."""
 
     name: Mode = "append"
     cdc_type = APPEND_TYPE
@@ -263,7 +267,8 @@ def known_versions(rows: DataFrame, step: MergeStep) -> DataFrame:
 
 
 def versions_of(changes: DataFrame, known: DataFrame | None, step: MergeStep) -> DataFrame:
-    """Of the last changes of each row in each commit: the versions that they make, and per row what closes the one before (`closes`).
+    """Of the last changes of each row in each commit: the versions that they make, and per row what closes the one before
+    (`closes`).
 
     A row that was read again, with the values that it had, makes no version.
 
@@ -322,8 +327,8 @@ MODES: dict[Mode, TableMode] = {mode.name: mode for mode in (MIRROR, SoftDelete(
 
 
 def modes_of(config: LakeConfig) -> Callable[[str], TableMode]:
-    """A function that returns the mode of a table `SCHEMA.TABLE`: that of the first entry of minercdc.lake.table.modes that matches
-    it, else minercdc.lake.mode.
+    """A function that returns the mode of a table `SCHEMA.TABLE`: that of the first entry of minercdc.lake.table.modes that
+    matches it, else minercdc.lake.mode.
     """
     entries = [(configured_pattern(pattern), MODES[mode]) for pattern, mode in config.table_modes()]
 

@@ -96,7 +96,7 @@ def _register(spark: SparkSession) -> None:
 
 
 def ranges_of(connection: oracledb.Connection, table: TableId) -> tuple[str, ...]:
-    """Where to cut a table: none for a small one, or one whose extents may not be read."""
+    """ROWIDs at which to cut a table: none for a small one, or one whose extents may not be read. Raises TransientSourceError."""
     return cuts_of(connection, table, RANGES)
 
 

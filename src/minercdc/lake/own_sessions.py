@@ -13,7 +13,7 @@ _SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZ
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
-    """Whether the session's next queries run as generated code."""
+    """Set whether the session's next queries run as generated code."""
     session.conf.set("spark.sql.codegen.wholeStage", str(wanted).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if wanted else "NO_CODEGEN")
 

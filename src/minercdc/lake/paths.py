@@ -19,6 +19,8 @@ class LakePaths:
     """Paths of one lake: absolute ones, or URIs of any Hadoop file system as they are configured.
 
     :ivar root: the directory of the tables.
+    :ivar checkpoint: of the stream into the change log.
+    :ivar changes, state: Delta tables of the change log and of the lake's record.
     """
 
     def __init__(self, config: ConnectorConfig) -> None:

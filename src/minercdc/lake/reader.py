@@ -39,7 +39,8 @@ log = logging.getLogger(__name__)
 class LakeTables(Mapping[str, "DataFrame"]):
     """`SCHEMA.TABLE` -> its rows as of `scn`, for every table that the source had then.
 
-    A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause.
+    A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause; another
+    name raises KeyError.
 
     :ivar scn: the commit SCN that all of them are read at.
     :ivar incomplete: `SCHEMA.TABLE` -> why it is not among them.
@@ -75,6 +76,7 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     :param scn: None for the newest complete one.
     :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it; or the
         session is one of Spark Connect.
+    :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
     paths = LakePaths(config)

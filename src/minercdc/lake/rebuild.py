@@ -1,8 +1,8 @@
 """Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
 
-Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The lake
-may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made again.
-A running lake finds out by the table's version, and by the entries that end its quarantine.
+Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The
+lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made
+again. A running lake finds out by the table's version, and by the entries that end its quarantine.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ class Rebuilt:
     """A table that was made again.
 
     :param scn: it has every commit up to this SCN.
+    :param rows: how many of its rows are the source's.
     :param source: where its rows come from.
     """
 
@@ -53,7 +54,9 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
     """Make a lake table again. Its quarantine ends with that.
 
     :param table: `SCHEMA.TABLE`.
-    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or Oracle cannot be read.
+    :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
+    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or they cannot be read from Oracle.
+    :raises MinerCdcError: Kafka, the schema history or the database cannot be used.
     """
     return _Rebuild(spark, config, table).run(progress)
 

@@ -1,5 +1,5 @@
-"""`spark.readStream.format("minercdc.relay")`: a relay's windows as a stream. An offset is the SCN of the last window that was read,
-so that a batch holds whole transactions, and the same ones when it is run again.
+"""`spark.readStream.format("minercdc.relay")`: a relay's windows as a stream. An offset is the SCN of the last window that was
+read, so that a batch holds whole transactions, and the same ones when it is run again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids, separated by commas; default all.
-    :param startingPosition: of a query without checkpoint: `earliest`, the oldest window that the relay has (default), or `latest`.
+    :param startingPosition: of a query without checkpoint: `earliest`, the oldest window that the relay has (default), or
+        `latest`.
+    :raises ConfigError: an option is unknown, missing or wrong.
     """
 
     def __init__(self, options: dict[str, str]) -> None:
@@ -102,7 +104,8 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             raise LakeError(f"the relay {self._url} does not answer: {error}") from None
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[Windows]:
-        """One partition, which keeps the order. After a restart of the relay, `end` may be less than `start`: then there is nothing."""
+        """One partition, which keeps the order. After a restart of the relay, `end` may be less than `start`: then there is
+        nothing."""
         return [Windows(start["scn"], end["scn"])] if end["scn"] > start["scn"] else []
 
     def read(self, partition: Windows) -> Iterator[tuple[Any, ...]]:

@@ -42,6 +42,7 @@ class ChangeRows:
     """Decodes records of a table, as it is known now.
 
     :param refuse: called with the SCN of each record before its values are read.
+    :raises ConfigError: records are in a format that is not read back, or a certificate of the schema registry cannot be read.
     :ivar schema: of the rows, as Spark SQL.
     """
 

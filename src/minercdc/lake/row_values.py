@@ -87,7 +87,7 @@ def _unscaled(member: str) -> int:
 
 
 def plain_digits(unscaled: int, scale: int) -> str:
-    """All digits, without an exponent."""
+    """All digits of `unscaled` times 10**-`scale`, without an exponent."""
     if scale <= 0:
         return str(unscaled * 10**-scale)
     digits = str(abs(unscaled)).rjust(scale + 1, "0")
@@ -126,7 +126,8 @@ def _whole(value: int, spark_type: str) -> int:
 
 
 def _exact(value: Decimal, spark_type: str, *, rounds: bool = False) -> Decimal:
-    """The value with the scale of a DECIMAL. Raises ValueError when it does not fit; digits beyond the scale only if not `rounds`."""
+    """The value with the scale of a DECIMAL. Raises ValueError when it does not fit; digits beyond the scale only if not
+    `rounds`."""
     found = _DECIMAL.fullmatch(spark_type)
     assert found is not None
     precision, scale = int(found[1]), int(found[2])

@@ -79,23 +79,35 @@ class TableMode(Protocol):
     keeps: bool
 
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
-        """The source's rows, as a mirror has them, of the lake table's rows."""
+        """The source's rows, as a mirror has them, of the lake table's rows.
+
+        :param target: columns of the lake table; `key` are ids of the key's columns, empty when the ROWID identifies rows.
+        """
 
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
-        """The key of the rows of `target` was `key`, and is another one from an SCN on. Most modes have nothing to do then."""
+        """The key of the rows of `target` was `key`, and is another one from an SCN on. Most modes have nothing to do then.
+
+        :param begins: that SCN, as a clear that no row survives under its old key.
+        :param applied: how far the table is, which the commit says.
+        """
         return
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
         """The rows of a new table."""
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
-        """Merge changes, or none, into a table that is there."""
+        """Merge changes, or none, into a table that is there; it is at `step.goal` then. Repeated after a kill, it changes
+        nothing."""
 
 
 def cdc_struct(source: str = "", deleted: str = "false") -> str:
-    """SQL of `__cdc` from the columns of a decoded row."""
+    """SQL of `__cdc` from the columns of a decoded row.
+
+    :param source: what stands before their names: `c.` in a MERGE, '' else.
+    :param deleted: SQL of whether the row is gone.
+    """
     fields = ", ".join(f"{literal(name)}, {source}{name}" for name in CDC_FIELDS)
     return f"named_struct({fields}, 'deleted', {deleted})"
 
@@ -116,7 +128,10 @@ def as_rows(changes: DataFrame, target: Sequence[TableColumn]) -> DataFrame:
 
 
 def matches(target: Sequence[TableColumn], key: Sequence[str]) -> str:
-    """SQL condition that a change `c` is one of the lake's row `t`."""
+    """SQL condition that a change `c` is one of the lake's row `t`.
+
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
     if not key:
         return f"t.{CDC}.row_id = c.row_id"
     names = {column.id: column.name for column in target}

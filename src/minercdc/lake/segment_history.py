@@ -64,7 +64,8 @@ def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
 
 
 def history_of(config: ConnectorConfig) -> TableHistories:
-    """The history of the configured sink, not read yet. Raises ConfigError for a sink whose records no stream reads."""
+    """The history of the configured sink, not read yet. Raises ConfigError for a sink whose records no stream reads, LakeError
+    for records in a form that is not read back."""
     if config.sink.debezium_sink_type == "segments":
         return SegmentHistory(config)
     need_kafka(config, "a stream of changes", "debezium.sink.type=segments does as well.")

@@ -45,7 +45,8 @@ class SegmentRange(InputPartition):  # type: ignore[misc]
 
 
 class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Plans and reads the batches of one query.
+    """Plans and reads the batches of one query. Every method raises SinkError when a segment is missing or damaged, LakeError
+    when the connector ended, or an offset is of other segments.
 
     :param connector: None when it runs elsewhere.
     :param most: about how many records a batch has; None for no limit.

@@ -1,7 +1,7 @@
 """Reads tables from Oracle AS OF one SCN into their Delta tables, on Spark's executors: no row passes the connector or Kafka.
 
-Each table is one Delta commit that says how far it is then: the lake merges into it what was committed after the SCN, and no more.
-A table of which not all can be read keeps what it had.
+Each table is one Delta commit that says how far it is then: the lake merges into it what was committed after the SCN, and no
+more. A table of which not all can be read keeps what it had.
 """
 
 from __future__ import annotations
@@ -53,6 +53,7 @@ class Loaded:
     """What became of one table.
 
     :param scn: it was read as of.
+    :param rows: how many rows of the source it has, 0 when it was not read.
     :param failure: why it was not read, '' when it was.
     """
 
@@ -82,7 +83,8 @@ class Progress(Protocol):
     """What a display follows."""
 
     def begun(self, scn: int, tables: int, ranges: int) -> None:
-        """What is ahead; called again before tables that could not be read are tried again."""
+        """What is ahead: so many tables as of `scn`, in so many ranges; called again before tables that could not be read are
+        tried again."""
 
     def read(self, ranges: int) -> None:
         """So many more ranges are read."""
@@ -124,8 +126,11 @@ def snapshot(
     :param scn: None for the present one.
     :param table: `SCHEMA.TABLE`.
     :param coverage: tables that it refuses are not read, and failed; None: the caller sees to it.
-    :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the present.
-    :raises LakeError: there is no such table, or the lake is further than the SCN with it.
+    :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
+        present.
+    :raises LakeError: there is no such table, the lake is further than the SCN with it, or the session is one of Spark Connect.
+    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only is in its
+        `failure`.
     """
     refuse_connect(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)

@@ -32,7 +32,7 @@ def as_text(value: str, spark_type: str) -> str:
 
 
 def in_type(value: str, spark_type: str, wanted: str) -> str:
-    """SQL of a value of one type in the type of the lake's column."""
+    """SQL of a value of type `spark_type` in the type `wanted`; a value that does not fit is what Spark's CAST makes of it."""
     if spark_type == wanted:
         return value
     return as_text(value, spark_type) if wanted == "STRING" else f"CAST({value} AS {wanted})"

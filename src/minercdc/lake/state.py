@@ -50,6 +50,7 @@ class LakeState:
     """What the record says.
 
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
+    :ivar batch: the batches of the change log up to this one are complete with it.
     :ivar tables: the newest version of each table.
     :ivar failed: reason of each table's quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
@@ -66,6 +67,7 @@ class LakeState:
     noted: list[Entry] = field(default_factory=list)
 
     def applied(self, name: str) -> Applied:
+        """How far table `SCHEMA.TABLE` is; SCN 0 when it was never merged."""
         entry = self.tables.get(name)
         return Applied() if entry is None else Applied(entry.scn, entry.batch)
 
@@ -87,7 +89,8 @@ class LakeState:
 
 
 def time_of(micros: int) -> datetime:
-    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's zone."""
+    """A time from microseconds since 1970, as Spark's `unix_micros` gives it; Python's own conversion takes the machine's
+    zone."""
     return _EPOCH + timedelta(microseconds=micros)
 
 

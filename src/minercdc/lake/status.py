@@ -77,7 +77,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
 
     :param table: `SCHEMA.TABLE`, None for all.
     :raises LakeError: there is no lake, or no such table.
-    :raises DeliveryError, SchemaHistoryError: Kafka or the schema history cannot be read.
+    :raises SinkError, SchemaHistoryError: Kafka or the schema history cannot be read.
     """
     paths = LakePaths(config)
     if not exists(spark, paths.changes):

@@ -22,13 +22,15 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
     lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
     this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
-    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need minercdc.
+    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need
+    minercdc.
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
     :param table: `SCHEMA.TABLE`.
-    :raises ConfigError: the sink has no stream.
-    :raises LakeError: the schema history has no such table.
+    :raises ConfigError: the sink has no stream, or Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`.
+    :raises LakeError: the schema history has no such table, or the records are in a form that is not read.
+    :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:
         return read_topics(spark, config) if config.sink.is_kafka else read_segments(spark, config)
@@ -55,6 +57,7 @@ def read_topics(
 
     :param fail_on_loss: the query ends when a topic that it reads is deleted, or retention removed records that it did not read.
     :param headers: with the records' headers, as Spark's column `headers`.
+    :raises ConfigError: Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
     """
     return (
         spark.readStream.format("kafka")

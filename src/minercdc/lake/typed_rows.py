@@ -29,7 +29,11 @@ class TypedRows:
         self._config, self._name, self._schema = config, table, schema
 
     def rows(self, records: Iterator[StoredRecord]) -> Iterator[dict[str, Any]]:
-        """Raises LakeError at a row of a structure that the query does not have."""
+        """The rows of the table's records; other topics, and tombstones, are left out.
+
+        :raises LakeError: a row has a structure that the query does not have, or cannot be decoded.
+        :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
+        """
         history = SegmentHistory(self._config)
         history.refresh()
         table = history.find(self._name)

@@ -257,7 +257,8 @@ def _iso_text(member: str) -> str:
 
 
 def _moment(column: Column, spark_type: str) -> Expression:
-    """ISO 8601 text in UTC. Oracle's calendar is the Julian one until 1582: 29 February 1500 is the day after the 28th, 1 March."""
+    """ISO 8601 text in UTC. Oracle's calendar is the Julian one until 1582: 29 February 1500 is the day after the 28th, 1
+    March."""
 
     def value(member: str) -> str:
         day_before = f"try_cast(replace({member}, '-02-29T', '-02-28T') AS {spark_type}) + INTERVAL '24' HOUR"

@@ -1,7 +1,7 @@
 """Compares each lake table with Oracle `AS OF SCN`, at the newest SCN that is complete in the lake.
 
-Both sides become rows of texts on Spark's executors (`oracle_source`, `oracle_values`). What is brought together, by key, is a hash
-per row; only rows whose hashes differ are read again and shown.
+Both sides become rows of texts on Spark's executors (`oracle_source`, `oracle_values`). What is brought together, by key, is a
+hash per row; only rows whose hashes differ are read again and shown.
 """
 
 from __future__ import annotations
@@ -59,7 +59,9 @@ class Difference:
 class TableReport:
     """What the comparison of one table found.
 
-    :ivar differences: how many; `shown` has the first of them.
+    :ivar rows: keys found on either side; 0 when it was not compared.
+    :ivar differences: rows that differ, columns that the lake lacks, and 1 for a table that one side lacks; `shown` has the first
+        of them.
     :ivar failure: why the table could not be compared, '' when it was.
     """
 
@@ -108,7 +110,9 @@ def verify(
     """Compare the lake, or one table `SCHEMA.TABLE`, with Oracle.
 
     :param done: called with every table that is compared, and the number of tables.
+    :param table: None for all.
     :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)
     session.conf.set("spark.sql.ansi.enabled", "true")  # casts of decimals print no exponents
@@ -189,8 +193,8 @@ class _Comparison:
         return bool(self._cuts.get(name))
 
     def _is_later(self, connection: oracledb.Connection, table: TableId) -> bool:
-        """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or Oracle created it
-        later. False when the database no longer knows the time of the SCN.
+        """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or Oracle
+        created it later. False when the database no longer knows the time of the SCN.
         """
         known = self._history.get(str(table))
         if known is not None and known.versions and known.versions[0].since > self._lake.scn:

@@ -1,7 +1,7 @@
 """Ends a query that would decode a record with an older version of its table than that of its SCN.
 
-The plan of a query knows the versions of its start. Whoever has records, and then reads the schema history to its end, knows their
-versions: so a task compares the SCNs of its records with the history as it is then.
+The plan of a query knows the versions of its start. Whoever has records, and then reads the schema history to its end, knows
+their versions: so a task compares the SCNs of its records with the history as it is then.
 """
 
 from __future__ import annotations

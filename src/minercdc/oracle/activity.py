@@ -1,4 +1,7 @@
-"""What goes on in the database, and for how long it keeps redo and undo: for people, not for the capture."""
+"""What goes on in the database, and for how long it keeps redo and undo: for people, not for the capture.
+
+Every function raises SourceError or PrerequisiteError, as `codes.classify` makes them, when a view cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ _UNDO = "SELECT MIN(TUNED_UNDORETENTION) FROM V$UNDOSTAT WHERE END_TIME >= SYSDA
 
 
 def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tuple[SourceTransaction, ...], int]:
-    """The oldest open transactions of all instances, and how many there are.
+    """The oldest open transactions of all instances, at most `most` of them, and how many there are.
 
     :raises PrerequisiteError: V$TRANSACTION or V$SESSION is not granted.
     """

@@ -84,7 +84,7 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     when it fails by a TransientSourceError, as when the listener is not there yet.
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
-    :raises ConfigError: `database.pdb.name` is no name.
+    :raises ConfigError: `database.pdb.name` is no name, or the token of `minercdc.database.token.location` cannot be read.
     :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
     retrying = Retrying(
@@ -212,7 +212,8 @@ def _token(location: Path) -> str | tuple[str, str]:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent server."""
+    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent
+    server."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:

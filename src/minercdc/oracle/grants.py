@@ -1,6 +1,8 @@
 """The privileges that the connector needs in Oracle, one by one, each with what it is for.
 
-A privilege is examined by what it allows, so that it counts whichever way it was granted: directly, by a role, or by SELECT ANY ...
+A privilege is examined by what it allows, so that it counts whichever way it was granted: directly, by a role, or by a privilege
+on ANY object. Functions that read the database raise SourceError, as `codes.classify` makes it, when they fail for another reason
+than a missing grant.
 """
 
 from __future__ import annotations
@@ -135,7 +137,7 @@ def platform_of(connection: oracledb.Connection) -> Platform:
 
 
 def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
-    """System privileges and roles that the session has."""
+    """System privileges and roles that the session has, in upper case."""
     with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
         privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
         return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])
@@ -154,7 +156,8 @@ def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> It
 
 
 def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str]]:
-    """What is missing for DBMS_LOGMNR, with Oracle's answer. END_LOGMNR changes nothing, since no LogMiner runs in the session."""
+    """What is missing for DBMS_LOGMNR, with Oracle's answer. END_LOGMNR changes nothing, since no LogMiner runs in the
+    session."""
     privileges = session_privileges(connection)
     if not privileges & {"LOGMINING", "DBA"}:
         yield LOGMINING, "SESSION_PRIVS does not have it"

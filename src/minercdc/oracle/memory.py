@@ -14,5 +14,6 @@ def session_pga(connection: oracledb.Connection) -> int:
     """Bytes of PGA that the session's server process holds now (Oracle Reference, Statistics Descriptions).
 
     :raises PrerequisiteError: V$MYSTAT or V$STATNAME is not granted.
+    :raises SourceError: Oracle's other errors, as `codes.classify` makes them.
     """
     return int(one_row(connection, _PGA, "reading the session's memory")[0])

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Generic, TypeVar
 
-from minercdc.oracle.handover import CANCEL_SECONDS, Handover
+from minercdc.oracle.fetch_queue import CANCEL_SECONDS, FetchQueue
 
 T = TypeVar("T")
 
 
 class _Prefetched(Generic[T]):
     def __init__(self, batches: Iterable[T], depth: int) -> None:
-        self.handover: Handover[T] = Handover(depth)
+        self.handover: FetchQueue[T] = FetchQueue(depth)
         self.finished = False
         self.thread = threading.Thread(target=self._fetch, args=(batches,), name="prefetch", daemon=True)
 

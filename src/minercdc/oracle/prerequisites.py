@@ -1,4 +1,7 @@
-"""Checks whether the database is prepared for capture; each finding has the SQL that fixes it."""
+"""Checks whether the database is prepared for capture; each finding has the SQL that fixes it.
+
+What reads the database raises SourceError or PrerequisiteError, as `codes.classify` makes them, when the query of a check fails.
+"""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def present_scn(connection: oracledb.Connection) -> Scn:
 
 def reached_scn(connection: oracledb.Connection) -> Scn:
     """An SCN that the stream comes to even when nothing more is written: `written_scn`, or the present where V$THREAD is not
-    granted and no redo is read."""
+    granted and no redo is read. Raises as `PresentScn.read`."""
     try:
         return written_scn(connection)
     except PrerequisiteError:

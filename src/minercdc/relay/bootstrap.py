@@ -37,8 +37,8 @@ _TRIES = 3
 class SnapshotBootstrap:
     """Reads the sources' tables AS OF SCN from their database (`client.Bootstrap`).
 
-    The SCN is the database's present one: a window after it is in the relay's buffer, or will be, unless the relay is overtaken once more
-    while the tables are read; then this is done again.
+    The SCN is the database's present one: a window after it is in the relay's buffer, or will be, unless the relay is overtaken
+    once more while the tables are read; then this is done again.
 
     :param config: how to connect to the database; the relay's own configuration fits.
     """
@@ -47,10 +47,12 @@ class SnapshotBootstrap:
         self._config = config
 
     def __call__(self, connection: Connection, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
-        """Hand over all rows; again, from the beginning, when DDL comes in between or undo is gone.
+        """Hand over all rows; again, from the beginning, when DDL comes in between or undo is gone, three times in all.
 
-        :raises RelayError: the relay does not say of which table a source is, or there is no such table.
-        :raises SourceError, PrerequisiteError: Oracle refuses.
+        :raises RelayError: the relay does not say of which table a source is, or there is no such table; or it refuses.
+        :raises OSError: the relay does not answer.
+        :raises SourceError, PrerequisiteError: Oracle refuses, or the third try failed (SnapshotTooOldError).
+        :raises DecodeError: a value does not fit its column or schema.
         """
         for _ in range(_TRIES - 1):
             try:

@@ -75,8 +75,7 @@ class Cut(NamedTuple):
 class EventBuffer:
     """See the module. `publish` belongs to one thread, everything else to any.
 
-    :param state: what `storage` holds; its windows are indexed here.
-    :raises RelayDataError: `storage` does not hold what `state` says.
+    :param state: what `storage` holds; `index` has to be called with its windows. None: nothing.
     """
 
     def __init__(self, storage: Storage, state: State | None = None) -> None:
@@ -239,7 +238,7 @@ class EventBuffer:
         return data
 
     def end_of_event(self, place: int) -> int:
-        """Where the event at `place` ends. Raises OvertakenError when it was overwritten."""
+        """Where the event at `place` ends. Raises OvertakenError when it was overwritten, RelayError when it is damaged."""
         end = place + self._length_at(place)
         self.read(place, place)
         return end
@@ -327,7 +326,7 @@ class EventBuffer:
         return place
 
     def newest_events(self) -> int:
-        """How many events the newest window has, without its end; 0 for an empty buffer."""
+        """How many events the newest window has, without its end; 0 for an empty buffer. Raises as `end_of_event`."""
         place, count = self.latest(), 0
         while place < self._state.tail:
             place = self.end_of_event(place)

@@ -59,8 +59,9 @@ class ChainedFeed:
     def run(self, stop: StopFlag) -> None:
         """Until `stop` is set.
 
-        :raises RelayError: the upstream relay refuses a request, has other schemas, or sends damaged events again and again; or a window is larger than the buffer.
-        :raises SinkError: a file cannot be written.
+        :raises RelayError: the upstream relay refuses a request, has other schemas, or sends damaged events again and again; or a
+            window is larger than the buffer.
+        :raises SinkError: a file cannot be written, or another process has the relay's directory (FencedError).
         """
         try:
             self._loop(stop)

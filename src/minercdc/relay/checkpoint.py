@@ -33,9 +33,11 @@ class Checkpoint:
 
     @property
     def is_flexible(self) -> bool:
+        """Whether it stands for the oldest window that there is."""
         return self.window_scn == FLEXIBLE or self.mode == "INIT"
 
     def to_json(self) -> str:
+        """JSON on one line, with Databus's names."""
         return json.dumps(
             {
                 "consumption_mode": self.mode,

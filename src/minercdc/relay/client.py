@@ -1,10 +1,11 @@
 """A client of a relay: reads windows of changes and hands them to a consumer, from a checkpoint that it keeps.
 
-    client = RelayClient("http://relay:11115", consumer, FileCheckpoints(Path("person.checkpoint")), sources=["com.example.Person"])
+    checkpoints = FileCheckpoints(Path("person.checkpoint"))
+    client = RelayClient("http://relay:11115", consumer, checkpoints, sources=["com.example.Person"])
     client.run(threading.Event())
 
-The checkpoint is stored at the ends of windows only, after the consumer has returned from `window_end`: delivery is at least once. A
-consumer that stores checkpoint and effect together, and is its own `Checkpoints`, has each window exactly once.
+The checkpoint is stored at the ends of windows only, after the consumer has returned from `window_end`: delivery is at least
+once. A consumer that stores checkpoint and effect together, and is its own `Checkpoints`, has each window exactly once.
 """
 
 from __future__ import annotations
@@ -37,9 +38,11 @@ class Change:
     """A changed row.
 
     :param source: name of the source.
+    :param key: a number for one column of whole numbers up to 18 digits, else text in UTF-8.
     :param deleted: the row is gone; `row` is what it was.
     :param row: its values by the fields of `schema`.
     :param scn: of its window; of a bootstrap, where the table was read at.
+    :param time_ns: of the COMMIT, nanoseconds since the epoch; 0 in a bootstrap.
     """
 
     source: str
@@ -126,13 +129,16 @@ class RelayClient:
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids; () for all.
     :param filters: of the events by their keys, as Databus's JSON (docs/relay.md).
-    :param bootstrap: what is done when the relay does not hold the client's place any more, or at the first start with `bootstrap_first`;
-        None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
+    :param bootstrap: what is done when the relay does not hold the client's place any more, or at the first start with
+        `bootstrap_first`; None: the client stops with FellOffError. `consumer` has to be a BootstrapConsumer with it.
     :param buffer_bytes: most bytes of one answer, at first; it grows to `buffer_max_bytes` for larger events.
+    :param timeout: seconds to wait for an answer.
     :param longest_wait: seconds between two tries when the relay does not answer; the first waits are shorter.
-    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and larger
-        answers cost it less.
+    :param linger_ms: how long the relay may wait for more windows while there are few: where there are many clients, fewer and
+        larger answers cost it less.
     :param name: of this client, in the relay's statistics.
+    :raises RelayError: `url` is not of that form.
+    :ivar windows, events: handed over so far, those of bootstraps apart.
     """
 
     def __init__(
@@ -174,7 +180,11 @@ class RelayClient:
 
         :raises FellOffError: the relay does not hold the client's place any more, and there is no bootstrap.
         :raises RelayDataError: events are damaged, again and again.
-        :raises RelayError: the relay refuses a request, or an event is larger than `buffer_max_bytes`.
+        :raises RelayError: the relay refuses a request, has no source that is wanted, or an event is larger than
+            `buffer_max_bytes`; or the checkpoint cannot be read or written.
+        :raises OSError: the relay does not answer when a bootstrap begins, or a new schema is requested; at other times it is
+            waited for.
+        :raises Exception: what the consumer, its checkpoints and the bootstrap raise.
         """
         try:
             place = self._checkpoints.load()

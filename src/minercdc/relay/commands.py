@@ -11,8 +11,8 @@ from typing import Final
 
 from minercdc.errors import RelayDataError
 from minercdc.relay.buffer import EventBuffer, OvertakenError
-from minercdc.relay.connections import Connections
 from minercdc.relay.event import unpack
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.serving import events_between
 from minercdc.relay.storage import State
 

@@ -19,7 +19,10 @@ _FELL_OFF = ("ScnNotFoundException", "OffsetNotFoundException")
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
-    """A source of a relay."""
+    """A source of a relay: what it serves of one table.
+
+    :param name: `namespace.Record`; `Connection.tables` has the table's own name.
+    """
 
     id: int
     name: str
@@ -53,8 +56,10 @@ class Connection:
     """See the module. Every method raises OSError when the relay does not answer, RelayError when it refuses, and FellOffError
     when its buffer does not hold the place that is wanted.
 
-    :param url: `http://HOST:PORT`.
-    :param name: of the client, in the relay's statistics.
+    :param url: `http://HOST:PORT`, or https.
+    :param timeout: seconds to wait for an answer.
+    :param name: of the client, in the relay's statistics; '' for its address.
+    :raises RelayError: `url` is not of that form.
     """
 
     def __init__(self, url: str, *, timeout: float = 60.0, name: str = "") -> None:
@@ -81,7 +86,9 @@ class Connection:
         ]
 
     def buffer_info(self) -> dict[str, Any]:
-        """What the relay's buffer holds."""
+        """What the relay's buffer holds: `minScn`, `maxScn`, `prevScn` (of the window that was dropped last), `bytes`, `size`,
+        and the times of the oldest and newest window, `timestampFirstEvent` and `timestampLatestEvent`, in milliseconds since the
+        epoch."""
         found: dict[str, Any] = self._json("/bufferInfo/inbound/1/0", {})
         return found
 
@@ -100,7 +107,9 @@ class Connection:
     ) -> Received:
         """Events from a place on, at most `size` bytes. The last one may be cut off.
 
-        :param wait_ms, linger_ms: how long to wait for the first window, and then for more of them.
+        :param sources: ids; () for all.
+        :param filters: JSON of the parameter `filters`, '' for none.
+        :param wait_ms, linger_ms: milliseconds to wait for the first window, and then for more of them; 0: not at all.
         """
         parameters = {"checkPoint": place.to_json(), "output": "binary", "size": str(size)}
         if sources:

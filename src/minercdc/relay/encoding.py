@@ -71,7 +71,11 @@ class RelayEncoder:
         self._compiled: dict[tuple[TableId, int], _Compiled] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`. What is neither a change of a row nor a TRUNCATE has no event."""
+        """See `contracts.RecordEncoder`. What is neither a change of a row nor a TRUNCATE has no event.
+
+        :raises RelayError: no id or name is free for the source of a new table.
+        :raises SinkError: the schema registry cannot be written.
+        """
         if isinstance(event, SchemaChange):
             return self._schema_change(event)
         if not isinstance(event, ChangeEvent) or event.op.value in self._skipped or event.op is Op.TRUNCATE:
@@ -142,8 +146,8 @@ def _whole(row: Row) -> bool:
 
 
 def key_of(table: TableSchema, positions: Sequence[int]) -> MakeKey:
-    """A function from a row and its ROWID to the key of its events: a number for one column of whole numbers up to 18 digits, else
-    the texts of the columns, joined by tabs; the ROWID of a table without a key.
+    """A function from a row and its ROWID to the key of its events: a number for one column of whole numbers up to 18 digits,
+    else the texts of the columns, joined by tabs; the ROWID of a table without a key.
 
     The function raises ValueDecodeError when redo does not hold the key.
     """

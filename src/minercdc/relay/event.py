@@ -110,7 +110,7 @@ def packed(
     time_ns: int,
     partitions: tuple[int, int] = (0, 0),
 ) -> bytes:
-    """What `pack` does, without an object for the event.
+    """What `pack` does, without an object for the event; the same error.
 
     :param partitions: physical and logical.
     """

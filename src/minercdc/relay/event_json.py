@@ -1,4 +1,4 @@
-"""Events as JSON, for clients that ask for it."""
+"""Events as JSON, for clients that request it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ def event_json(event: RelayEvent, schema: str = "") -> str:
     """An event as JSON of one line.
 
     :param schema: of its value, which is then JSON text (`JSON_PLAIN_VALUE`); '' for base64 of its bytes.
+    :raises RelayDataError: the value does not fit the schema.
     """
     document: dict[str, Any] = {}
     if not event.is_control:

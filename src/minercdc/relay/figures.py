@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from minercdc.exposition.series import Series
 from minercdc.relay.buffer import EventBuffer
-from minercdc.relay.connections import Connections
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.statistics import Statistics
 

@@ -1,8 +1,8 @@
 """The relay's HTTP port: the standard library's server with a thread for each connection, GET only, answers in chunks.
 
 A thread copies a slice of the buffer and writes it to its socket, which leaves the interpreter to others. So a client that does
-not read keeps its own thread waiting, and one slice in memory; when it takes nothing for `minercdc.relay.client.timeout.ms`, its connection
-is closed.
+not read keeps its own thread waiting, and one slice in memory; when it takes nothing for `minercdc.relay.client.timeout.ms`, its
+connection is closed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qsl
 
 from minercdc.errors import LocalServiceError, MinerCdcError
-from minercdc.relay.connections import Connections
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.requests import Reply, Requests, Unknown, error_headers
 
 _log = logging.getLogger(__name__)
@@ -43,7 +43,9 @@ def serve(
     """Answer requests while the context lasts; its value is `HOST:PORT`.
 
     :param port: 0 for a free one.
+    :param connections: gets those that are open.
     :param metrics: makes the answer of /metrics.
+    :param most_clients: connections at a time; a further one is answered 503.
     :param timeout: seconds that a client may take no byte; it may be idle ten times as long.
     :raises LocalServiceError: the port cannot be listened on.
     """

@@ -86,7 +86,7 @@ class MappedFile:
         return found
 
     def save(self, state: State) -> None:
-        """See `buffer.Storage`."""
+        """See `storage.Storage`."""
         self._number += 1
         content = _SLOT.pack(self._number, state.head, state.tail, state.prev_scn, state.max_scn, 0)[:-4]
         at = _SLOTS[self._number % 2]

@@ -57,6 +57,7 @@ class SchemaRegistry:
 
     :param directory: made when it is missing.
     :param namespace: of the names of sources that `names` does not have.
+    :param types: which of the two columns of `schemas` the types are by.
     :param names: by `SCHEMA.TABLE`: id and name of a source, as configured; id 0: the next free one.
     :raises RelayError: a file there cannot be used.
     """
@@ -117,7 +118,11 @@ class SchemaRegistry:
             return list(self._versions.get(source.name, ()))
 
     def source_of(self, table: str) -> Source:
-        """The source of table `SCHEMA.TABLE`; it is made, and kept, when there is none."""
+        """The source of table `SCHEMA.TABLE`; it is made, and kept, when there is none.
+
+        :raises RelayError: its id or name is taken, or no id is free.
+        :raises SinkError: the registry cannot be written.
+        """
         with self._lock:
             for known in self._sources.values():
                 if known.table == table:
@@ -167,6 +172,8 @@ class SchemaRegistry:
 
         :param positions: of the columns that are exported.
         :param widen: columns whose numbers are strings from now on, beside those that are in the last version.
+        :param now: time of generation in a new version; None for the present.
+        :raises RelayError, SinkError: as `source_of`.
         """
         with self._lock:
             source = self.source_of(str(table.id))
@@ -202,7 +209,9 @@ class SchemaRegistry:
     def adopt(self, source: Source, texts: Sequence[tuple[int, str]]) -> None:
         """Take over a source of an upstream relay, with its versions as (number, text).
 
-        :raises RelayError: another source has its id or name, or a version is there with another text.
+        :raises RelayError: another source has its id or name, a version is there with another schema, or one before it is
+            missing.
+        :raises SinkError: the registry cannot be written.
         """
         with self._lock:
             if self._sources.get(source.id) != source:

@@ -197,8 +197,8 @@ class Requests:
         return Reply(found.chunks(self._buffer), headers, kind)
 
     def _wait(self, checkpoint: Checkpoint, wait_ms: int, linger_ms: int) -> None:
-        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing; `lingerMs`, to wait
-        so long for more of them, while there is little: fewer and larger answers."""
+        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing; `lingerMs`, to
+        wait so long for more of them, while there is little: fewer and larger answers."""
         if not wait_ms and not linger_ms:
             return
         begin = self._buffer.start_of(checkpoint)

@@ -2,7 +2,8 @@
 
 type of the column             lossless                          databus
 NUMBER(p, 0), p <= 18          long                              long
-NUMBER, NUMBER(*, 0), p > 18   long, string from the first value on that is none
+NUMBER, NUMBER(*, 0)           long, string from the first value on that is none    (of both)
+NUMBER(p, 0), p > 18           string                            long, string from the first value on that is none
 NUMBER(p, s), s > 0            string                            float (s <= 6), double (s <= 17), string
 FLOAT                          string                            double
 BINARY_FLOAT, BINARY_DOUBLE    float, double                     float, double
@@ -89,7 +90,8 @@ def generated(
     """The schema of a table's rows.
 
     :param positions: of the columns that it has.
-    :param name: of the source, `namespace.Record`.
+    :param name: of the source, `namespace.Record`. `version` is the number that the record's name ends with.
+    :param types: which column of the table above the types are of.
     :param widened: columns of numbers that are strings, since a value was no long.
     :param now: time of generation, default the present.
     """

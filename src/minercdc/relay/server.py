@@ -20,11 +20,11 @@ from minercdc.relay.buffer import EventBuffer
 from minercdc.relay.chain import ChainedFeed
 from minercdc.relay.commands import Commands
 from minercdc.relay.connection import Connection
-from minercdc.relay.connections import Connections
 from minercdc.relay.encoding import RelayEncoder
 from minercdc.relay.figures import RelayCollector, figures_of
 from minercdc.relay.http import serve
 from minercdc.relay.mapped_file import open_mapped
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.progress_file import MaxScnFile, OffsetFile
 from minercdc.relay.registry import SchemaRegistry
 from minercdc.relay.requests import Requests
@@ -57,6 +57,7 @@ class Relay:
     """One relay (`minercdc relay`). Its files are its own from here on.
 
     :raises FencedError: another process has its directory.
+    :raises StateDirectoryError: `minercdc.state.dir` cannot be made.
     :raises RelayError, SinkError: its files cannot be used.
     :ivar address: `HOST:PORT` that it listens on, set by `run`.
     """

@@ -73,6 +73,11 @@ def filtered_answer(
     """The events that pass, in the form that is wanted. Control events always pass.
 
     It ends with a window wherever a whole one fits, since a client that resumes inside one counts events that it did not get.
+
+    :param size: most bytes of the answer.
+    :param latest: from the newest window on, wherever the checkpoint is.
+    :raises ScnNotFoundError, OvertakenError: as `EventBuffer.start_of`; also overwritten while they were read.
+    :raises RelayDataError: an event in the buffer is damaged.
     """
     begin = buffer.latest() if latest else buffer.start_of(checkpoint)
     inside = checkpoint.window_offset if not latest else -1

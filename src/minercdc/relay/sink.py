@@ -4,8 +4,8 @@
     commit    windows that are complete are published; then the offset is stored
 
 A window is complete when a higher SCN has come, or when the capture says that every commit at its SCN was emitted. A capture that
-is idle at the very last commit cannot say so for ever: then a window is published after `minercdc.relay.window.hold.ms`. Should one more
-transaction have that SCN all the same, it gets a window of the next SCN, so that none is lost.
+is idle at the very last commit cannot say so for ever: then a window is published after `minercdc.relay.window.hold.ms`. Should
+one more transaction have that SCN all the same, it gets a window of the next SCN, so that none is lost.
 
 While a window is held back, the offset is not stored: after a kill it is read again. So what is stored never lies after what was
 published, and a window that is read a second time is the same one, which the buffer has already or gets again.
@@ -53,6 +53,9 @@ class RelaySink:
     :param owner: of the relay's directory.
     :param ready: called once an offset is stored.
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
+    :param clock_ns: nanoseconds since the epoch.
+    :param monotonic: seconds of a clock that never goes back.
+    :raises RelayError: the file with the offset cannot be read.
     """
 
     seconds = 0.0
@@ -206,7 +209,7 @@ class RelaySink:
         self._owner.check()
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`."""
+        """See `contracts.RecordSink`. Raises RelayError when the file with the offset cannot be read."""
         stored = self._offsets.load()
         if stored is None or stored.offset is None:
             return None

@@ -39,7 +39,12 @@ class Inbound:
 
 @dataclass(slots=True)
 class Outbound:
-    """Answers to one client, about one source, or all of them."""
+    """Answers to one client, about one source, or all of them.
+
+    :param streams, registers, sources: requests of each kind; `errors` those that were refused, `scn_not_found` among them.
+    :param bytes: of events.
+    :param last_ms: of the last request, milliseconds since the epoch; 0 for none.
+    """
 
     streams: int = 0
     registers: int = 0
@@ -73,7 +78,11 @@ class Statistics:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def window(self, scn: int, events: Iterable[bytes], time_ns: int) -> None:
-        """A window that was published, without its end."""
+        """Count a window that was published.
+
+        :param events: as bytes, without the window's end.
+        :param time_ns: of that end, nanoseconds since the epoch.
+        """
         with self._lock:
             time_ms = time_ns // 1_000_000
             for event in events:

@@ -41,8 +41,8 @@ def row_writer(table: TableSchema, positions: Sequence[int], schema: AvroSchema,
 
     :param unavailable: stands for a text that redo does not hold.
 
-    The function raises NotLongError for a number that needs another schema, ValueDecodeError for a value that does not fit its column, or that is
-    not in redo and is no text.
+    The function raises NotLongError for a number that needs another schema, ValueDecodeError for a value that does not fit its
+    column, or that is not in redo and is no text.
     """
     writers = [
         (position, _nullable(table.columns[position].name, *_writer(table, position, base_type(field)), unavailable))

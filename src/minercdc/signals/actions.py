@@ -59,7 +59,8 @@ class Source:
 
     :param list_tables: captured tables that exist now.
     :param open_transactions: None when the adapter does not know them.
-    :param read_change: table and new structure of a `tableChanges` document, None for DROP; raises KeyError, TypeError, ValueError, AttributeError.
+    :param read_change: table and new structure of a `tableChanges` document, None for DROP; raises KeyError, TypeError,
+        ValueError, AttributeError.
     """
 
     list_tables: Callable[[], Iterable[TableId]]

@@ -1,4 +1,5 @@
-"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any.
+"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. Each has `time_us`,
+microseconds since the epoch in UTC.
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|
@@ -69,8 +70,8 @@ def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: i
 
 
 def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, time_us: int, **data: str) -> Notification:
-    """A table is done; `name` is DATABASE.SCHEMA.TABLE, `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or SQL_EXCEPTION;
-    `data` goes into `additional_data`."""
+    """A table is done; `name` is DATABASE.SCHEMA.TABLE, `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or
+    SQL_EXCEPTION; `data` goes into `additional_data`."""
     return of_snapshot(
         snapshot,
         "TABLE_SCAN_COMPLETED",

@@ -98,7 +98,8 @@ class BlockingSnapshots:
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
-        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is none.
+        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is
+        none.
 
         :raises SourceError, PrerequisiteError: as `step`.
         """
@@ -117,7 +118,8 @@ class BlockingSnapshots:
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
         :param time_us: not used.
-        :raises SourceError, PrerequisiteError: the SCN cannot be chosen, or the database cannot be reached.
+        :raises SourceError, PrerequisiteError: the SCN cannot be chosen, or the database cannot be reached; and what `learn`
+            raises.
         """
         if self._fixed is not None and all(snapshot.id != self._fixed for snapshot in state.snapshots):
             self._fixed = None  # it was stopped

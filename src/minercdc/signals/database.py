@@ -95,6 +95,7 @@ class TableSource:
 def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:
     """Insert a signal into the signal table, and commit.
 
+    :param identity: id of the signal, `kind` its type; they go into the first and second column.
     :param data: JSON text.
     :raises SourceError, PrerequisiteError: Oracle refuses it.
     """

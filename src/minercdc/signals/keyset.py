@@ -62,6 +62,7 @@ class Keyset:
     :param order: from `order_of`.
     :param condition: predicate that rows have to fulfil, '' for none.
     :param lobs: read large values; else they are the placeholder.
+    :raises ValueDecodeError: a column's type is not supported.
     :ivar rows: converts what is fetched.
     :ivar arrow: how its rows can come as columns; None when they cannot.
     """

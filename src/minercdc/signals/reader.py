@@ -90,7 +90,8 @@ class ChunkReader:
         self._reading.thread.start()
 
     def first(self) -> Outcome | None:
-        """The next outcome, without waiting; None when none is read yet, or nothing is being read. It stays the next until `take`."""
+        """The next outcome, without waiting; None when none is read yet, or nothing is being read. It stays the next until
+        `take`."""
         return self._reading.first() if self._reading else None
 
     def take(self) -> None:

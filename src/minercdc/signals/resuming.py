@@ -8,16 +8,16 @@
 
 Why nothing is missing, and nothing comes back. Every chunk is read as of `covered` or later.
 
-* A change committed at or before `covered` is in the chunks, or its row is not in them. Then no record after the marks has its key,
-  and the fold of the topic finds it. So those changes are left out even where they could be decoded: a row that an old change wrote
-  after the marks, and that a change we cannot decode deleted, would look alive.
+* A change committed at or before `covered` is in the chunks, or its row is not in them. Then no record after the marks has its
+  key, and the fold of the topic finds it. So those changes are left out even where they could be decoded: a row that an old
+  change wrote after the marks, and that a change we cannot decode deleted, would look alive.
 * A change committed after `covered` comes by the stream, and the chunks give way to it as in any incremental snapshot.
 
 Redo written before the repair may still come after `covered`: of transactions that were open then. All of them began at or before
-`fixed`, which is read from the database after the repair was seen. If such a row cannot be decoded, it is left out and the table is
-suspended once more, silently (`SuspendedTable.again`). At the end of its transaction all of this begins again with later `covered`
-and `marks`, and that read holds the row's change. There are finitely many of these transactions. A row that cannot be decoded in a
-transaction that began after `fixed` is a new fault, and suspends the table as the first one did.
+`fixed`, which is read from the database after the repair was seen. If such a row cannot be decoded, it is left out and the table
+is suspended once more, silently (`SuspendedTable.again`). At the end of its transaction all of this begins again with later
+`covered` and `marks`, and that read holds the row's change. There are finitely many of these transactions. A row that cannot be
+decoded in a transaction that began after `fixed` is a new fault, and suspends the table as the first one did.
 
 The topic holds what its readers have, so no copy is kept here: after a kill the fold is made again, and the deletes that were
 delivered are records after the marks.
@@ -83,6 +83,7 @@ class TopicMemory(Protocol):
 class Resumptions:
     """Runs the resumptions of a state.
 
+    :param suspended: the tables that are suspended now. `source` is the database, `clock` gives seconds.
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
@@ -333,7 +334,8 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a cause."""
+        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a
+        cause."""
         try:
             return self._source.obstacle(self._table(entry.table), entry.code)
         except TransientSourceError:

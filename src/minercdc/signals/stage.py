@@ -55,7 +55,8 @@ class SignalStage:
     :param observe: called with the state at the start, after each step and after each commit.
     :param resumptions: None when no table is ever suspended.
     :param pausing: a context in which streaming is paused.
-    :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed over.
+    :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed
+        over.
     """
 
     def __init__(

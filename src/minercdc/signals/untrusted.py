@@ -14,7 +14,8 @@ _DEEPEST = 50  # levels of JSON; `tableChanges` have 6
 def parsed(text: str | bytes) -> Any:
     """The value of JSON text from outside.
 
-    :raises ValueError: it is no JSON, is nested so deeply that a Python function may fail on it, or holds text that cannot be encoded.
+    :raises ValueError: it is no JSON, is nested so deeply that a Python function may fail on it, or holds text that cannot be
+        encoded.
     """
     try:
         found = json.loads(text)

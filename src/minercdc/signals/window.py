@@ -77,8 +77,8 @@ class Changes:
         return sum(map(len, self._keys.values()))
 
     def note(self, event: ChangeEvent) -> None:
-        """Note the change of a row, if its table is followed and its commit SCN is above `floor`. Of a row that a capture has read
-        without its transaction, the SCN it was read at counts."""
+        """Note the change of a row, if its table is followed and its commit SCN is above `floor`. Of a row that a capture has
+        read without its transaction, the SCN it was read at counts."""
         scn = event.tx.commit_scn if event.tx is not None else event.scn
         keys = self._keys.get(event.schema.id)
         if keys is None or scn <= self.floor:
@@ -132,7 +132,8 @@ class Changes:
         return rows if len(kept) == len(rows) else rows.only([rows.rows[place] for place in kept])
 
     def prune(self, floor: int) -> None:
-        """Raise `floor` to this SCN, and sometimes forget the changes up to it. No chunk that is read, or will be, has a lower one."""
+        """Raise `floor` to this SCN, and sometimes forget the changes up to it. No chunk that is read, or will be, has a lower
+        one."""
         self.floor = max(self.floor, floor)
         if len(self) < 2 * self._pruned + 1000:
             return

@@ -63,6 +63,8 @@ def not_read_back(config: ConnectorConfig) -> str:
         return (
             f"minercdc.kafka.record.too.large={config.kafka.minercdc_kafka_record_too_large} leaves values out of the topic"
         )
+    if config.sink.is_kafka and config.topics.minercdc_topic_partition_columns:
+        return "minercdc.topic.partition.columns puts records into other partitions than their keys alone would"
     kind = config.sink.debezium_sink_type
     return f"debezium.sink.type={kind} cannot be read back" if kind in ("json", "relay") else ""
 

@@ -75,6 +75,7 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
     """The extents of a heap table and its partitions; none for other organizations.
 
     :raises PrerequisiteError: DBA_EXTENTS or DBA_OBJECTS may not be read.
+    :raises SourceError: Oracle's other errors, as `codes.classify` makes them.
     """
     with oracle_errors(f"reading the extents of {table}"), connection.cursor() as cursor:
         cursor.execute(_EXTENTS, {"owner": table.schema, "name": table.table})

@@ -91,7 +91,9 @@ class InitialSnapshot:
         """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position.
 
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
-        :raises ConfigError: a table with a SELECT has no key.
+        :raises ConfigError: a table with a SELECT has no key, or the callable of `snapshot.query.mode=custom` returned neither a
+            SELECT nor None.
+        :raises MinerCdcError: what `connect` and `fix` raise.
         """
         if state is None:
             if stop.wait(self._config.snapshot_delay_ms / 1000):
@@ -145,7 +147,8 @@ class InitialSnapshot:
         return SignalState(tuple(snapshots)) if snapshots else None
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
-        """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is possible."""
+        """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
+        possible."""
         statistics = read_row_statistics(connection, [schema.id for schema in schemas])
         found = []
         for schema in schemas:

@@ -1,7 +1,7 @@
 """Where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
 
-Only the rows that follow show whether a row is the last one of its table, or of all. So the latest row of each table is held back,
-and the last row of the table that was finished last.
+Only the rows that follow show whether a row is the last one of its table, or of all. So the latest row of each table is held
+back, and the last row of the table that was finished last.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ class Placed(NamedTuple):
 
 
 def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> list[ChangeEvent | ReadRun]:
-    """The rows as READ events for `RowMarks.take`; with `runs` as three runs: the first row, the last row, and those between them."""
+    """The rows as READ events for `RowMarks.take`; with `runs` as three runs: the first row, the last row, and those between
+    them."""
 
     def run(some: FetchedRows) -> ReadRun:
         return ReadRun(some, scn, time_us, SnapshotMark.TRUE)

@@ -42,7 +42,8 @@ class InitialNotices:
         return self._notice("IN_PROGRESS", data_collections=self._collections, current_collection_in_progress=collection)
 
     def chunk_in_progress(self, collection: str, index: int, total: int, rows: int) -> Notification:
-        """A range of a table is begun. `index` counts from 0, as Debezium's; `rows` are those of the table so far."""
+        """A range of a table is begun. `index` counts from 0, as Debezium's; `total` is how many ranges the table has, `rows`
+        those of the table so far."""
         return self._notice(
             "TABLE_CHUNK_IN_PROGRESS",
             **{"current_collection_in_progress": collection, "data_collections": self._collections},
@@ -50,7 +51,7 @@ class InitialNotices:
         )
 
     def chunk_completed(self, collection: str, index: int, total: int) -> Notification:
-        """A range of a table is read."""
+        """A range of a table is read; `index` and `total` as of `chunk_in_progress`."""
         return self._notice(
             "TABLE_CHUNK_COMPLETED",
             **{"scanned_collection": collection, "data_collections": self._collections},

@@ -20,7 +20,7 @@ import oracledb
 from minercdc.errors import MinerCdcError, PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.events import FetchedRows
 from minercdc.offset import ChunkProgress
-from minercdc.oracle.handover import CANCEL_SECONDS, Handover
+from minercdc.oracle.fetch_queue import CANCEL_SECONDS, FetchQueue
 from minercdc.snapshot.scan import Scan
 
 _log = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ class _Readers:
         self._retries = retries
         self._pause = pause
         running = min(threads, len(self._waiting))
-        self.handover: Handover[Read] = Handover(2 * threads, running)
+        self.handover: FetchQueue[Read] = FetchQueue(2 * threads, running)
         self._fetching: dict[int, oracledb.Connection] = {}
         self.threads = [
             threading.Thread(target=self._work, args=(number,), name=f"snapshot-{number}", daemon=True)

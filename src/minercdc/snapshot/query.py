@@ -15,7 +15,7 @@ Query: TypeAlias = Callable[[TableSchema], str | None]
 
 
 def query_of(config: SnapshotConfig) -> Query | None:
-    """The user's callable; None where there is none.
+    """The user's callable, which gets `SCHEMA.TABLE` and a list of the columns' names; None where none is configured.
 
     :raises ConfigError: `snapshot.query.mode.custom.name` names nothing that can be called.
     """

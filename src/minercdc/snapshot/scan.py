@@ -107,7 +107,8 @@ def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, expressions: s
 
 
 def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
-    """SELECT of `selected_columns` from a user's SELECT, which has to return all columns of the table by name."""
+    """SELECT of `selected_columns` from a user's SELECT, which has to return all columns of the table by name. Raises
+    ValueDecodeError when a column's type is not supported."""
     return f"SELECT {selected_columns(schema, 'NULL', lobs)} FROM ({select})"
 
 

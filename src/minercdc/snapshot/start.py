@@ -54,6 +54,8 @@ def fix_now(
     """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
 
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
+    :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
+    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     """
     ids = read_table_ids(connection, table_filter, database)
     if not redo:

@@ -44,7 +44,8 @@ class StructureSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. `state` and `stop` are not used: it is short, and an interrupted one starts again."""
+        """See `contracts.Snapshot`. `state` and `stop` are not used: it is short, and an interrupted one starts again. Raises
+        what `connect`, `fix` and `position` raise."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)

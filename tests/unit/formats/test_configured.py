@@ -41,6 +41,13 @@ def test_topics_that_are_not_read_back_are_not_taken_for_json() -> None:
         assert "cannot be read back" in not_read_back(other)
 
 
+def test_topics_whose_partitions_are_chosen_by_columns_are_not_read_back() -> None:
+    """The delete of a vanished row has its key only, and would go to another partition than the row."""
+    partitioned = parse_properties({**GOOD, "minercdc.topic.partition.columns": "SHOP.ORDER_LINES:ORDER_ID"})
+    assert "partition" in not_read_back(partitioned)
+    assert topic_records(partitioned, KafkaClient(partitioned.kafka, partitioned.topics, {})) is None
+
+
 def test_a_certificate_that_is_not_there_is_named_at_the_start() -> None:
     chosen = config(value_converter_schema_registry_ssl_ca_location="/no/such/ca.pem")
     with pytest.raises(ConfigError, match=r"schema.registry.ssl(.|\n)*No such file"):

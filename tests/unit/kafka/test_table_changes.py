@@ -58,8 +58,12 @@ def test_a_table_is_dropped_without_its_structure() -> None:
 
 @pytest.mark.parametrize(
     ("document", "reason"),
-    [({"type": "RENAME", "id": "x"}, "type RENAME"), ({"type": "DROP", "id": "S.T"}, "is not of the form")],
+    [
+        ({"type": "RENAME", "id": "x"}, "type RENAME"),
+        ({"type": "DROP", "id": "S.T"}, "is not of the form"),
+        ({"type": "DROP", "id": 7}, "id 7 is not of the form"),
+    ],
 )
-def test_what_is_no_change_of_a_table_says_why(document: dict[str, str], reason: str) -> None:
+def test_what_is_no_change_of_a_table_says_why(document: dict[str, object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         change_of(document)

@@ -23,10 +23,10 @@ from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.client import Change, FileCheckpoints, MemoryCheckpoints, RelayClient
 from minercdc.relay.commands import Commands
 from minercdc.relay.connection import Connection
-from minercdc.relay.connections import Connections
 from minercdc.relay.event import events_in
 from minercdc.relay.figures import RelayCollector, figures_of
 from minercdc.relay.http import serve
+from minercdc.relay.open_sockets import Connections
 from minercdc.relay.requests import Requests
 from minercdc.relay.statistics import Statistics
 

@@ -13,7 +13,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 class SessionLobCalls:
     """The calls of one session.
 
-    :param in_call: the context of a call that changes rows, as of any statement.
+    :param in_call: makes the context in which a call that changes rows runs, the same as for a statement.
     """
 
     def __init__(self, session: SqlSession, in_call: Callable[[], AbstractContextManager[None]]) -> None:

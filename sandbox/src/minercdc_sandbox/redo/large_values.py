@@ -119,8 +119,9 @@ def lob_kind(column: TypedColumn) -> LobKind:
 class Step:
     """One record of a row's change.
 
-    :param lob: the piece of the value in column `changed[0]` of `after`: 0-based offset and amount in its units; the new
-        length of a trim.
+    :param changed: positions of the columns that it sets; () for an INSERT.
+    :param lob: of a piece of the large value in column `changed[0]` of `after`: 0-based offset and amount, in the value's units; of a trim
+        0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.
     """
 

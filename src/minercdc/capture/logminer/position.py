@@ -227,8 +227,9 @@ class LogMinerPosition:
         return replace(self, threads=threads, kept=kept)
 
     def precedes(self, other: Self) -> bool:
-        """True when going from `other` to this position would go backwards: in what is delivered, or in where the oldest open
-        transaction began, kept or not."""
+        """True when going from `other` to this position would go backwards: in what is delivered, or in where a restart mines from,
+        with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two incarnations the one
+        of the older incarnation precedes; nothing else counts then."""
         if self.resetlogs != other.resetlogs:
             return self.resetlogs < other.resetlogs
         begins = self.mined_again().threads

@@ -296,7 +296,7 @@ class TransactionBuffer:
     ) -> None:
         """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`.
 
-        :param logs: by thread, the log (first part of RS_ID) whose rows are of no interest; records of another one are.
+        :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
         :param floors: see `Keeping`.
         """

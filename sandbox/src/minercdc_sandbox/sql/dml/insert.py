@@ -34,7 +34,11 @@ class InsertPlan:
     errors: ErrorLogPlan | None = None
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does."""
+        """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does.
+
+        With `call.batch_errors`, errors of VALUES rows are in the result and the other rows are inserted; LOG ERRORS writes failed rows to
+        its table. Raises OraError of the first row that fails otherwise.
+        """
         session.programs.check_table(self.rows.table, changed=True)
         if self.errors is not None:
             return self._logging(session, self.errors, call)

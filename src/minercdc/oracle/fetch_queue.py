@@ -22,7 +22,7 @@ class _End:
     error: BaseException | None
 
 
-class Handover(Generic[T]):
+class FetchQueue(Generic[T]):
     """A bounded queue from fetching threads to the thread that iterates over `taken`.
 
     :param depth: how many items may wait.

@@ -1,0 +1,46 @@
+"""`minercdc bundle` when what it reads is not as it should be."""
+
+from __future__ import annotations
+
+import socket
+import tarfile
+import threading
+from pathlib import Path
+
+from tests.unit.config.test_load import GOOD
+
+from minercdc.bundle import write_bundle
+from minercdc.config.load import load_config
+
+
+def answer(listening: socket.socket, text: bytes) -> None:
+    while True:
+        client, _ = listening.accept()
+        with client:
+            client.recv(1000)
+            client.sendall(text)
+
+
+def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+        threading.Thread(target=answer, args=(listening, b"this is no HTTP\r\n\r\n"), daemon=True).start()
+        path = tmp_path / "connector.yaml"
+        nowhere = {
+            "database.hostname": "127.0.0.1",
+            "database.port": 1,
+            "errors.max.retries": 0,
+            "minercdc.kafka.timeout.ms": 1000,
+        }
+        settings = {
+            **GOOD,
+            **nowhere,
+            "schema.history.internal.kafka.bootstrap.servers": "127.0.0.1:1",
+            "minercdc.http.port": port,
+        }
+        path.write_text("".join(f"{name}: {value!r}\n" for name, value in settings.items()))
+        write_bundle(load_config(path), path, tmp_path / "bundle.tar.gz")
+    with tarfile.open(tmp_path / "bundle.tar.gz") as archive:
+        metrics = archive.extractfile("minercdc-bundle/metrics.txt")
+        assert metrics is not None
+        assert metrics.read().startswith(b"not to be had: BadStatusLine")
