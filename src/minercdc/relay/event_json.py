@@ -1,4 +1,4 @@
-"""Events as JSON, for clients that ask for it."""
+"""Events as JSON, for clients that request it."""
 
 from __future__ import annotations
 
