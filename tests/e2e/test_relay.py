@@ -20,7 +20,6 @@ from typing import Any
 import pytest
 from tests.e2e.connector import MinerCdc, write
 from tests.e2e.lab import Lab
-from tests.e2e.sinks import sink_config
 from tests.e2e.test_replicators import settings
 from tests.fors_server.server import ForsServer
 from tests.olr_server.feed import Feed
@@ -372,9 +371,8 @@ def test_a_log_of_transactions_fills_a_relay(make_lab: Callable[..., Lab]) -> No
     changes: dict[str, object] = {f"database.{name}": value for name, value in names.items()}
     changes |= {"table.include.list": f"{lab.schema}[.]T", "snapshot.locking.mode": "none"}
     changes |= {"database.pdb.name": None, "schema.include.list": None}
-    install, _ = sink_config(lab, "segments", **changes)
-    assert lab.minercdc("txlog", "install", str(install)).status == 0
-    config = relay_config(lab, "relay.yaml", **changes)
+    config = relay_config(lab, "relay.yaml", **{"debezium.sink.type": "relay", **changes})
+    assert lab.minercdc("txlog", "install", str(config)).status == 0
     with relay(config, "relay.log") as (_, url), reading(url, copy):
         lab.execute("INSERT INTO T VALUES (7, 'a')", "INSERT INTO T VALUES (8, 'b')")
         await_true(lambda: len(copy.rows) == 2)
