@@ -11,6 +11,7 @@ from typing import Any
 
 import oracledb
 from tests.conformance.abilities import ABILITIES, Abilities
+from tests.conformance.asked import Asked
 from tests.conformance.history import LOGGED, TABLES, Change, Values
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.fors_server.server import ForsServer
@@ -23,6 +24,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory
 from minercdc.capture.txlog.installation import install
 from minercdc.config.load import parse_properties
+from minercdc.contracts import StopFlag
 from minercdc.events import ChangeEvent, Event, Progress, Row, SchemaChange
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue
@@ -50,6 +52,7 @@ class Subject:
     :ivar sessions: of the application, by name.
     :ivar start: JSON of the position before the history.
     :ivar shapes: of the tables there.
+    :ivar asked: of the database, by the adapters that `open` made.
     """
 
     def __init__(
@@ -63,6 +66,7 @@ class Subject:
         **server: Any,
     ) -> None:
         sandbox.create_user(schema)
+        self.asked = Asked()
         self.sessions = {name: sandbox.connect(schema, schema) for name in ("one", "two")}
         with self.sessions["one"].cursor() as cursor:
             for statement in tables:
@@ -141,8 +145,8 @@ class Subject:
                 tables=tables,
                 mined=table_filter(self.config),
                 database=self._database,
-                connect_root=lambda: connect(self.config.database, "root"),
-                connect_pdb=self._connect_pdb,
+                connect_root=lambda: self.asked.listen(connect(self.config.database, "root")),
+                connect_pdb=lambda: self.asked.listen(self._connect_pdb()),
                 read_table=self._read_table,
                 time_zone=self._time_zone,
                 counters=Counters(),
@@ -154,7 +158,7 @@ class Subject:
         )
 
     def _read_table(self, table: TableId) -> TableSchema | None:
-        with closing(self._connect_pdb()) as connection:
+        with closing(self.asked.listen(self._connect_pdb())) as connection:
             return next(iter(read_tables(connection, [table])), None)
 
     def _time_zone(self) -> str:
@@ -168,7 +172,9 @@ class Subject:
             (found,) = cursor.fetchone() or (0,)
             return int(found)
 
-    def read(self, kept: list[Event], start: dict[str, JsonValue], adapter: str = "") -> Generator[Event, None, None]:
+    def read(
+        self, kept: list[Event], start: dict[str, JsonValue], adapter: str = "", stop: StopFlag | None = None
+    ) -> Generator[Event, None, None]:
         """One run of the stream from a position in JSON, with the shapes of the tables as of the events that are kept."""
         tables = Tables()
         for shape in self.shapes:
@@ -178,7 +184,7 @@ class Subject:
                 tables.apply(event)
         capture = self.open(tables, adapter).capture
         with closing(capture):
-            yield from taken_apart(capture.stream(capture.load_position(start), threading.Event()))
+            yield from taken_apart(capture.stream(capture.load_position(start), stop or threading.Event()))
 
 
 def transactions(events: list[Event]) -> list[list[Change]]:

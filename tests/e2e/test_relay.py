@@ -13,13 +13,17 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.e2e.connector import MinerCdc, write
 from tests.e2e.lab import Lab
+from tests.e2e.test_replicators import settings
+from tests.fors_server.server import ForsServer
+from tests.olr_server.feed import Feed
+from tests.olr_server.server import OlrServer
 
 from minercdc.errors import FellOffError
 from minercdc.local.ports import free_port
@@ -32,7 +36,7 @@ CONSUMER = Path(__file__).with_name("relay_consumer.py")
 
 
 def relay_config(lab: Lab, file: str = "relay.yaml", **changes: object) -> Path:
-    """A configuration without any property of Kafka."""
+    """A configuration without any property of Kafka. Changes that are None leave a property out."""
     settings: dict[str, object] = {
         "name": file.removesuffix(".yaml"),
         "database.hostname": lab.server.host,
@@ -47,7 +51,8 @@ def relay_config(lab: Lab, file: str = "relay.yaml", **changes: object) -> Path:
         "poll.interval.ms": 50,
         "retriable.restart.connector.wait.ms": 500,
     }
-    return write(settings | {key.replace("_", "."): value for key, value in changes.items()}, lab.directory / file)
+    settings |= {key.replace("_", "."): value for key, value in changes.items()}
+    return write({key: value for key, value in settings.items() if value is not None}, lab.directory / file)
 
 
 @contextmanager
@@ -341,6 +346,38 @@ def test_a_client_that_does_not_read_hurts_no_other(make_lab: Callable[..., Lab]
         await_true(lambda: get(f"{url}/health")["status"] == "UP")
         for one in stuck:
             one.close()
+
+
+@pytest.mark.parametrize("adapter", ["olr", "fors_olr"])
+def test_a_replicator_fills_a_relay(adapter: str, make_lab: Callable[..., Lab], tmp_path: Path) -> None:
+    lab, copy = make_lab(""), Copy()
+    feed = Feed(lab.server, [lab.schema], tmp_path / "feed")
+    with (
+        closing(OlrServer(feed) if adapter == "olr" else ForsServer(feed)) as server,
+        relay(relay_config(lab, snapshot_locking_mode="none", **settings(server)), "relay.log") as (_, url),
+        reading(url, copy),
+    ):
+        lab.execute("INSERT INTO T VALUES (7, 'a')", "INSERT INTO T VALUES (8, 'b')")
+        lab.execute("UPDATE T SET V = 'c' WHERE ID = 8", "DELETE FROM T WHERE ID = 7")
+        await_true(lambda: copy.rows == {8: {"id": 8, "v": "c"}})
+
+
+def test_a_log_of_transactions_fills_a_relay(make_lab: Callable[..., Lab]) -> None:
+    """A row that is deleted stays: nothing says so."""
+    lab, copy = make_lab(""), Copy()
+    with lab.server.connect() as admin, admin.cursor() as cursor:
+        cursor.execute(f"GRANT CREATE SEQUENCE, CREATE VIEW, CREATE PROCEDURE, CREATE TRIGGER, CREATE JOB TO {lab.schema}")
+    names = {"user": lab.schema, "password": lab.schema, "dbname": lab.server.service, "connection.adapter": "txlog"}
+    changes: dict[str, object] = {f"database.{name}": value for name, value in names.items()}
+    changes |= {"table.include.list": f"{lab.schema}[.]T", "snapshot.locking.mode": "none"}
+    changes |= {"database.pdb.name": None, "schema.include.list": None}
+    config = relay_config(lab, "relay.yaml", **{"debezium.sink.type": "relay", **changes})
+    assert lab.minercdc("txlog", "install", str(config)).status == 0
+    with relay(config, "relay.log") as (_, url), reading(url, copy):
+        lab.execute("INSERT INTO T VALUES (7, 'a')", "INSERT INTO T VALUES (8, 'b')")
+        await_true(lambda: len(copy.rows) == 2)
+        lab.execute("UPDATE T SET V = 'c' WHERE ID = 8", "DELETE FROM T WHERE ID = 7")
+        await_true(lambda: [(row["id"], row["v"]) for row in copy.rows.values()] == [(7, "a"), (8, "c")])
 
 
 @pytest.mark.parametrize("adapter", ["flashback", "logminer_unbuffered"])

@@ -21,7 +21,7 @@ from tests.one_client import OneClient
 
 from minercdc.events import Scn
 
-ARCHIVED = {"log.mining.archive.log.only.mode": "true"}
+ARCHIVED = {"log.mining.archive.log.only.mode": "true", "log.mining.archive.log.only.scn.poll.interval.ms": "20"}
 WAIT_TABLE_LIST, WAIT_START_SCN, REPLICATING = 1, 2, 3
 READY, SENDING, SENT = "ready", "sending", "sent"
 _SWITCH_SECONDS = 0.3
@@ -59,7 +59,8 @@ class ForsServer:
 
     :param queue: transactions that wait to be requested (`max-tx-msgs`).
     :param block: commit SCNs are rounded up to a multiple of it, so that transactions share them.
-    :param archived: redo counts once it is archived; a log switch comes every 0.3 s.
+    :param archived: redo counts once it is archived.
+    :param switches: a log switch comes every 0.3 s then.
     :ivar requests: codes of all commands, with their SCN.
     :ivar answers: number of answers, `data` of Data answers, `bytes` of all.
     :ivar started: SCNs of StartSCN.
@@ -76,6 +77,7 @@ class ForsServer:
         queue: int = 100,
         block: int = 1,
         archived: bool = False,
+        switches: bool = True,
         faults: Faults | None = None,
     ) -> None:
         self.style = style or Style()
@@ -100,6 +102,7 @@ class ForsServer:
         self._switching = threading.Thread(target=self._switch, daemon=True)
         if archived:
             feed.settings = ARCHIVED
+        if archived and switches:
             self._switching.start()
         self._client.start()
 
@@ -144,11 +147,15 @@ class ForsServer:
         self._restart()
         self.saved = None
 
+    def switch(self) -> None:
+        """Have what is written archived."""
+        with self._admin() as admin, admin.cursor() as cursor:
+            cursor.execute("ALTER SYSTEM SWITCH LOGFILE")
+
     def _switch(self) -> None:
         while not self._client.stopped:
             if self._status == REPLICATING:
-                with self._admin() as admin, admin.cursor() as cursor:
-                    cursor.execute("ALTER SYSTEM SWITCH LOGFILE")
+                self.switch()
             time.sleep(_SWITCH_SECONDS)
 
     def _admin(self) -> oracledb.Connection:

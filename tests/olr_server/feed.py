@@ -16,7 +16,7 @@ from tests.native_pair import taken_apart
 
 from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.registry import adapter_factory
-from minercdc.config.load import parse_properties
+from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.events import ChangeEvent, Progress, SchemaChange, TransactionInfo
 from minercdc.metrics import Counters
 from minercdc.oracle.connect import connect, database_name
@@ -69,7 +69,30 @@ class Feed:
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._grown: Callable[[], None] = lambda: None
-        self._config = parse_properties(
+
+    def start(self, scn: int, grown: Callable[[], None]) -> None:
+        """Read redo from an SCN on; what was committed at or before it is left out. `grown` is called when `units` has."""
+        self._grown = grown
+        self._config = self._connector()
+        self._thread = threading.Thread(target=self._run, args=(scn,), daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._stop.set()
+        if self._thread is not None:
+            self._thread.join(30)
+
+    def _run(self, scn: int) -> None:
+        try:
+            self._read(scn)
+        except BaseException as error:
+            self.error = error
+            self._grown()
+            if not self._stop.is_set():
+                raise
+
+    def _connector(self) -> ConnectorConfig:
+        return parse_properties(
             {
                 "topic.prefix": "olr",
                 "database.hostname": self.sandbox.host,
@@ -87,26 +110,6 @@ class Feed:
                 **self.settings,
             }
         )
-
-    def start(self, scn: int, grown: Callable[[], None]) -> None:
-        """Read redo from an SCN on; what was committed at or before it is left out. `grown` is called when `units` has."""
-        self._grown = grown
-        self._thread = threading.Thread(target=self._run, args=(scn,), daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._stop.set()
-        if self._thread is not None:
-            self._thread.join(30)
-
-    def _run(self, scn: int) -> None:
-        try:
-            self._read(scn)
-        except BaseException as error:
-            self.error = error
-            self._grown()
-            if not self._stop.is_set():
-                raise
 
     def _read(self, scn: int) -> None:
         database = self._config.database
