@@ -7,7 +7,7 @@ from typing import Annotated
 import regex
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, ValidationInfo, field_validator
 
-from minercdc.config.section import choices, property_of
+from minercdc.config.section import in_declared_case, property_of
 
 
 def _compiles(pattern: str) -> str:
@@ -39,8 +39,4 @@ class Options(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
-        """A word of an enumeration in the case it is declared in; other values as they are."""
-        if not isinstance(value, str) or info.field_name is None:
-            return value
-        words = choices(cls.model_fields[info.field_name].annotation)
-        return next((word for word in words if isinstance(word, str) and word.lower() == value.strip().lower()), value)
+        return in_declared_case(cls.model_fields, value, info.field_name)

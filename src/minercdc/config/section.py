@@ -7,7 +7,7 @@ environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -127,6 +127,17 @@ class EnvironmentSource(PydanticBaseSettingsSource):
         return found
 
 
+def in_declared_case(fields: Mapping[str, FieldInfo], value: object, name: str | None) -> object:
+    """A word of an enumeration in the case it is declared in; other values as they are.
+
+    :param name: of the field; None: the value is of no field.
+    """
+    if not isinstance(value, str) or name is None:
+        return value
+    words = choices(fields[name].annotation)
+    return next((word for word in words if isinstance(word, str) and word.lower() == value.strip().lower()), value)
+
+
 class Section(BaseSettings):
     """One group of properties. A value from the environment wins over one that is passed in, which wins over the default."""
 
@@ -137,11 +148,7 @@ class Section(BaseSettings):
     @field_validator("*", mode="before")
     @classmethod
     def _fold(cls, value: object, info: ValidationInfo) -> object:
-        """A word of an enumeration in the case it is declared in; other values as they are."""
-        if not isinstance(value, str) or info.field_name is None:
-            return value
-        words = choices(cls.model_fields[info.field_name].annotation)
-        return next((choice for choice in words if choice.lower() == value.strip().lower()), value)
+        return in_declared_case(cls.model_fields, value, info.field_name)
 
     @model_validator(mode="after")
     def _obey_rules(self) -> Self:

@@ -22,7 +22,8 @@ _FEW: Final = 1024  # numbers and lengths that are looked up
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
-def _varint(number: int) -> bytes:
+def unsigned_varint(number: int) -> bytes:
+    """A number that is not negative: seven bits a byte, the lowest first."""
     written = bytearray()
     while number > 127:
         written.append(number & 127 | 128)
@@ -31,7 +32,7 @@ def _varint(number: int) -> bytes:
     return bytes(written)
 
 
-_LAST: Final = tuple(_varint(n) for n in range(1 << 14))
+_LAST: Final = tuple(unsigned_varint(n) for n in range(1 << 14))
 """The last one or two bytes of a varint."""
 _BEFORE: Final = tuple(bytes([n & 127 | 128, n >> 7 | 128]) for n in range(1 << 14))
 """Two bytes that others follow."""
@@ -48,7 +49,7 @@ def varint(number: int) -> bytes:
         rest = number >> 28
         begin = _BEFORE[number & 16383] + _BEFORE[number >> 14 & 16383]
         return begin + (_LAST[rest] if rest < 1 << 14 else _BEFORE[rest & 16383] + _LAST[rest >> 14])
-    return _varint(number)
+    return unsigned_varint(number)
 
 
 _SHORT: Final = tuple(varint(n) for n in range(_FEW))

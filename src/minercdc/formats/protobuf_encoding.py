@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import date, timedelta
 from typing import Any, Final, TypeAlias
 
+from minercdc.formats.avro_encoding import unsigned_varint
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.formats.protobuf_schema import SCALARS, WRAPPED, Field, Message, ProtobufFile
 
@@ -47,13 +48,7 @@ def varint(number: int) -> bytes:
     """An integer; a negative one as its two's complement in 64 bits."""
     if 0 <= number < 128:
         return _SHORT[number]
-    number &= 0xFFFF_FFFF_FFFF_FFFF
-    written = bytearray()
-    while number > 127:
-        written.append(number & 127 | 128)
-        number >>= 7
-    written.append(number)
-    return bytes(written)
+    return unsigned_varint(number & 0xFFFF_FFFF_FFFF_FFFF)
 
 
 def message_index(*places: int) -> bytes:
