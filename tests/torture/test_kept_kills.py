@@ -21,7 +21,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.events import Event, Progress
 
 ROWS = int(os.environ.get("MINERCDC_KEPT_ROWS", "2000"))
-BLOCKS = 20 if ROWS >= 100_000 else 3
+BLOCKS = 20 if ROWS >= 100_000 else 4
 
 
 class Killed(BaseException):
@@ -121,7 +121,7 @@ def until_marker(connector: Connector, number: int, disk: Disk) -> tuple[Connect
 
 @pytest.mark.timeout(3600)
 def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab: Lab = lab_of(fresh_sandbox, "kills", tmp_path)
+    lab: Lab = lab_of(fresh_sandbox, "kills", tmp_path, **{"minercdc.log.mining.buffer.durable.after.ms": 0})
     disk = Disk()
     monkeypatch.setattr(kept_files, "os", disk)
     monkeypatch.setattr(KeptFiles, "remove", lambda files, name: disk.remove(files, name))

@@ -39,7 +39,7 @@ from minercdc.capture.logminer.session_memory import SessionMemory
 from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation, check_lost
-from minercdc.capture.logminer.transactions import Transaction, transaction_buffer
+from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause
 from minercdc.config.log_mining import LogMiningConfig
@@ -192,7 +192,7 @@ class LogMinerCapture:
 
     def open_transactions(self) -> list[OpenTransaction]:
         """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
-        return [transaction.shown() for transaction in self._open()]
+        return [shown(transaction) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
         """See `contracts.OpenTransactions`."""

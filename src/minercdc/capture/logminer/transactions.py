@@ -67,17 +67,6 @@ class Transaction:
     without_address: set[tuple[Any, ...]] = field(default_factory=set)
     kept: KeptTransaction | None = None
 
-    def shown(self) -> OpenTransaction:
-        """For the user."""
-        return OpenTransaction(
-            xid=self.key[1].hex(),
-            thread=self.thread,
-            user=self.start.user or "",
-            start_scn=self.start.start_scn or self.start.scn,
-            start_time=str(self.start.time),
-            changes=self.changes,
-        )
-
     def undo(self, row: LogMinerRow) -> bool:
         """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
         `undo_large`, which may take out several.
@@ -127,6 +116,19 @@ class Transaction:
         """Delete what is on disk."""
         if self.spill is not None:
             self.spill.close()
+
+
+def shown(transaction: Transaction) -> OpenTransaction:
+    """For the user. No method: the native transaction is one, too (`native/store.pxi`)."""
+    start = transaction.start
+    return OpenTransaction(
+        xid=transaction.key[1].hex(),
+        thread=transaction.thread,
+        user=start.user or "",
+        start_scn=start.start_scn or start.scn,
+        start_time=str(start.time),
+        changes=transaction.changes,
+    )
 
 
 def row_identity(row: LogMinerRow) -> tuple[Any, ...]:
