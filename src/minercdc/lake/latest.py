@@ -75,10 +75,12 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
     rows = rows.selectExpr("*", f"xxhash64({names}) AS hash", *homes)
     if several_tasks:
         rows = rows.repartition("hash")
+    order = f"struct({_ORDER})"
     if homes:
-        last = expr(f"max_by({together}, struct({_ORDER})) AS last")
+        last = expr(f"max_by({together}, {order}) AS last")
         rows = rows.groupBy("hash", *by, "home").agg(last).selectExpr("hash", *map(quoted, by), "last.*")
-    last = expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")
+        order = _ALIVE_ORDER
+    last = expr(f"max_by({together}, {order}) AS last")
     return rows.groupBy("hash", *by).agg(last).selectExpr(*map(quoted, by), "last.*")
 
 
