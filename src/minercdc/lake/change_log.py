@@ -80,10 +80,11 @@ class ChangeLog:
     """The change log at `path`.
 
     :param values: how the connector writes values.
+    :ivar spark: the session that it is read in.
     """
 
     def __init__(self, spark: SparkSession, path: str, values: ValueConfig) -> None:
-        self._spark = spark
+        self.spark = spark
         self.path = path
         self._values = values
 
@@ -94,10 +95,10 @@ class ChangeLog:
         :param records: Spark's Kafka columns, with headers.
         :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
         """
-        properties = {} if exists(self._spark, self.path) else _PROPERTIES
+        properties = {} if exists(self.spark, self.path) else _PROPERTIES
         writer_options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
-        rows = self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism)
+        rows = self._parsed(records, batch).coalesce(self.spark.sparkContext.defaultParallelism)
         rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
@@ -133,7 +134,7 @@ class ChangeLog:
 
     def rows(self) -> DataFrame:
         """All records that are kept."""
-        rows = self._spark.read.format("delta").load(self.path)
+        rows = self.spark.read.format("delta").load(self.path)
         return rows if "old_key" in rows.columns else rows.selectExpr("*", "CAST(NULL AS STRING) AS old_key")
 
     def ends(self) -> dict[tuple[str, int], int]:
@@ -144,7 +145,7 @@ class ChangeLog:
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
         rows = self.rows().where(condition)
-        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self._spark)).collect()
+        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self.spark)).collect()
         return [
             Arrival(
                 *(row["topic"], row["batch"], row["rows"], row["lowest"] or 0, row["highest"] or 0),

@@ -20,12 +20,14 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.joint_read import JointRead, JointTable
 from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.losses import deleted, unread
 from minercdc.lake.marks import Ends, Mark
-from minercdc.lake.merge import TableMerge, is_pending
+from minercdc.lake.merge import TableMerge
 from minercdc.lake.own_sessions import ThreadSessions, compile_code, own_session
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.pending import is_pending
 from minercdc.lake.sql import literal
 from minercdc.lake.state import NOTED, Entry, StateTable
 
@@ -76,6 +78,8 @@ class Merger:
         self._looked = 0.0  # for what other processes recorded
         self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
         self._sessions = ThreadSessions(self._spark)
+        self._joint_session = own_session(spark)
+        self._joint = JointRead(self._joint_session)
         self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
         self._recover()
 
@@ -271,9 +275,20 @@ class Merger:
                     self._state.follow(one)
             renamed = [table for table in renamed if table.name not in self._state.failed]
         others = [table for table in due if not (table.renamed_to or table.renamed_from)]
-        for entries in self._pool.map(lambda table: self._bring(table, goal), others):
-            done += entries
+        joint_log = ChangeLog(self._joint_session, self._paths.changes, self._config.values)
+        with self._joint.of(joint_log, self._joint_tables(others, goal)):
+            for entries in self._pool.map(lambda table: self._bring(table, goal), others):
+                done += entries
         return done
+
+    def _joint_tables(self, tables: Sequence[TableHistory], goal: Applied) -> list[JointTable]:
+        """What can be read together of what these tables read, if they are as they are recorded."""
+        merge, found = TableMerge(self._config, self._log, self._decoder), []
+        for table in tables:
+            applied = self._state.applied(table.name)
+            read = read_scn(table.name, self._state.noted, applied.scn)
+            found.append(merge.joint_table(table, self._arrivals.of(table.topic), applied, goal, read=read))
+        return [one for one in found if one is not None]
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
@@ -288,7 +303,8 @@ class Merger:
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._sessions.get()
-        merge = TableMerge(self._config, ChangeLog(session, self._paths.changes, self._config.values), self._decoder)
+        changes = ChangeLog(session, self._paths.changes, self._config.values)
+        merge = TableMerge(self._config, changes, self._decoder, self._joint)
         delta = DeltaTable(session, self._paths.table(table.table))
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
