@@ -142,7 +142,7 @@ class MinedTransaction:
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
-        """Cells before ROW_ID and after STATUS, the same for all rows of an operation on a table."""
+        """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
         key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)

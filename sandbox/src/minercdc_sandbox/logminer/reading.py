@@ -97,7 +97,8 @@ class ReadingMemory:
         self._places.append(_Place(context, file, chunk, position, summary))
 
     def furthest(self, contexts: Sequence[object], wanted: Sequence[int | None]) -> _Place | None:
-        """The furthest place before which nothing is wanted."""
+        """The furthest place before which nothing is wanted; None when there is none. `contexts` and `wanted` are by file, as in
+        `ThreadReading`."""
         usable = [
             place
             for place in self._places
@@ -184,7 +185,7 @@ class ThreadReading:
                 yield from self._file_batches(number, file, place.chunk)
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """Their records with whether they are wanted."""
+        """The records of `batches`, with whether they are wanted."""
         for found in self.batches():
             yield from found.records()
 

@@ -63,7 +63,7 @@ class TextOptions:
 class Shape:
     """Text of one table version's changes.
 
-    :param owner, table: as shown, without quotes.
+    :param owner, table: as shown, without quotes; `names` with quotes.
     """
 
     def __init__(

@@ -88,7 +88,8 @@ class Storage:
         redo.harden = self.durability.harden
 
     def begin(self, client: Client) -> Transaction:
-        """The client's transaction, begun if there is none; a new serializable one gets the current SCN as its snapshot."""
+        """The client's transaction, begun if there is none; a new serializable one gets the current SCN as its snapshot. Raises
+        ORA-01554 when no slot is free."""
         if client.transaction is None:
             snapshot = self.clock.current if client.serializable else None
             client.transaction = self.transactions.begin(
@@ -104,7 +105,8 @@ class Storage:
         return client.transaction
 
     def start(self, client: Client) -> None:
-        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row."""
+        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row. Takes the lock.
+        Raises as `begin`."""
         with self.lock:
             self.strands.start(client, self.begin(client))
 
@@ -136,7 +138,7 @@ class Storage:
 
     @property
     def undo_seconds(self) -> int:
-        """UNDO_RETENTION."""
+        """UNDO_RETENTION in seconds: 900 until `keep_undo_for` sets another; only then does it make versions go."""
         return 900 if self._retention_seconds is None else self._retention_seconds
 
     def keep_undo_for(self, seconds: int) -> None:

@@ -219,7 +219,8 @@ class StaticSql:
         return run
 
     def select_into(self) -> Step:
-        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO."""
+        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO, ORA-06550 with
+        ORA-00913 or ORA-00947 for another number of columns; the step raises ORA-01403 and ORA-01422."""
         at = self._parser.token.start
         statement = self.statement()
         self._parser.need(";")

@@ -70,7 +70,8 @@ class Statements:
         }
 
     def block_of(self, scope: Scope) -> Step:
-        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`."""
+        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`. Raises PLS-00113 for another name
+        after END, PLS-00103."""
         with self._names.inside(scope):
             entering = self.declarations.read()
             body = self.body()
