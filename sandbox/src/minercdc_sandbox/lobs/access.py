@@ -20,7 +20,7 @@ def _out_of_range() -> OraError:
 
 
 def length(session: SqlSession, locator: bytes) -> int:
-    """Units of the LOB that the locator shows."""
+    """Units of the LOB that the locator shows. Raises ORA-22275 for bytes that are no locator, and for a freed temporary LOB."""
     return _store(session).value(locator).length
 
 
@@ -36,7 +36,7 @@ def current_length(session: SqlSession, locator: bytes) -> int:
 
 
 def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
-    """See `interfaces.LobCalls`."""
+    """See `interfaces.LobCalls.read`."""
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)
@@ -59,7 +59,8 @@ def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -
 
 
 def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
-    """Cut to `new_length` units; returns the locator that shows the new value. Raises ORA-22926 when the LOB is shorter, and as `write`."""
+    """Cut to `new_length` units; returns the locator that shows the new value. Raises ORA-22926 when the LOB is shorter, ORA-21560
+    below 0, and as `write`."""
     found, store = unpack(locator), _store(session)
     current = store.shown(found)
     if new_length < 0:

@@ -122,7 +122,8 @@ def hex_to_raw(text: str) -> bytes | None:
 
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
-    """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format."""
+    """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format. Raises as
+    `date_formats.to_moment`."""
     nls = how.nls
     if model is None:
         model = model_of(family, nls)

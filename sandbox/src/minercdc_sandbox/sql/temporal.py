@@ -102,7 +102,8 @@ def local(cell: bytes) -> Moment:
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
-    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE."""
+    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841 outside the
+    calendar."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))
@@ -110,7 +111,8 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 
 def shift_months(cell: bytes, months: int) -> bytes:
-    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day."""
+    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day, ORA-01841 outside the
+    calendar."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1

@@ -237,13 +237,13 @@ class ChangePlan:
 
 
 def plan_update(env: Environment, update: ast.Update, bind_types: Sequence[BindType]) -> ChangePlan:
-    """UPDATE."""
+    """Plan an UPDATE. Raises as `plan_scan` and `plan_error_log`."""
     scan = plan_scan(env, update.target, update.assignments, update.where, bind_types, update.returning, "UPDATE")
     return ChangePlan(scan, False, _error_log(env, update.errors, scan, bind_types))
 
 
 def plan_delete(env: Environment, delete: ast.Delete, bind_types: Sequence[BindType]) -> ChangePlan:
-    """DELETE."""
+    """Plan a DELETE. Raises as `plan_scan` and `plan_error_log`."""
     scan = plan_scan(env, delete.target, (), delete.where, bind_types, delete.returning, "DELETE")
     return ChangePlan(scan, True, _error_log(env, delete.errors, scan, bind_types))
 

@@ -94,7 +94,8 @@ class FailedRows:
             raise error
 
     def write(self) -> None:
-        """Log the rows, in a transaction of its own, and forget them."""
+        """Log the rows, in a transaction of its own, and forget them. Raises ORA-00001 when a unique key of the log's table refuses
+        one."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client

@@ -39,7 +39,7 @@ class ConstraintSpec:
 
 
 def column_list(parser: Parser) -> tuple[str, ...]:
-    """`(a, b, ..)`."""
+    """Read `(a, b, ..)`; the names."""
     return tuple(parser.enclosed(parser.names))
 
 
@@ -95,7 +95,8 @@ def _references(parser: Parser, spec: ConstraintSpec) -> None:
 
 
 def state(parser: Parser, spec: ConstraintSpec) -> None:
-    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE."""
+    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE. Raises
+    ORA-03001 for USING INDEX (CREATE INDEX ..)."""
     while True:
         if parser.word("USING", "INDEX"):
             _using_index(parser, spec)

@@ -40,7 +40,8 @@ class Definition:
 
 
 def supplemental_kinds(parser: Parser) -> list[str]:
-    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`."""
+    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`. Raises ORA-00905 for another
+    word."""
     kinds = parser.enclosed(lambda: parser.listed(lambda: _supplemental_kind(parser)))
     parser.expect_word("COLUMNS")
     return kinds
@@ -56,7 +57,8 @@ def _supplemental_kind(parser: Parser) -> str:
 
 
 def definition_item(parser: Parser, into: Definition) -> None:
-    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause."""
+    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause into the definitions. Raises ORA-00957 for a second column
+    of a name, ORA-00902 for one without a type, and as `column_options` and `constraint`."""
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")

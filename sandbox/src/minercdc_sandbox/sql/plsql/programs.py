@@ -21,7 +21,8 @@ _STATE_OF = tuple[object, ...]
 
 
 class Programs:
-    """See `execution.StoredPrograms`."""
+    """The stored programs of one session: implements `execution.StoredPrograms`. A compiled form lasts until a text or table that it
+    depends on changes."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
