@@ -41,7 +41,7 @@ class Alerts:
             del self.signalling[name]
 
     def forget(self, sid: int) -> None:
-        """Of a session that has ended."""
+        """Forget a session that has ended."""
         self.registered.pop(sid, None)
 
 

@@ -316,8 +316,8 @@ class Catalog:
         return user
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
-        """Drop a user, a common one in all containers, with `cascade` and the tables. Raises ORA-01918, and ORA-01922 for tables without
-        `cascade`."""
+        """Drop a user, a common one in all containers, and the user's programs, triggers and jobs; with `cascade` the tables, too.
+        Raises ORA-01918, and ORA-01922 for tables without `cascade`."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)

@@ -67,7 +67,7 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
-    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919."""
+    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns."""
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)

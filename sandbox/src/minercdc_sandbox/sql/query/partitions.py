@@ -55,7 +55,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
 
 
 def in_partition(x: Expressions, table: Table, said: ast.Partition, vid: str) -> str:
-    """SQL of the condition that the version with id `vid` lies in the partition."""
+    """SQL of the condition that the version with id `vid` lies in the partition. Raises as `wanted_partition`."""
     wanted = wanted_partition(x.env, table, said)
     number = x.parameter(("partition", id(said)), lambda run: wanted(run).number)
     bits = ROW_BITS + VERSION_BITS

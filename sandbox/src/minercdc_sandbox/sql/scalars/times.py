@@ -44,7 +44,7 @@ def months_from(count: bytes, unit: str) -> bytes:
 
 
 def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
-    """Sum (`direction` 1) or difference (-1) of two intervals of one kind."""
+    """Sum (`direction` 1) or difference (-1) of two intervals of one kind. Raises ORA-01873."""
     if len(a) == 5:
         return intervals.encode_months(intervals.decode_months(a) + direction * intervals.decode_months(b))
     return intervals.encode(intervals.decode(a) + direction * intervals.decode(b))
@@ -69,7 +69,7 @@ def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
 
 
 def zone_offset(zone: str, now: bytes) -> str:
-    """TZ_OFFSET: the text of a zone's offset at a moment in UTC."""
+    """TZ_OFFSET: the text of a zone's offset at a moment in UTC. Raises ORA-01874, ORA-01882."""
     return zones.text(zones.offset_at(zones.parse(zone), temporal.decode(now)))
 
 
