@@ -53,7 +53,8 @@ class Arguments:
         return None if value is None else number.to_int(number.parse(value) if isinstance(value, str) else value)
 
     def number(self, name: str) -> float | None:
-        """As `integer`, of a NUMBER that need not be whole."""
+        """A NUMBER, or a text that is one, as a float; None for an argument that is NULL or not given. Raises ORA-01722 for another
+        text."""
         value = self.value(name)
         return None if value is None else float(number.decode(number.parse(value) if isinstance(value, str) else value))
 

@@ -214,11 +214,11 @@ class Catalog:
         return found or place.programs.get(key) or place.jobs.get(key)
 
     def program(self, container: int, owner: str, name: str) -> StoredProgram | None:
-        """The package, function or procedure of this name."""
+        """The package, function or procedure of this name; else None."""
         return self.containers[container].programs.get((owner, name))
 
     def body(self, container: int, owner: str, name: str) -> StoredProgram | None:
-        """The body of the package of this name."""
+        """The body of the package of this name; else None."""
         return self.containers[container].bodies.get((owner, name))
 
     def triggers_of(self, table: Table) -> list[Trigger]:

@@ -75,8 +75,7 @@ def _ends(text: str) -> bool:
 def run_script(database: Database, path: Path, service: str) -> None:
     """Run one script, first connected as SYSTEM to `service`, and commit.
 
-    :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error;
-        :raises OraError: the first session cannot be opened.
+    :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error.
     """
     try:
         script = path.read_text(encoding="utf-8")

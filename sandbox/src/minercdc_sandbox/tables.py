@@ -220,7 +220,7 @@ class Table:
 
     @property
     def archival(self) -> Column | None:
-        """ORA_ARCHIVE_STATE, of a table with ROW ARCHIVAL: rows in which it is not 0 are archived."""
+        """ORA_ARCHIVE_STATE of a table with ROW ARCHIVAL, else None: rows in which it is not 0 are archived."""
         return next((column for column in self.columns if column.system), None)
 
     def all_columns(self) -> list[Column]:

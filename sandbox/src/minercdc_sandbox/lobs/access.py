@@ -26,7 +26,7 @@ def length(session: SqlSession, locator: bytes) -> int:
 
 def current_length(session: SqlSession, locator: bytes) -> int:
     """Units of the LOB that a write through the locator would change: the row may have changed since the locator was read. Raises
-    ORA-22920 as `write`."""
+    ORA-22920 as `write`, ORA-22275."""
     found = unpack(locator)
     if found.address is None:
         return length(session, locator)

@@ -98,7 +98,7 @@ class Shape:
         self._texts: dict[tuple[RedoOp, tuple[int, ...], tuple[int, ...] | None, bool], Texts] = {}
 
     def render(self, record: RedoRecord) -> tuple[str, str | None]:
-        """SQL_REDO and SQL_UNDO of one record."""
+        """SQL_REDO and SQL_UNDO of one record; None for no SQL_UNDO."""
         redo, undo = self.texts(record.op, record.changed, record.logged, record.undo)
         row_id, old, new = record.row_id, record.before or (), record.after or ()
         return redo(row_id, old, new), None if undo is None else undo(row_id, new, old)

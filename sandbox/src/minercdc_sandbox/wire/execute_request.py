@@ -185,7 +185,7 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
-    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises as `read_execute`."""
+    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises UnreadCall as `read_execute`, and ProtocolError."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

@@ -63,8 +63,8 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:
-    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448, and as
-    `verify_deferred`."""
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448,
+    ORA-00905, and as `verify_deferred`."""
     names = ["ALL"] if parser.word("ALL") else []
     while not names or parser.op(","):
         names.append(parser.qualified()[1])

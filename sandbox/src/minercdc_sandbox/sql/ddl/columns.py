@@ -85,7 +85,8 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow."""
+    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow, ORA-01442,
+    ORA-01451, ORA-02296, ORA-54039, ORA-03001 for GENERATED."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):

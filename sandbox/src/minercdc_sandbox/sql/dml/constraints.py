@@ -183,7 +183,7 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
 
 
 def verify_deferred(session: SqlSession) -> None:
-    """Check all keys that were noted for later, and forget them. Raises the first violation."""
+    """Check all keys that were noted for later, and forget them. Raises the first violation: ORA-00001 or ORA-02291."""
     waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)

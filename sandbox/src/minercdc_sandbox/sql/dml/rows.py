@@ -53,7 +53,8 @@ class RowPlan:
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of completed inputs, after its BEFORE triggers. Raises as `row`, and what the triggers raise."""
+        """The table's row of completed inputs, after its BEFORE triggers. Raises ORA-01400 and the others of `row`, and what the
+        triggers raise."""
         row: BindRow = tuple([make(inputs) for make in self.makers])
         if session.programs.fires(self.table, "INSERT"):
             row = session.programs.before_row(self.table, "INSERT", None, row, alone=self.alone)

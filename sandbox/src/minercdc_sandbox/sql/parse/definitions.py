@@ -103,7 +103,8 @@ def _column(parser: Parser, into: Definition) -> None:
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
     """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints of a column into both.
 
-    Raises ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no NUMBER.
+    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no
+    NUMBER.
     """
     while True:
         at = parser.token.start

@@ -73,7 +73,8 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
 
 
 def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH."""
+    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH. Raises
+    ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
     name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()

@@ -16,7 +16,7 @@ class Parser(QueryGrammar):
 
     def insert(self) -> ast.Insert | ast.InsertMany:
         """INSERT of one table, INSERT ALL or INSERT FIRST. Raises ORA-00905, ORA-00925, ORA-00926, ORA-00928 for missing words,
-        ORA-03001 for LOG ERRORS of INSERT ALL."""
+        ORA-00913 and ORA-00947 for RETURNING, ORA-03001 for LOG ERRORS of INSERT ALL."""
         at = self.token.start
         self.expect_word("INSERT")
         if self.is_any_word("ALL", "FIRST"):

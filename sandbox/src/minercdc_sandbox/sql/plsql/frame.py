@@ -66,7 +66,7 @@ class Frame:
             self.cells[slot] = self.fitted(scalar, cell, source)
 
     def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
-        """The cell as a variable of that type holds it. Raises as `store`."""
+        """The cell as a variable of that type holds it. Raises ORA-06502 and ORA-01426 as `store`."""
         column = scalar.column
         if column.type in _LOBS:
             return self._lob(column.type, cell, source)
