@@ -95,12 +95,12 @@ class SandboxDatabase:
 
     @property
     def name(self) -> str:
-        """As V$DATABASE has it."""
+        """The database's name, as V$DATABASE has it."""
         return self.catalog.database_name
 
     @property
     def instance(self) -> str:
-        """As V$INSTANCE has it."""
+        """The instance's name, as V$INSTANCE has it."""
         return self.catalog.instance_name
 
     @property

@@ -93,7 +93,7 @@ class Sequence:
         return value
 
     def resume(self) -> None:
-        """After a restart: go on after the cached numbers, drawn or not, as Oracle does."""
+        """Go on after the cached numbers, drawn or not, as Oracle does after a restart."""
         if self.next is not None:
             self.next = self.cached_to
             if not self.minimum <= self.cached_to <= self.maximum:
@@ -140,7 +140,7 @@ class Trigger(StoredProgram):
     :param events: INSERT, UPDATE.
     :param columns: of UPDATE OF; empty for all.
     :param new, old: the names of REFERENCING.
-    :param when: text of the condition of WHEN.
+    :param when: text of the condition of WHEN with its parentheses, else None.
     """
 
     table_id: int = 0

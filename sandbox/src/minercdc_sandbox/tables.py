@@ -169,7 +169,7 @@ class SupplementalLogGroup:
 class Table:
     """A table, or a view in the form of one.
 
-    :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
+    :param version: DATA_OBJV#, raised by each change of the stored columns' definition.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
     :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.

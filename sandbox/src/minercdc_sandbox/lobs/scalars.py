@@ -47,7 +47,7 @@ class LobScalars:
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
-        """All of a CLOB."""
+        """The whole text of a CLOB or NCLOB."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:

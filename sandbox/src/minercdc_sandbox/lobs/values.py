@@ -103,11 +103,11 @@ class LobStore:
             return b"".join(parts)
 
     def read(self, value: LobValue, offset: int = 0, amount: int | None = None) -> str | bytes:
-        """The same as text or, of a BLOB, bytes."""
+        """The content of `amount` units from the 0-based `offset` on, as many as there are: text or, of a BLOB, bytes."""
         return decoded(value.kind, self.raw(value, offset, amount))
 
     def text(self, value: LobValue) -> str:
-        """All of a CLOB."""
+        """The whole text of a CLOB or NCLOB."""
         return self.raw(value).decode("utf-16-be", "surrogatepass")
 
     def low_surrogates(self, value: LobValue, units: int, known: dict[int, int]) -> int:

@@ -144,7 +144,7 @@ class ReadBatch(NamedTuple):
         return self.wanted is not None and self.batch.position >= self.wanted
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """Its records with whether they are wanted."""
+        """The batch's records, each with whether it is wanted."""
         wanted = self.wanted
         for record in self.batch.records(self.file.thread, self.file.sequence):
             yield record, wanted is not None and (not wanted or position_of(record.block, record.byte) >= wanted)

@@ -205,7 +205,7 @@ class Shapes:
 
 
 def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:
-    """For records of another version, or of a table the dictionary does not know: `COL n`, HEXTORAW.
+    """Shape for records of another version, or of a table the dictionary does not know: columns are `COL n`, values HEXTORAW.
 
     :param national: positions of columns stored in UTF-16.
     """

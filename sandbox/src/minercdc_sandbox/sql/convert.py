@@ -21,7 +21,8 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What implicit conversions depend on: `today` completes dates, new LOBs are stored in `lobs` for `segment`."""
+    """The settings of implicit conversions: `today` completes dates; new LOBs are stored in `lobs` for `segment`, a data object id, 0
+    for none."""
 
     nls: Nls
     today: date

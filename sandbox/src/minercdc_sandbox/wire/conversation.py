@@ -163,7 +163,7 @@ class Conversation:
         self._reply = None
 
     def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = (), row_id: str | None = None) -> replies.CallEnd:
-        """What the end of the running call reports; each use counts a call."""
+        """The facts for the end of the running call; each use counts a reply in `sequence`."""
         self._sequence += 1
         open_transaction = self._session is not None and self._session.in_transaction()
         return replies.CallEnd(

@@ -132,7 +132,7 @@ class Words:
         return int(token.text)
 
     def row_field(self, token: Token) -> ast.Name | None:
-        """What a bind names in a trigger; None everywhere else."""
+        """The column that a bind names in a trigger (`BlockParser` overrides this); None in every other text."""
         return None
 
     def bind(self, token: Token) -> ast.Bind:

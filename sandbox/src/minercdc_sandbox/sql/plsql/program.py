@@ -211,7 +211,7 @@ class PackagedVariable:
     home: Home
 
     def value(self, frame: Frame) -> Any:
-        """Its cell in the session of that frame."""
+        """The variable's cell in the session of that frame. Raises as `Home.entered`."""
         with self.home.entered(frame) as inner:
             return inner.cells[self.variable.slot]
 

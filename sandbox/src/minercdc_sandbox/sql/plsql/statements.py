@@ -92,7 +92,8 @@ class Statements:
         return _handled(body, handlers)
 
     def statements(self, *ends: str) -> Step:
-        """One or more statements up to one of these words, which is left unread."""
+        """Read and compile one or more statements up to one of these words, which is left unread. Raises PLS-00103 for none, and the
+        errors of the statements."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []
