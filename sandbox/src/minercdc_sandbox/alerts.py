@@ -24,7 +24,7 @@ _LONGEST = {"NAME": 30, "MESSAGE": 1800}
 class Alerts:
     """The alerts of one container. Under the storage lock.
 
-    :param registered: by session id, the message that waits under each name, None for none.
+    :param registered: by session id, under each name the one message that waits, None for NULL; an empty list for none.
     :param signalling: the transaction that has signalled a name and not ended.
     """
 

@@ -190,7 +190,7 @@ class RowWriter:
 
     :param table_text: looks a record's table version up in the dictionary.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
-    :param recent: remembers records by the handle of their values; without it there are no handles.
+    :param recent: remembers records by half the handle of their old values; without it there are no handles.
     :param addressless: users whose undo rows come without redo address, as some do in the field: RS_ID is all zeros.
     """
 

@@ -37,7 +37,7 @@ _LONGEST = 25
 class ErrorLogPlan:
     """The plan of LOG ERRORS.
 
-    :param limit: how many errors are logged; None for any number.
+    :param limit: how many errors the statement may have; the next one is logged, too, and ends it. None for any number.
     :param tag: SQL of the tag, else None.
     """
 
