@@ -299,7 +299,8 @@ class Catalog:
         return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
-        """Create a user. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
+        """Create a user at host seconds `now`. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in
+        a PDB)."""
         common = name.startswith("C##")
         if container == ROOT and not common:
             raise OraError(65096, "common user or role name must start with C##")

@@ -172,7 +172,7 @@ class SandboxDatabase:
         }
 
     def password_of(self, user: str, service: str) -> str | None:
-        """See `interfaces.Database`."""
+        """See `interfaces.Database`; an unknown service counts as the root's."""
         container, _ = self._places().get(service.upper(), (ROOT, 1))
         found = self.catalog.user(container, user)
         return None if found is None else found.password

@@ -95,7 +95,7 @@ class Logon:
         talk.finish(reply, self._begin(user, pairs))
 
     def phase_one(self) -> None:
-        """Function 118: send the challenge. Raises ProtocolError."""
+        """Function 118: send the challenge. Raises ProtocolError for too many pairs."""
         user, _, pairs = _read_pairs(self._talk)
         body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)

@@ -60,7 +60,7 @@ class Ttc(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The protocol features of a database release."""
+    """The protocol features of a database release: protocol and TTC field version, and the flags that ACCEPT sends."""
 
     protocol: int
     flags: int

@@ -66,7 +66,7 @@ class Packet(NamedTuple):
 
 
 class PacketStream:
-    """Packets over one socket; `wide` becomes true with ACCEPT."""
+    """Packets over one socket. ACCEPT sets `wide`, four bytes of length for two, and `sdu`, the most bytes of a sent packet."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock

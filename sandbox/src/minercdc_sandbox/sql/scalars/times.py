@@ -116,7 +116,8 @@ def next_day(cell: bytes, name: str) -> bytes:
 
 
 def round_to(cell: bytes, model: str) -> bytes:
-    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898.
+    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898
+    for an unknown model, ORA-01841 beyond the year 9999.
 
     The middle of a month is its 16th, of a quarter the 16th of its second month, of a year the first of July.
     """
