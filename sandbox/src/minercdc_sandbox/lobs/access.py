@@ -99,7 +99,7 @@ def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
-    """Free a temporary LOB; nothing for another or a freed one."""
+    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
@@ -122,7 +122,7 @@ def close_lob(session: SqlSession, locator: bytes) -> bytes:
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
-    """Whether the session has opened the LOB."""
+    """Whether the session has opened the LOB. Raises ORA-22275 for no locator."""
     return unpack(locator).identity in session.lobs.opened
 
 

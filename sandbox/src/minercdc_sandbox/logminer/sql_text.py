@@ -164,7 +164,8 @@ class Shape:
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
-    """Shape for records of the table version that the dictionary has: real column names and literals."""
+    """Shape for records of the table version that the dictionary has: real column names and literals. Raises as
+    `literal`."""
     names = [f'"{column.name}"' for column in version.columns]
     literals: list[Literal] = []
     for column in version.columns:

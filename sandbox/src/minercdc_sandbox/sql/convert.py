@@ -166,7 +166,8 @@ def model_of(family: Family, nls: Nls) -> str:
 
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
-    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED."""
+    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED.
+    Raises as `to_char`."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))

@@ -122,7 +122,7 @@ def shift_months(cell: bytes, months: int) -> bytes:
 
 
 def round_fraction(cell: bytes, digits: int) -> bytes:
-    """The value with `digits` of the fraction, rounded half up."""
+    """The value with `digits` of the fraction, rounded half up. Raises ORA-01841 outside the calendar."""
     if len(cell) < 11 or digits >= 9:
         return cell
     unit = 10 ** (9 - digits)
@@ -139,7 +139,7 @@ def canonical(cell: bytes) -> bytes:
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """A value of the `TimeKind` `have` as one of `want`.
+    """A value of the `TimeKind` `have` as one of `want`. Raises ORA-01878 as `to_utc`.
 
     :param zone: of the session: values without a zone are its local times.
     """
@@ -153,7 +153,8 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none."""
+    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none.
+    Raises ORA-01878 as `to_utc`."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))

@@ -277,7 +277,7 @@ class Storage:
         built: str | None = None,
     ) -> int:
         """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN. The
-        dictionary counts as changed.
+        dictionary counts as changed. Raises as `begin` and `commit`.
 
         :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
         :param built: the index whose entries it wrote.

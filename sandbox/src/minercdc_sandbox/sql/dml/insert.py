@@ -188,7 +188,7 @@ def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
 
 
 def described(column: ColumnDescription) -> SqlType:
-    """Type of a result's column."""
+    """Type of a result's column. Raises as `type_of_wire`."""
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 

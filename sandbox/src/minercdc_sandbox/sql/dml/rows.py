@@ -138,7 +138,7 @@ class RowPlanner:
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
-        """Maker of the column's default, NULL without one."""
+        """Maker of the column's default, NULL without one. Raises the errors of the expression, and as `storer`."""
         if column.default is None:
             return lambda row: None
         typed = self.x.value(default_of(column), None)

@@ -73,7 +73,8 @@ def definition_item(parser: Parser, into: Definition) -> None:
 
 
 def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it."""
+    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it. Raises as
+    `supplemental_kinds` and `column_list`."""
     if parser.word("DATA"):
         return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
     parser.expect_word("GROUP")

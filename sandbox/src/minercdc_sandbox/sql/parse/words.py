@@ -95,7 +95,7 @@ class Words:
         return token.text
 
     def qualified(self) -> tuple[str | None, str]:
-        """`[owner.]name`; the owner is None when it is not written."""
+        """`[owner.]name`; the owner is None when it is not written. Raises as `name`."""
         first = self.name()
         return (first, self.name()) if self.op(".") else (None, first)
 

@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
 class BlockParser(Parser):
-    """The parser of one block.
+    """The parser of one block. Its own methods raise ORA-06550 with PLS-00103 for a word that may not come next.
 
     :param clients: how many binds the client has given.
     :ivar rows: of a trigger, the names after a colon that are its rows, with the records they are.

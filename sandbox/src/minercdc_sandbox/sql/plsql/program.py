@@ -81,7 +81,7 @@ def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[
 
 
 def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
-    """Types of the columns of a result."""
+    """Types of the columns of a result. Raises as `type_of_wire`."""
     return [type_of_wire(c.type, c.precision, c.scale, c.size, c.national) for c in columns]
 
 
@@ -178,7 +178,7 @@ class DeclaredCursor:
 
 
 def record_of(columns: Sequence[ColumnDescription]) -> Record:
-    """%ROWTYPE of a query."""
+    """%ROWTYPE of a query. Raises as `type_of_wire`."""
     fields = []
     for column in columns:
         kind = type_of_wire(column.type, column.precision, column.scale, column.size, column.national)

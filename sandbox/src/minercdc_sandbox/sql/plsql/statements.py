@@ -36,7 +36,7 @@ class _Handler:
 
 
 class Statements:
-    """Compiles blocks and statements, each by the compiler of its first word.
+    """Compiles blocks and statements, each by the compiler of its first word. Its methods raise PLS- and SQL errors within ORA-06550.
 
     :ivar calls: compiles calls of procedures.
     :ivar declarations, expressions: compile these.

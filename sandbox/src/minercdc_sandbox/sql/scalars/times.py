@@ -16,7 +16,7 @@ _WITHOUT_ZONE = (TimeKind.DATE, TimeKind.TIMESTAMP)
 
 
 def shift_days(cell: bytes, days: bytes) -> bytes:
-    """DATE + n, to the second; a timestamp becomes a DATE first."""
+    """DATE + n, to the second; a timestamp becomes a DATE first. Raises ORA-01841 outside the calendar."""
     base = temporal.encode(temporal.local(cell), fraction=False)
     seconds = int(number.rounded(decode(days) * 86400, 0))
     return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
