@@ -44,8 +44,8 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 
 
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
-    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22920 unless
-    the session has locked the row, ORA-22294 for a LOB opened for reading only."""
+    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22275 for
+    no locator, ORA-22920 unless the session has locked the row, ORA-22294 for a LOB opened for reading only."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -106,7 +106,7 @@ def free_temporary(session: SqlSession, locator: bytes) -> None:
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Open a LOB; returns its locator. Raises ORA-22293 when it is open."""
+    """Open a LOB; returns its locator. Raises ORA-22293 when it is open, ORA-22275 for no locator."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -115,7 +115,7 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
-    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open."""
+    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open, ORA-22275 for no locator."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator

@@ -156,7 +156,8 @@ class LobStore:
             self._free(set(self._ids(old)) - set(self._ids(value)))
 
     def write_temporary(self, handle: int, offset: int, data: str | bytes) -> LobValue:
-        """`write` to a temporary LOB, and free the nodes that are replaced; returns its new value. Raises ORA-22275 when it was freed."""
+        """`write` to a temporary LOB, and free the nodes that are replaced; returns its new value. Raises ORA-22275 when it was freed,
+        and as `write`."""
         with self._lock:
             old = self.temporary(handle)
             self._replaced: list[int] | None = []

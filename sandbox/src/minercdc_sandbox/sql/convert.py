@@ -31,7 +31,8 @@ class Conversion:
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
-    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none."""
+    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none.
+    The conversion raises for a cell that it cannot convert, for example ORA-01722 or ORA-22835."""
     have = source.family
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
@@ -124,7 +125,7 @@ def hex_to_raw(text: str) -> bytes | None:
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
     """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format. Raises as
-    `date_formats.to_moment`."""
+    `date_formats.to_moment` and `temporal.to_utc`."""
     nls = how.nls
     if model is None:
         model = model_of(family, nls)

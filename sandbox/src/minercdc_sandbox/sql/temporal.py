@@ -52,7 +52,8 @@ def zoned(wall: Moment, zone: Zone) -> bytes:
 
 
 def to_utc(wall: Moment, zone: Zone) -> Moment:
-    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out."""
+    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out,
+    ORA-01841 outside the calendar."""
     minutes = zones.offset_of_local(zone, wall)
     return from_ns(to_ns(wall) - minutes * MINUTE_NS) if minutes else wall
 

@@ -304,7 +304,7 @@ class Storage:
 
     def log_dictionary(self, client: Client, text: str, info: str) -> None:
         """DBMS_LOGMNR_D.BUILD: commit, then an INTERNAL record with text and info in a transaction of its own, in a log that is
-        archived at once."""
+        archived at once. Raises as `begin` and `commit`."""
         self.commit(client)
         transaction = self.begin(client)
         self.strands.start(client, transaction)

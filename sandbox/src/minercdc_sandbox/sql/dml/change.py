@@ -136,7 +136,8 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
 
 
 def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], *, checked: bool = False) -> None:
-    """Change claimed rows to their new values, with triggers row by row. The caller undoes them when this raises.
+    """Change claimed rows to their new values, with triggers row by row. Raises as `Assigned.check`,
+    `Assigned.triggered`, `RowChanges.update` and `after_update`; the caller then undoes them.
 
     :param checked: without triggers, the rows have been checked against the table's constraints.
     """

@@ -53,7 +53,8 @@ def default_name(table: str) -> str:
 
 
 def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_types: Sequence[BindType]) -> ErrorLogPlan:
-    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log."""
+    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log, and as
+    `change_target`."""
     owner, name = (log.owner, log.name) if log.name is not None else (changed.owner, default_name(changed.name))
     table = change_target(env, ast.TableRef(owner, name, None, log.at), "INSERT").table
     known = {column.name for column in table.columns}

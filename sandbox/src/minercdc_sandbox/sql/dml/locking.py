@@ -46,7 +46,7 @@ def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRe
     those that OF names a column of (SQL Language Reference, SELECT, for_update_clause).
 
     Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery and SKIP LOCKED of a join, ORA-00904 for
-    an unknown column.
+    an unknown column, and as `find_relation`.
     """
     select, wait = query.body, query.for_update
     assert wait is not None

@@ -104,7 +104,7 @@ class RowPlanner:
         return found
 
     def given(self, at: int, n: int, kind: SqlType) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795."""
+        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer`."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
         self.given_inputs[at] = (n, kind)

@@ -42,7 +42,8 @@ KNOWN = frozenset({*PLAIN, *RULES, *AGGREGATES, *ANALYTIC, "EXTRACT", "SQLERRM"}
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
     """Translate a call. Raises ORA-00904 for an unknown function, ORA-03001 for one of Oracle that the sandbox does not have,
     ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic functions
-    are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT, ORA-00936 for `*`."""
+    are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT, ORA-00936 for `*`,
+    and as its rule or `stored_call`."""
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
     if expr.over is not None or name in ANALYTIC:
         return _analytic(x, name, expr, scope)

@@ -59,7 +59,8 @@ def constraint(parser: Parser) -> ConstraintSpec:
 
 
 def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
-    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint."""
+    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint, and
+    as `state`."""
     start = parser.token.start
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start

@@ -105,7 +105,7 @@ def column_options(parser: Parser, column: Column, into: Definition) -> None:
     """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints of a column into both.
 
     Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no
-    NUMBER.
+    NUMBER, and as `sequence_options` and `column_constraint`.
     """
     while True:
         at = parser.token.start

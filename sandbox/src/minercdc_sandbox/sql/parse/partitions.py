@@ -40,7 +40,8 @@ class PartitionBy:
 
 
 def partition_by(parser: Parser) -> PartitionBy | None:
-    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions."""
+    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions, and as
+    `partition_spec`."""
     at = parser.token.start
     if not parser.word("PARTITION", "BY"):
         return None

@@ -44,7 +44,7 @@ _COMPUTED: dict[str, tuple[Scalar, Value]] = {
 
 
 class ExpressionCompiler:
-    """Compiles expressions and conditions.
+    """Compiles expressions and conditions. Its methods raise PLS- errors within ORA-06550.
 
     :ivar attributes: compiles elements and methods of collections and attributes of cursors.
     """

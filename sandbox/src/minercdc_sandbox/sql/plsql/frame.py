@@ -58,7 +58,7 @@ class Frame:
 
     def store(self, slot: int, cell: Any, source: SqlType) -> None:
         """Assign a cell of a type to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion fails, ORA-01426
-        for a PLS_INTEGER out of range."""
+        for a PLS_INTEGER out of range, ORA-00932 for a bind of another kind."""
         scalar = self.slots.scalars[slot]
         if scalar is None:
             self._store_bind(slot, cell, source)

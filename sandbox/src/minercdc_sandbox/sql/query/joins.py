@@ -25,7 +25,7 @@ class Joins(Relations):
     def from_clause(self, select: ast.Select, scope: Scope) -> tuple[str, ast.Expr | None]:
         """SQL of FROM, and the condition of WHERE without the terms with `(+)`, which become joins; None when none is left.
 
-        Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be.
+        Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be, and as `relation`.
         """
         terms = conjuncts(select.where)
         outer = [term for term in terms if _marked(term)]

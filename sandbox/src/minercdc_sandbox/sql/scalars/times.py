@@ -105,7 +105,8 @@ _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY",
 
 
 def next_day(cell: bytes, name: str) -> bytes:
-    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846."""
+    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846
+    for another name, ORA-01841 outside the calendar."""
     wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
