@@ -295,7 +295,7 @@ class RedoLog:
         self.harden()
 
     def enable_thread(self, number: int, enabled: str) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612 for a thread that is enabled, ORA-01618.
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612 for a thread that is enabled.
 
         :param enabled: PUBLIC or PRIVATE, as in V$THREAD.
         """

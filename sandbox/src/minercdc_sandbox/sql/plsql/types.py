@@ -44,8 +44,7 @@ class TypeReader:
         self._session = block.session
 
     def datatype(self) -> Type:
-        """Read a type: a name with size, %TYPE or %ROWTYPE. Raises PLS-00201, PLS-00215 for a text type without size, and the
-        errors of SQL's types."""
+        """Read a type: a name with size, %TYPE or %ROWTYPE. Raises PLS-00201, PLS-00215 for a text type without size."""
         token = self._parser.token
         parts = self._path()
         if self._parser.op("%"):
