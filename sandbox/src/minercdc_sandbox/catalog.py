@@ -99,7 +99,7 @@ CONNECTOR_GRANTS = (
 
 
 class Catalog:
-    """The dictionary of database ORCLCDB with its containers CDB$ROOT, PDB$SEED and ORCLPDB1."""
+    """The dictionary of database ORCLCDB with its containers, at first CDB$ROOT, PDB$SEED and ORCLPDB1."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"

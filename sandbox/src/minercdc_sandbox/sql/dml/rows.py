@@ -43,7 +43,7 @@ class RowPlan:
     alone: bool = False
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs, then the computed values."""
+        """The inputs, then the computed values. Raises the errors of their expressions."""
         if self.computed is None:
             return inputs
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
@@ -153,7 +153,7 @@ class RowPlanner:
             raise OraError(32795, "cannot insert into a generated always identity column", at)
 
     def plan(self, makers: dict[int, Callable[[BindRow], Cell]]) -> RowPlan:
-        """The plan with these makers by position, and defaults for the other columns."""
+        """The plan with these makers by position, and defaults for the other columns. Raises as `default`."""
         table = self.target.table
         every = [makers[at] if at in makers else self.default(column) for at, column in enumerate(table.columns)]
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]

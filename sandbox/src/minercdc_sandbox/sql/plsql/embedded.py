@@ -203,7 +203,8 @@ class StaticSql:
         cut.resume()
 
     def sql_statement(self) -> Step:
-        """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control."""
+        """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control. Raises as
+        `statement`; the step raises what the statement does."""
         word = self._parser.token.text
         statement = self.statement()
         self._parser.need(";")

@@ -84,7 +84,7 @@ class Statements:
         return _entered(entering, body)
 
     def body(self) -> Step:
-        """`BEGIN .. [EXCEPTION ..] END`."""
+        """Read and compile `BEGIN .. [EXCEPTION ..] END`."""
         self._parser.need("BEGIN")
         body = self.statements("EXCEPTION", "END")
         handlers = self._handlers() if self._parser.word("EXCEPTION") else []
