@@ -157,7 +157,7 @@ def header_frame(header: Header) -> bytes:
 
 
 def header_of(payload: bytes) -> Header:
-    """Raises ValueError, KeyError or TypeError when it is not of this form."""
+    """The header in a frame's payload. Raises ValueError, KeyError or TypeError when it is not of this form."""
     found = json.loads(payload)
     if found["form"] != FORM:
         raise ValueError(f"form {found['form']}")
@@ -169,7 +169,7 @@ def commit_frame(commit: Commit) -> bytes:
 
 
 def commit_of(payload: bytes) -> Commit:
-    """Raises ValueError or KeyError for something else."""
+    """The commit in a frame's payload. Raises ValueError, KeyError or TypeError for something else."""
     found = json.loads(payload[len(_MARK) :])
     return Commit(found["offset"], found["records"], found["time"])
 

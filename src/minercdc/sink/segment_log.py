@@ -87,7 +87,7 @@ class SegmentLog:
         return found
 
     def header(self, number: int) -> Header:
-        """Raises SinkError when the segment is missing, damaged or of another version."""
+        """The header of a segment. Raises SinkError when it is missing, damaged or of another version."""
         length = frame_length(self._content(number, 0, HEAD_BYTES))
         for found in frames(self._content(number, 0, length)):
             return self._header_of(number, found)

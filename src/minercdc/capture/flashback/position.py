@@ -56,7 +56,7 @@ class FlashbackPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FlashbackPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """Back from `to_json`. Raises KeyError, ValueError, TypeError or IndexError for anything else."""
         done = saved.get("flashback_done")
         return cls(
             int(saved["flashback_next"]),

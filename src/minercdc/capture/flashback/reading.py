@@ -53,7 +53,7 @@ class Window:
 class Found:
     """What was read of a table.
 
-    :param versions: by ROWID and SCN.
+    :param versions: in order of ROWID, then of SCN.
     :param older: rows of a new table are older than the window, so that these versions are not all of it.
     :param rows: (ROWID, Row) of a table that is read incrementally.
     """

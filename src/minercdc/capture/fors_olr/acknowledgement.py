@@ -29,7 +29,7 @@ class Acknowledgement:
 
     @property
     def scn(self) -> int:
-        """For LastCommitedSCN; 0 while nothing is known to be stored."""
+        """The SCN for LastCommitedSCN: every commit at or below it is stored. 0 while nothing is known to be stored."""
         stored, received = self._stored, self._received
         if stored is None:
             return 0

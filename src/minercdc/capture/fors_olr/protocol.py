@@ -100,7 +100,7 @@ class NoMore:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Error."""
+    """The answer Error: a number and what the server says."""
 
     code: int
     text: str

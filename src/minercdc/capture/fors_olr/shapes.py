@@ -36,7 +36,7 @@ _HINT = (
 
 
 class Shapes:
-    """Keeps `tables` of the context in step."""
+    """Keeps `tables` of the context as the server has them since its start, and notices DDL."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
@@ -118,7 +118,7 @@ class Shapes:
             raise SchemaMismatchError(f"the row {what}, and {table} was altered or dropped", hint=_HINT)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice."""
         self._connection.close()
 
     def reader(self, table: TableId) -> RowReader:

@@ -55,7 +55,7 @@ class _Reading:
 
 
 class BufferedAssembly:
-    """Assembles what LogMiner shows in its plain mode.
+    """Assembles what LogMiner shows without COMMITTED_DATA_ONLY.
 
     Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
 
@@ -141,7 +141,7 @@ class BufferedAssembly:
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`. Natively, where that is possible: all but the rows that are Python's."""
+        """See `passes.Assembly`. The native path takes the rows, where there is one; those it cannot take go to `take`."""
         if self._miner is None:
             yield from self.take(joiner.join(batch))
             return

@@ -20,7 +20,8 @@ _MOST_SHOWN = 20
 
 
 class Measuring:
-    """The figures of one capture, which go into `counters`.
+    """The figures of one capture, which go into `counters`. Each method notes what begins or has ended; the time since the last
+    call counts for the cause of lag that was entered then.
 
     :param clock: of the database's host.
     """

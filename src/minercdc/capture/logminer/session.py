@@ -44,6 +44,7 @@ class MiningSession:
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
     :ivar within_pdb: Oracle chooses the logs.
+    :raises PrerequisiteError: `dictionary_in_redo`, and the connection is within a PDB.
     """
 
     def __init__(

@@ -30,7 +30,7 @@ def check_directory(directory: Path) -> None:
     """Make the directory if it does not exist, and write a file there as a test: a failure comes at the start, not with the
     first large transaction.
 
-    :raises StateDirectoryError: they cannot.
+    :raises StateDirectoryError: the directory, or a file in it, cannot be made.
     """
     with _disk_errors(directory, "writing a file"):
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -74,7 +74,7 @@ class Confirmations:
         self.seen = place if self.seen is None else max(self.seen, place)
 
     def judge(self, c_scn: int, begin_scn: int | None, commit_scn: int) -> None:
-        """See of a whole transaction with changes of rows what `c_scn` means; each commits at a higher SCN than it began at.
+        """Learn from a whole transaction with changes of rows what `c_scn` means: such a one commits at a higher SCN than it began at.
 
         :param begin_scn: None when not known.
         """
@@ -101,7 +101,7 @@ class Confirmations:
                 _, self._durable = self._issued.popleft()
 
     def due(self, begun: int) -> Place | None:
-        """What to confirm now, None for nothing.
+        """What to confirm now, None for nothing; it counts as confirmed from then on.
 
         :param begun: every transaction that is not delivered began there or later.
         """

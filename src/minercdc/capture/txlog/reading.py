@@ -74,7 +74,8 @@ class LogReader:
             return {name: int(bit) for name, bit in rows}
 
     def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
-        """The rows of one table, in order of SCN, TXN and key. Raises as `codes.classify`."""
+        """The rows of one table that were last changed after `since`, and up to `until`, in order of SCN, TXN and key. Raises as
+        `codes.classify`."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
@@ -105,6 +106,6 @@ class LogReader:
 
 
 def microseconds(moment: datetime) -> int:
-    """Of a time without zone, since the epoch in that zone."""
+    """Microseconds of a time without zone, since 1970 by the same clock."""
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
