@@ -12,7 +12,9 @@
     minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
-    minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
+    minercdc offsets COMMAND CONFIG  show, export, import, move or remove the stored offset; go on where Debezium ended
+    minercdc record CONFIG     a mining session into a file
+    minercdc replay FILE       decode it again, without its database
     minercdc txlog COMMAND CONFIG  make, check, remove what the adapter txlog needs
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown

@@ -22,6 +22,7 @@ def hosts_of(host: str) -> frozenset[str]:
 class Access:
     """Who may do what.
 
+    :param token: the bearer token.
     :param hosts: names that a request may call this host by; any when empty: the port can be reached from elsewhere.
     """
 

@@ -33,7 +33,7 @@ class ExaminedSource:
 
     @property
     def user(self) -> str:
-        """For a GRANT."""
+        """Name of the user in a GRANT, in upper case."""
         return self.config.database.database_user.upper()
 
     @property

@@ -79,7 +79,7 @@ class StandbyGroup:
         return Wait(self._config, self._client(), ownership, prepared)
 
     def address(self, served: str) -> tuple[str, int] | None:
-        """Where other processes reach an HTTP port of this one.
+        """Host and port by which other processes reach an HTTP port of this one; None for no port.
 
         :param served: `http://HOST:PORT`, '' for no port.
         """
