@@ -81,7 +81,7 @@ class TimeSpent:
             return self._doing, max(self._monotonic() - self._since, 0.0)
 
     def enter(self, cause: Cause) -> Cause:
-        """From now on `cause` is done; what was done before."""
+        """From now on `cause` is done; returns what was done before."""
         with self._lock:
             former = self._doing
             self._advance()

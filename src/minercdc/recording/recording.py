@@ -50,7 +50,7 @@ class Tally:
     digest: Any = field(default_factory=hashlib.sha256)
 
     def add(self, record: Record) -> None:
-        """One more."""
+        """Count a record."""
         self.topics[record.topic] += 1
         kind = b"tombstone" if record.value is None else b"record"
         self.digest.update(b"\0".join((record.topic.encode(), record.key or b"", kind, b"")))
@@ -61,7 +61,7 @@ class Tally:
         return str(self.digest.hexdigest())
 
     def to_json(self) -> dict[str, JsonValue]:
-        """For the end of a recording."""
+        """The last line of a recording has these members: records by topic, and the digest of keys."""
         return {"records": dict(sorted(self.topics.items())), "keys": self.keys}
 
 

@@ -137,7 +137,7 @@ class Wait:
 
     @property
     def owner(self) -> Claim | None:
-        """The latest claim."""
+        """The latest claim; None while none is known."""
         return self._waiting.owner
 
     @property

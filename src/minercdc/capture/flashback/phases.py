@@ -138,7 +138,7 @@ class Phases:
                 self.empty.add(table)
 
     def changed(self, judged: Judged, position: FlashbackPosition, scn: int, time_us: int) -> Iterator[Event]:
-        """Demotions and promotions."""
+        """Events for tables that leave the windows of `position`, or join them again; failures without events are logged."""
         for table, failure in sorted(judged.failed.items()):
             since = position.demoted.get(str(table))
             if not self._is_captured(table):

@@ -36,7 +36,7 @@ class FlashbackPosition:
 
     @property
     def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered."""
+        """Highest commit SCN of what was delivered, or the SCN that the window begins after."""
         return self.done[0] if self.done else self.next - 1
 
     def __str__(self) -> str:

@@ -19,7 +19,7 @@ class Acknowledgement:
         self._received: deque[tuple[int, str]] = deque()
 
     def received(self, commit_scn: int, xid: str) -> None:
-        """The Commit of a transaction came."""
+        """Note that the Commit of a transaction came; it is not stored by the reader yet."""
         self._received.append((commit_scn, xid))
 
     def stored(self, position: ForsPosition) -> None:

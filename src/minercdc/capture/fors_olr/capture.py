@@ -72,7 +72,7 @@ class ForsCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may, with the next request."""
+        """Let the server forget what it may, with the next request, now that everything up to `position` is stored."""
         if self._acknowledgement is not None and isinstance(position, ForsPosition):
             self._acknowledgement.stored(position)
 

@@ -122,7 +122,7 @@ class Shapes:
         self._connection.close()
 
     def reader(self, table: TableId) -> RowReader:
-        """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        """The reader for the table's present version. Raises SchemaMismatchError when its shape is not known."""
         schema = self._tables.find(table)
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known: it is not in the dictionary")

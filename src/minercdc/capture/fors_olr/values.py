@@ -78,7 +78,7 @@ class Pieces:
 
 
 def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) -> Convert:
-    """What makes Row text of this column's values.
+    """A function that makes Row text of this column's values; what it raises, see `Convert`.
 
     :param time_zone: reads DBTIMEZONE.
     """

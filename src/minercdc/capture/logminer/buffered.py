@@ -111,7 +111,7 @@ class BufferedAssembly:
         return mark, scn
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """SQL and binds of the next pass."""
+        """See `passes.Assembly`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
@@ -221,7 +221,7 @@ class BufferedAssembly:
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart."""
+        """The position of all that was emitted: a restart goes on from it."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:

@@ -24,10 +24,10 @@ class RowHandler(Protocol):
     """The way of assembling; addresses are None for rows without one."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A change of a captured table."""
+        """Take a change of a captured table."""
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A row that undoes a change of a captured table."""
+        """Take a row that undoes a change of a captured table."""
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """A transaction begins."""

@@ -149,7 +149,7 @@ class Keeping:
         return self._files.version
 
     def begin_pass(self) -> None:
-        """A pass begins."""
+        """A pass begins: with an age of zero, transactions are kept again at each thread's next record."""
         if self._rules.after == timedelta(0):
             self._switched_at.clear()
             self._show_buffer()

@@ -37,7 +37,7 @@ class NativeRows(Protocol):
         """Names, rows that have numbers of these, and how many rows."""
 
     def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
-        """Back; raises ValueError for what are no rows."""
+        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
 
 
 class KeptFiles:
@@ -69,7 +69,7 @@ class KeptFiles:
         return {path.name for path in self.directory.glob("*.rows")}
 
     def make(self, native: NativeRows | None) -> KeptFile:
-        """For a transaction of which nothing is on disk yet."""
+        """A KeptFile for a transaction of which nothing is on disk yet; its file is made with the first rows."""
         return KeptFile(self, native)
 
     def load(self, kept: KeptTransaction, native: NativeRows | None) -> KeptFile:
@@ -100,17 +100,17 @@ class KeptFiles:
         return ""
 
     def opened(self, name: str) -> None:
-        """A file was made here."""
+        """Note that a file of this name was made in the directory by this run."""
         self._own.add(name)
 
     def retire(self, names: Sequence[str]) -> None:
-        """These are not needed once a position that is made from now on is stored."""
+        """Remove these files once a position that is made from now on is stored. Does nothing while the run ends (`closing`)."""
         if not self.closing:
             self._own.difference_update(names)
             self._retired += [(self.version, name) for name in names]
 
     def remove(self, name: str) -> None:
-        """Remove a file that no position names."""
+        """Remove a file that no position names; a failure is passed over."""
         self._own.discard(name)
         with suppress(OSError):
             (self.directory / name).unlink()
@@ -166,7 +166,7 @@ class KeptFile:
 
     @property
     def seen(self) -> set[tuple[Any, ...]]:
-        """What `seal` stored of rows without address."""
+        """Identities of rows without address that `seal` stored, or `load` found."""
         return set(self._seen)
 
     # ---- as `SpillFile` ----

@@ -31,7 +31,7 @@ class Mining:
         self._miner: Any = None
 
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> object:
-        """Fetched rows as `advance` takes them."""
+        """Fetched rows in the form that `advance` takes."""
         assert native.rows is not None
         return rows if isinstance(rows, native.rows.Batch) else native.rows.Batch(rows)
 

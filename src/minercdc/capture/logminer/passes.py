@@ -46,7 +46,7 @@ class Assembly(Protocol):
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """SQL and binds of the next pass."""
+        """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:
         """To be called before the rows of a pass come."""
@@ -76,7 +76,7 @@ class Assembly(Protocol):
         """
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart."""
+        """The position of all that was emitted: a restart goes on from it."""
 
     def close(self) -> None:
         """Forget what is not complete; it is mined again."""

@@ -163,7 +163,7 @@ class ThreadMark:
     kept_to_scn: int = 0
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As plain JSON."""
+        """As plain JSON; SCNs as text."""
         kept: dict[str, JsonValue] = (
             {"kept_to": list(self.kept_to), "kept_to_scn": str(self.kept_to_scn)} if self.kept_to else {}
         )

@@ -73,7 +73,7 @@ class RowScanner:
         return _name(row) in self.native.scans
 
     def learn(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """From now on scan rows of this name.
+        """From now on scan rows of this row's (owner, table, object id).
 
         :param decoder: reads those that cannot be scanned.
         """

@@ -263,7 +263,7 @@ class TransactionBuffer:
         return None
 
     def oldest_untouched(self, thread: int) -> Start | None:
-        """Of a thread's transactions that have a START but no captured row, the oldest; None when there is none."""
+        """Start of the oldest transaction of a thread that has a START but no captured row; None when there is none."""
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def write_out(self, transaction: Transaction) -> None:

@@ -69,7 +69,7 @@ class OlrCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may."""
+        """Let the server forget what it may, now that everything up to `position` is stored."""
         if self._confirmations is not None and isinstance(position, OlrPosition):
             self._confirmations.stored(position)
             with suppress(TransientSourceError):  # the next read finds the connection broken, too

@@ -61,14 +61,15 @@ class LogReader:
             cursor.execute(f"BEGIN {self._core}.coalesce_log; END;")
 
     def chunk_end(self, connection: oracledb.Connection, since: int, until: int, rows: int) -> int | None:
-        """SCN of the last of the next `rows` transactions up to an SCN, None when no more than these wait."""
+        """Commit SCN of the last of the next `rows` transactions after `since` and up to `until`; None when no more than these wait.
+        Raises as `codes.classify`."""
         numbered = f"SELECT TX.SCN, ROW_NUMBER() OVER (ORDER BY TX.SCN) R FROM {self._log} TX WHERE TX.SCN > :since AND TX.SCN <= :until"
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
         last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
         return int(last) if int(count) > rows else None
 
     def bits(self, connection: oracledb.Connection) -> dict[str, int]:
-        """The bit of each source, by its name."""
+        """The bit of each source, by its name. Raises as `codes.classify`."""
         with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
             rows = cursor.execute(f"SELECT NAME, BITNUM FROM {self._owner}.{quoted(SOURCES)}")
             return {name: int(bit) for name, bit in rows}
