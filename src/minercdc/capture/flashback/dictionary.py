@@ -50,7 +50,7 @@ class Stamp:
 
 
 class Dictionary:
-    """The captured tables as the dictionary has them now.
+    """The captured tables as the dictionary has them now. Its methods raise as `codes.classify`.
 
     :param table_filter: of the tables to read.
     :param database: first part of each TableId.

@@ -97,7 +97,8 @@ class MiningSession:
             cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs."""
+        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs. A text that is no UTF-8 is a
+        MiningSessionError."""
         if self._native_rows:
             yield from self._columns(sql, binds)
             return
