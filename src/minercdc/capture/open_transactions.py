@@ -32,7 +32,8 @@ class OldestUndelivered:
         self.begun = begun
 
     def look(self, complete_scn: int) -> None:
-        """Move `begun` on as far as `complete_scn` allows; then query V$TRANSACTION, if the last query is 3 s old.
+        """Move `begun` on to what the last query found, once `complete_scn` has come to the SCN of that query; query V$TRANSACTION
+        again after that, every three seconds at most.
 
         :param complete_scn: every commit at or below it is delivered.
         :raises MinerCdcError: V$TRANSACTION cannot be read.

@@ -90,7 +90,7 @@ class TimeSpent:
             return former
 
     def begin_batch(self) -> Mapping[Cause, float]:
-        """Rows of a batch are worked on from now on; the totals, for `end_batch`."""
+        """Rows of a batch are worked on from now on; returns the totals, for `end_batch`."""
         with self._lock:
             self._advance()
             self._doing, self._since, self._held = Cause.DECODE, self._at, True

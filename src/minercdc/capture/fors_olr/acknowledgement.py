@@ -23,7 +23,7 @@ class Acknowledgement:
         self._received.append((commit_scn, xid))
 
     def stored(self, position: ForsPosition) -> None:
-        """Everything up to a position is stored by the reader."""
+        """Note that everything up to a position is stored by the reader."""
         if self._stored is None or not position.precedes(self._stored):
             self._stored = position
 
