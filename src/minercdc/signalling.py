@@ -158,14 +158,7 @@ def signal_stage(
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
     return SignalStage(
         _table(config, table, table_filter),
-        Actions(
-            Source(source.list_tables, open_transactions, change_of),
-            tables,
-            lambda found: table_filter.includes(found.schema, found.table),
-            database,
-            resumptions.suspended if resumptions else lambda: (),
-            answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
-        ),
+        _actions(config, Source(source.list_tables, open_transactions, change_of), tables, table_filter, resumptions),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database, runs=runs),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us, runs=runs),
         [*_channels(config), *channels],
@@ -175,6 +168,19 @@ def signal_stage(
         resumptions=resumptions,
         pausing=pausing,
         at_start=(lambda: _added(source.list_tables(), tables) if starts() else ()) if reads_added else tuple,
+    )
+
+
+def _actions(
+    config: ConnectorConfig, source: Source, tables: Tables, table_filter: TableFilter, resumptions: Resumptions | None
+) -> Actions:
+    return Actions(
+        source,
+        tables,
+        lambda found: table_filter.includes(found.schema, found.table),
+        database_name(config.database),
+        resumptions.suspended if resumptions else lambda: (),
+        answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
     )
 
 

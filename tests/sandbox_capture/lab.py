@@ -15,13 +15,16 @@ import oracledb
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.native_pair import IS_NATIVE, taken_apart
 
+from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
+from minercdc.capture.logminer.decoding import OnFailure, Unread
 from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
 from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import missing, start_position
+from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.sections import CaptureConfig, DatabaseConfig, SnapshotConfig
 from minercdc.contracts import Snapshot, StopFlag
@@ -109,6 +112,18 @@ class Lab:
 
     def capture(self, tables: Tables, **more: Any) -> LogMinerCapture:
         flushed = self.mining.minercdc_log_mining_flush_table
+        return _Capture(
+            self.context(tables, **more),
+            self.sandbox.service,
+            committed=self.committed,
+            flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
+            files=self.files,
+            rules=self.rules(),
+        )
+
+    def context(
+        self, tables: Tables, on_failure: OnFailure = "fail", unread: Unread = lambda _: frozenset()
+    ) -> CaptureContext:
         mode = self.shared.minercdc_lob_reselect
         reselect = RowReselect(
             lambda: connect(self.config, "pdb"),
@@ -117,21 +132,34 @@ class Lab:
             key_changes_only=mode == "key_change",
             counters=self.counters,
         )
-        return _Capture(
-            lambda: connect(self.config, "root"),
-            self.read_table,
-            tables,
-            self.filter,
-            self.mining,
-            self.shared,
+        return CaptureContext(
+            config=self.connector_config(on_failure),
+            tables=tables,
+            mined=self.filter,
             database=database_name(self.config),
-            container=self.sandbox.service,
-            committed=self.committed,
+            connect_root=lambda: connect(self.config, "root"),
+            connect_pdb=lambda: connect(self.config, "pdb"),
+            read_table=self.read_table,
             time_zone=self.time_zone,
-            flush=RedoFlush(lambda: connect(self.config, "pdb"), flushed) if flushed else None,
+            counters=self.counters,
             reselect=reselect if mode != "none" else None,
-            **{"runs": IS_NATIVE, "files": self.files, "rules": self.rules(), **more},
+            unread=unread,
+            unlogged=lambda _: "",
+            runs=IS_NATIVE,
         )
+
+    def connector_config(self, on_failure: OnFailure) -> ConnectorConfig:
+        """A connector's configuration with the sections that a test has set."""
+        needed = {
+            "topic.prefix": "t",
+            "database.hostname": self.sandbox.host,
+            "database.user": self.config.database_user,
+            "database.password": "minercdc",
+            "database.dbname": self.sandbox.root_service,
+            "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
+            "event.processing.failure.handling.mode": on_failure,
+        }
+        return replace(parse_properties(needed), database=self.config, log_mining=self.mining, capture=self.shared)
 
     def rules(self) -> KeepingRules | None:
         """As the adapter has them."""

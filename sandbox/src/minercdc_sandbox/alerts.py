@@ -24,7 +24,7 @@ _LONGEST = {"NAME": 30, "MESSAGE": 1800}
 class Alerts:
     """The alerts of one container. Under the storage lock.
 
-    :param registered: by session id, the message that waits under each name, None for none.
+    :param registered: by session id, under each name the one message that waits, None for NULL; an empty list for none.
     :param signalling: the transaction that has signalled a name and not ended.
     """
 
@@ -41,7 +41,7 @@ class Alerts:
             del self.signalling[name]
 
     def forget(self, sid: int) -> None:
-        """Of a session that has ended."""
+        """Forget a session that has ended."""
         self.registered.pop(sid, None)
 
 

@@ -30,29 +30,31 @@ class Arguments:
         return self.value(name) is not None
 
     def value(self, name: str) -> Cell:
-        """None for an argument that is NULL or not given."""
+        """The cell of an argument; None for one that is NULL or not given."""
         return self._values[name].value if name in self._values else None
 
     def type(self, name: str) -> OraType:
-        """Of the variable or expression given. Raises PLS-00306 when there is none."""
+        """The type of the variable or expression given for a parameter. Raises PLS-00306 when there is none."""
         if name not in self._values:
             raise self._wrong()
         return self._values[name].type
 
     def text(self, name: str) -> str:
-        """Raises PLS-00306 for an argument that is not given, NULL or no text."""
+        """The text of an argument. Raises PLS-00306 for one that is not given, NULL or no text."""
         value = self.value(name)
         if not isinstance(value, str):
             raise self._wrong()
         return value
 
     def integer(self, name: str) -> int | None:
-        """A NUMBER, or a text that is one: SCNs may come as text. None for an argument that is NULL or not given."""
+        """The integer part of a NUMBER, or of a text that is one: SCNs may come as text. None for an argument that is NULL or not
+        given. Raises ORA-01722 for another text."""
         value = self.value(name)
         return None if value is None else number.to_int(number.parse(value) if isinstance(value, str) else value)
 
     def number(self, name: str) -> float | None:
-        """As `integer`, of a NUMBER that need not be whole."""
+        """A NUMBER, or a text that is one, as a float; None for an argument that is NULL or not given. Raises ORA-01722 for another
+        text."""
         value = self.value(name)
         return None if value is None else float(number.decode(number.parse(value) if isinstance(value, str) else value))
 
@@ -73,7 +75,7 @@ Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 
 
 def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:
-    """Procedures by qualified name, each of the names of its parameters and its body."""
+    """Make the procedures of a package, by qualified name, each of the names of its parameters and its body."""
     return {name: _procedure(name.rpartition(".")[2], *rest) for name, rest in bodies.items()}
 
 

@@ -99,7 +99,7 @@ CONNECTOR_GRANTS = (
 
 
 class Catalog:
-    """The dictionary of database ORCLCDB with its containers CDB$ROOT, PDB$SEED and ORCLPDB1."""
+    """The dictionary of database ORCLCDB with its containers, at first CDB$ROOT, PDB$SEED and ORCLPDB1."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"
@@ -214,11 +214,11 @@ class Catalog:
         return found or place.programs.get(key) or place.jobs.get(key)
 
     def program(self, container: int, owner: str, name: str) -> StoredProgram | None:
-        """The package, function or procedure of this name."""
+        """The package, function or procedure of this name; else None."""
         return self.containers[container].programs.get((owner, name))
 
     def body(self, container: int, owner: str, name: str) -> StoredProgram | None:
-        """The body of the package of this name."""
+        """The body of the package of this name; else None."""
         return self.containers[container].bodies.get((owner, name))
 
     def triggers_of(self, table: Table) -> list[Trigger]:
@@ -299,7 +299,8 @@ class Catalog:
         return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
-        """Create a user. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in a PDB)."""
+        """Create a user at host seconds `now`. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in
+        a PDB)."""
         common = name.startswith("C##")
         if container == ROOT and not common:
             raise OraError(65096, "common user or role name must start with C##")
@@ -316,8 +317,8 @@ class Catalog:
         return user
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
-        """Drop a user, a common one in all containers, with `cascade` and the tables. Raises ORA-01918, and ORA-01922 for tables without
-        `cascade`."""
+        """Drop a user, a common one in all containers, and the user's programs, triggers and jobs; with `cascade` the tables, too.
+        Raises ORA-01918, and ORA-01922 for tables without `cascade`."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)

@@ -95,12 +95,12 @@ class SandboxDatabase:
 
     @property
     def name(self) -> str:
-        """As V$DATABASE has it."""
+        """The database's name, as V$DATABASE has it."""
         return self.catalog.database_name
 
     @property
     def instance(self) -> str:
-        """As V$INSTANCE has it."""
+        """The instance's name, as V$INSTANCE has it."""
         return self.catalog.instance_name
 
     @property
@@ -172,7 +172,7 @@ class SandboxDatabase:
         }
 
     def password_of(self, user: str, service: str) -> str | None:
-        """See `interfaces.Database`."""
+        """See `interfaces.Database`; an unknown service counts as the root's."""
         container, _ = self._places().get(service.upper(), (ROOT, 1))
         found = self.catalog.user(container, user)
         return None if found is None else found.password

@@ -258,11 +258,11 @@ class Database(Protocol):
 
     @property
     def name(self) -> str:
-        """As V$DATABASE has it."""
+        """The database's name, as V$DATABASE has it."""
 
     @property
     def instance(self) -> str:
-        """As V$INSTANCE has it."""
+        """The instance's name, as V$INSTANCE has it."""
 
     def password_of(self, user: str, service: str) -> str | None:
         """The password in clear text, which O5LOGON needs; None for a user whom the service's container does not know. A user's name

@@ -93,7 +93,7 @@ class Sequence:
         return value
 
     def resume(self) -> None:
-        """After a restart: go on after the cached numbers, drawn or not, as Oracle does."""
+        """Go on after the cached numbers, drawn or not, as Oracle does after a restart."""
         if self.next is not None:
             self.next = self.cached_to
             if not self.minimum <= self.cached_to <= self.maximum:
@@ -140,7 +140,7 @@ class Trigger(StoredProgram):
     :param events: INSERT, UPDATE.
     :param columns: of UPDATE OF; empty for all.
     :param new, old: the names of REFERENCING.
-    :param when: text of the condition of WHEN.
+    :param when: text of the condition of WHEN with its parentheses, else None.
     """
 
     table_id: int = 0
@@ -158,7 +158,7 @@ class Job:
 
     :param kind: JOB_TYPE, PLSQL_BLOCK or STORED_PROCEDURE; `action` JOB_ACTION.
     :param repeat: REPEAT_INTERVAL as given, None for a job that runs once; `seconds` its length.
-    :param runs, failures: how often it ran, and how often with an error; `error` the last one.
+    :param runs, failures: how often it ran, and how often with an error; `error` that of the last run, None when it had none.
     :param last_run: host seconds of the start of its last run.
     """
 

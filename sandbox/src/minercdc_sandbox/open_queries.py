@@ -51,7 +51,8 @@ class OpenQueries:
         return Result(plan.columns, self.open(plan, binds))
 
     def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
-        """Open a planned query. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to."""
+        """Open a planned query. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to, ORA-04091 for a table that a
+        trigger may not read."""
         session = self._session
         if not plan.stored:
             cursor_run = begin_run(session, binds)

@@ -38,7 +38,7 @@ _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePla
 
 
 class Planner:
-    """Makes and remembers the plans of one session.
+    """Makes and remembers the plans of one session. Its methods raise the errors of names, types, privileges and clauses.
 
     :param environment: returns the session's present environment.
     """

@@ -106,7 +106,8 @@ class StoredColumn:
 
     :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
     :param national: NCHAR, NVARCHAR2, NCLOB.
-    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
+        format.
     """
 
     name: str

@@ -25,8 +25,8 @@ _REPEAT = re.compile(r"FREQ\s*=\s*(\w+)\s*(?:;\s*INTERVAL\s*=\s*(\d+)\s*)?;?\s*"
 
 
 def seconds_of(interval: str) -> float:
-    """Length of a repeat interval in seconds. Raises ORA-27412 for what is no calendar text, ORA-03001 for one the sandbox does not
-    have."""
+    """Length of a repeat interval in seconds. Raises ORA-03001 for a text other than `FREQ=..[;INTERVAL=n]` with a unit from seconds
+    to days, ORA-27413 for an INTERVAL that is not from 1 to 99."""
     match = _REPEAT.fullmatch(interval.strip())
     if match is None or match[1].upper() not in _UNITS:
         if not interval.strip().upper().startswith("FREQ"):
@@ -153,7 +153,7 @@ class Scheduler:
         self._thread.start()
 
     def stop(self) -> None:
-        """End after the job that runs."""
+        """End the thread after the job that runs; waits for it ten seconds at most."""
         self._stopped = True
         self._storage.jobs_changed.set()
         if self._thread is not None:

@@ -76,6 +76,7 @@ def run_script(database: Database, path: Path, service: str) -> None:
     """Run one script, first connected as SYSTEM to `service`, and commit.
 
     :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error.
+    :raises OraError: the database does not know `service`.
     """
     try:
         script = path.read_text(encoding="utf-8")

@@ -60,7 +60,7 @@ class SqlArea:
         self._lock = Lock()
 
     def cost_of(self, sql: str, schema: str, module: str | None, container: int) -> StatementCost:
-        """What to count an execution of this text in."""
+        """The row in which executions of this text are counted; a new one gets schema, module and container from this call."""
         with self._lock:
             if (found := self._costs.get(sql)) is not None:
                 self._costs.move_to_end(sql)
@@ -71,7 +71,7 @@ class SqlArea:
             return found
 
     def costs(self) -> list[StatementCost]:
-        """All of them, the one run last at the end."""
+        """The rows of all remembered statements, the one run last at the end."""
         with self._lock:
             return list(self._costs.values())
 

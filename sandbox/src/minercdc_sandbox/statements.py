@@ -54,11 +54,11 @@ class Statement:
         return None
 
     def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
-        """Plan a query or DML without running it; returns the columns of a query, None for others."""
+        """Plan a query or DML without running it; returns the columns of a query, None for others. Raises as `Planner`."""
         return None
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
-        """Run it: a query for the first row of binds, all others for each."""
+        """Run it: a query for the first row of binds, all others for each. Raises OraError."""
         raise NotImplementedError
 
 

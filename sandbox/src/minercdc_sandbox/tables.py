@@ -27,13 +27,15 @@ class LengthSemantics(StrEnum):
 class Column:
     """A column of a table, view or result.
 
-    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits.
+    :param precision: NUMBER: decimal digits, 0 when left out (`*`); FLOAT: binary digits; INTERVAL: leading digits; VECTOR:
+        dimensions, 0 for any number.
     :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
     :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
     :param semantics: of character types.
-    :param national: NCHAR or NVARCHAR2: lengths count UTF-16 units.
+    :param national: NCHAR, NVARCHAR2 or NCLOB: lengths count UTF-16 units.
     :param default: text of the default expression.
-    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`.
+    :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
+        format.
     :param virtual: expression of a virtual column, which has no place in the segment.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
     :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
@@ -169,7 +171,7 @@ class SupplementalLogGroup:
 class Table:
     """A table, or a view in the form of one.
 
-    :param version: DATA_OBJV#, raised by ADD, DROP and MODIFY of columns.
+    :param version: DATA_OBJV#, raised by each change of the stored columns' definition.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
     :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
     :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.
@@ -178,7 +180,7 @@ class Table:
     :param row_movement: rows may change their partition (ORA-14402).
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
-    :param analyzed: when DBMS_STATS last counted its rows, and how many there were.
+    :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
     :param history_of: the data object id whose old versions lie apart.
     :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
     """
@@ -220,7 +222,7 @@ class Table:
 
     @property
     def archival(self) -> Column | None:
-        """ORA_ARCHIVE_STATE, of a table with ROW ARCHIVAL: rows in which it is not 0 are archived."""
+        """ORA_ARCHIVE_STATE of a table with ROW ARCHIVAL, else None: rows in which it is not 0 are archived."""
         return next((column for column in self.columns if column.system), None)
 
     def all_columns(self) -> list[Column]:

@@ -12,7 +12,7 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class CommitPosition:
-    """See the module."""
+    """A position; the module says what its fields mean."""
 
     scn: int
     xids: frozenset[str] = frozenset()

@@ -18,7 +18,8 @@ class FramedConnection:
 
     :param name: of the server, for messages.
     :param timeout: seconds for the connection, for sending, and for the rest of a frame that has begun.
-    :param longest: of a frame, in bytes; `limit` is the property that says so.
+    :param address: host and port.
+    :param longest: most bytes of a frame; `limit` is the name of the property that sets it.
     :param order: of the bytes of a length.
     :raises TransientSourceError: the server does not answer.
     """
@@ -79,7 +80,7 @@ class FramedConnection:
                 return None
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the socket; safe to call twice."""
         self._socket.close()
 
     def _taken(self) -> bytes | None:

@@ -11,13 +11,13 @@ _log = logging.getLogger(__name__)
 
 
 def suspended(row: UndecodableRow) -> UndecodableRow:
-    """The row of a suspended table, which is read again later."""
+    """The same row, marked as one of a suspended table, which is read again later."""
     row.reason, row.counted = "the table is suspended", True
     return row
 
 
 def undecodable(row: UndecodableRow, error: DecodeError, where: str, on_failure: str) -> UndecodableRow:
-    """The row with the reason.
+    """The same row, with the reason set. Logs a warning when `on_failure` is `warn`.
 
     :param where: its place in the source.
     :param on_failure: `event.processing.failure.handling.mode`.

@@ -18,9 +18,10 @@ _EVERY_SECONDS = 3.0
 
 
 class OldestUndelivered:
-    """Follows `begun` of the positions.
+    """Reads the start of the oldest open transaction every few seconds.
 
     :param connect: to where V$TRANSACTION shows the transactions of the captured tables.
+    :param begun: `CommitPosition.begun` of the position that the stream starts from.
     :ivar begun: SCN at or below the begin of every transaction that is not delivered.
     """
 
@@ -31,7 +32,8 @@ class OldestUndelivered:
         self.begun = begun
 
     def look(self, complete_scn: int) -> None:
-        """Look again if it is time.
+        """Move `begun` on to what the last query found, once `complete_scn` has come to the SCN of that query; query V$TRANSACTION
+        again after that, every three seconds at most.
 
         :param complete_scn: every commit at or below it is delivered.
         :raises MinerCdcError: V$TRANSACTION cannot be read.
@@ -49,5 +51,5 @@ class OldestUndelivered:
         self._next = begun, current_scn(connection)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice."""
         self._connection.close()

@@ -12,7 +12,9 @@
     minercdc bundle CONFIG     an archive for a bug report
     minercdc config            the properties, as Markdown
     minercdc config CONFIG     what is in force, and where it comes from
-    minercdc offsets import CONFIG --from-debezium FILE_OR_TOPIC  go on where Debezium ended
+    minercdc offsets COMMAND CONFIG  show, export, import, move or remove the stored offset; go on where Debezium ended
+    minercdc record CONFIG     a mining session into a file
+    minercdc replay FILE       decode it again, without its database
     minercdc txlog COMMAND CONFIG  make, check, remove what the adapter txlog needs
     minercdc types             Oracle's types in topic and lake, as Markdown
     minercdc errors            what every code means, as Markdown
@@ -54,6 +56,7 @@ from minercdc.cli.txlog import txlog
 from minercdc.errors import ConfigError, FencedError, MinerCdcError, PrerequisiteError
 
 if TYPE_CHECKING:
+    from minercdc.connector import Connector
     from minercdc.local.kafka_broker import KafkaBroker
     from minercdc.local.schema_registry import LocalRegistry
     from minercdc.oracle.prerequisites import Finding
@@ -158,18 +161,21 @@ def run(
     connector = Connector(loaded)
     log_lines(connector_steps(loaded, str(config)))
     if not console.is_terminal:  # where SIGHUP means that the terminal is gone
-
-        def reload() -> None:
-            try:
-                connector.reload_filters(load_config(config))
-            except (MinerCdcError, OSError) as error:
-                logging.getLogger(__name__).error("the filters stay as they are: %s", error)
-
-        stop.take_hangups(reload)
+        stop.take_hangups(lambda: _reload(connector, config))
     with display(connector.counters, console, log_interval):
         connector.run(stop, standby=standby)
     if stop.is_set():
         logging.getLogger(__name__).info("stopped")
+
+
+def _reload(connector: Connector, config: Path) -> None:
+    """Read the filters again. What is wrong with the file is logged, and the filters stay as they are."""
+    from minercdc.config.load import load_config
+
+    try:
+        connector.reload_filters(load_config(config))
+    except (MinerCdcError, OSError) as error:
+        logging.getLogger(__name__).error("the filters stay as they are: %s", error)
 
 
 @app.command()

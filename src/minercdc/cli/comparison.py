@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def comparing() -> Iterator[Callable[[TableReport, int], None]]:
-    """A function to call with each table that is compared, and the number of tables."""
+    """A function to call with each table that was compared, and the number of tables: it moves the bar, and prints what differs."""
     with progress("comparing") as bar:
         task = bar.add_task("tables", total=None)
 

@@ -62,7 +62,8 @@ def _short(key: str) -> str:
 
 
 def summary(counters: Counters, rate: Rate) -> str:
-    """The counters in one line; unless the initial snapshot runs, up to three requested snapshots follow, each after `; `."""
+    """The counters in one line; unless this is a standby or the initial snapshot runs, up to three requested snapshots follow, each
+    after `; `."""
     if counters.phase == "standby":
         return "standby: waiting for the instance that has the connector to die or hang"
     if counters.phase == "snapshot":

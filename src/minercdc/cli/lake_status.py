@@ -15,7 +15,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def size(count: float) -> str:
-    """Bytes as people read them."""
+    """A number of bytes as people read it: `17 B`, `1.5 MiB`."""
     unit = 0
     while count >= 1024 and unit < len(_UNITS) - 1:
         count, unit = count / 1024, unit + 1

@@ -13,6 +13,7 @@ from minercdc.cli.stopping import Stop
 
 if TYPE_CHECKING:
     from minercdc.contracts import Record
+    from minercdc.recording.recording import Recorded
 
 
 def record(
@@ -53,13 +54,17 @@ def record(
             hint="Run it first, or give it one: `minercdc offsets set CONFIG --scn N --yes`.",
         )
     made = make(loaded, stored, output, Limits(seconds, rows), stop, replaced=replace_values)
+    _say(made, output, replaced=replace_values)
+
+
+def _say(made: Recorded, output: Path, *, replaced: bool) -> None:
     records = sum(made.tally.topics.values())
     sys.stdout.write(f"{output}: {made.rows} rows of V$LOGMNR_CONTENTS, of which the connector makes {records} records\n")
     if made.error is not None:
         sys.stdout.write(f"the session ended with an error, which is recorded: {made.error}\n")
     elif not made.complete:
         sys.stdout.write("it ends before what was committed when it began\n")
-    if not replace_values:
+    if not replaced:
         sys.stdout.write("it holds values of rows: --replace-values records others in their place\n")
 
 

@@ -16,7 +16,7 @@ _log = logging.getLogger(__name__)
 
 
 class Stop(threading.Event):
-    """Set by SIGINT and SIGTERM; the second one ends the process at once, with status 128 and its number.
+    """Set by SIGINT and SIGTERM; the second one ends the process at once, with status 128 + its number.
 
     Construct it in the main thread: it replaces the handlers of both signals, for the rest of the process.
 

@@ -15,7 +15,7 @@ class Duration:
     total: float = 0.0
 
     def add(self, seconds: float) -> None:
-        """It happened once more."""
+        """Count it once more, with the seconds that it took."""
         self.count += 1
         self.last, self.longest = seconds, max(self.longest, seconds)
         self.total += seconds
@@ -40,7 +40,7 @@ class BufferedTransaction:
 
 @dataclass(slots=True)
 class MiningFigures:
-    """Of all passes of the process, and of the latest.
+    """Figures of all passes of the process, and of the latest.
 
     :ivar passes, starts: whole passes, and starts of LogMiner.
     :ivar rows, batches: that were fetched; the rows of the marked records come once more in each pass.

@@ -53,5 +53,5 @@ class RedoWritten:
             found.bytes += size
 
     def tables(self) -> list[TableRedo]:
-        """Those that were seen, the largest first."""
+        """The tables that were seen, the one with most bytes first."""
         return sorted(self._tables.values(), key=lambda one: (-one.bytes, one.schema, one.table))

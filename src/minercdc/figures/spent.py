@@ -81,7 +81,7 @@ class TimeSpent:
             return self._doing, max(self._monotonic() - self._since, 0.0)
 
     def enter(self, cause: Cause) -> Cause:
-        """From now on `cause` is done; what was done before."""
+        """From now on `cause` is done; returns what was done before."""
         with self._lock:
             former = self._doing
             self._advance()
@@ -90,7 +90,7 @@ class TimeSpent:
             return former
 
     def begin_batch(self) -> Mapping[Cause, float]:
-        """Rows of a batch are worked on from now on; the totals, for `end_batch`."""
+        """Rows of a batch are worked on from now on; returns the totals, for `end_batch`."""
         with self._lock:
             self._advance()
             self._doing, self._since, self._held = Cause.DECODE, self._at, True

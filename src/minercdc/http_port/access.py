@@ -22,6 +22,7 @@ def hosts_of(host: str) -> frozenset[str]:
 class Access:
     """Who may do what.
 
+    :param token: the bearer token.
     :param hosts: names that a request may call this host by; any when empty: the port can be reached from elsewhere.
     """
 
@@ -29,7 +30,7 @@ class Access:
     hosts: frozenset[str]
 
     def refusal(self, method: str, path: str, headers: Message) -> tuple[HTTPStatus, str] | None:
-        """Why a request is refused; None when it may go on."""
+        """Status and text of the answer to a request that is refused; None when it may go on."""
         given = headers.get("Host", "")
         name = given.rpartition(":")[0] or given
         if self.hosts and name.lower() not in self.hosts:
@@ -42,7 +43,7 @@ class Access:
         return self.missing_token(headers)
 
     def missing_token(self, headers: Message) -> tuple[HTTPStatus, str] | None:
-        """Why a request that needs the token is refused; None when it has it."""
+        """Status and text of the answer to a request that lacks the token; None when it has it."""
         scheme, _, token = headers.get("Authorization", "").partition(" ")
         if scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self.token.encode()):
             return None

@@ -37,7 +37,7 @@ class LocalRegistry:
 
     @property
     def url(self) -> str:
-        """For `….schema.registry.url`."""
+        """The URL for a converter's `schema.registry.url`."""
         return f"http://{self.host}:{self.port}{_API}"
 
     def start(self, *, seconds: float = 180) -> Self:

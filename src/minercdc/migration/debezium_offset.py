@@ -44,7 +44,7 @@ class DebeziumOffset:
 
         :param ddl_scn: of the last DDL in its schema history, 0 for none.
         :param committed: it ran with `logminer_unbuffered`, which counts a transaction's START, and the changes of all tables.
-        :param filtered: unless its query selected the captured tables only (`log.mining.query.filter.mode`).
+        :param filtered: its query selected the captured tables only (`log.mining.query.filter.mode`), so it counted only theirs.
         """
         seq = self.tx_seq - 1 if committed else self.tx_seq
         if not self.commits:

@@ -61,7 +61,7 @@ class Import:
     of_history: int
 
     def lines(self) -> Iterator[str]:
-        """For the user: what was found, and what storing it does."""
+        """Lines for the user: what was found, and what storing it does."""
         found, config = self.found, self.config
         yield f"Debezium's offset of connector {found.name}, topic.prefix {config.identity.topic_prefix}, in {self.where}:"
         for thread, commit in sorted(found.commits.items()):
@@ -85,6 +85,7 @@ class Import:
 
         :raises ConfigError: the connector has an offset.
         :raises SinkError, SchemaHistoryError: they cannot be stored.
+        :raises OSError: Debezium's history file cannot be kept.
         """
         config = self.config
         client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
@@ -174,7 +175,12 @@ def _place(config: ConnectorConfig) -> str:
 
 
 def read_entries(client: KafkaClient, source: str) -> tuple[str, dict[bytes, bytes | None]]:
-    """What `source` is called in messages, and its keys with their last values. Raises as `look` does."""
+    """What `source` is called in messages, and its keys with their last values.
+
+    :param source: as of `look`.
+    :raises ConfigError: it is neither an offset file nor a topic.
+    :raises DeliveryError, SinkError: the topic cannot be read.
+    """
     path = Path(source)
     if path.exists():
         try:
@@ -226,7 +232,7 @@ def kept_file(file: Path) -> Path:
 
 
 def keep_file(file: Path | None) -> None:
-    """Keep Debezium's history, unless an import that was killed has kept it."""
+    """Copy Debezium's history file to `kept_file`, unless an import that was killed did. Raises OSError."""
     if file is None:
         return
     kept = kept_file(file)

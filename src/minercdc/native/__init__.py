@@ -27,7 +27,7 @@ PATH: Final = "python" if rows is None else "native"
 
 
 def summary() -> str:
-    """One line for who installs it."""
+    """One line that says which path is in use, and why, for the person who installs it."""
     if rows is not None:
         return "rows are read and printed by compiled code (native path)"
     if os.environ.get("MINERCDC_NATIVE") == "0":

@@ -1,4 +1,4 @@
-"""Fetched rows to committed transactions: what `capture/logminer/buffered.py` does, for the rows that are as nearly all are."""
+"""Fetched rows to committed transactions: what `capture/logminer/buffered.py` does, for the usual rows."""
 
 
 

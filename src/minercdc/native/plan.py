@@ -62,7 +62,7 @@ _TEXTS: Final = ("CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "LONG", "R
 
 
 class Decoder(Protocol):
-    """Reads what is not scanned."""
+    """Decodes statements that are not scanned: operation, row before, row after; see `capture.logminer.dml.RedoDecoder`."""
 
     @property
     def schema(self) -> TableSchema: ...

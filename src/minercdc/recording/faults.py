@@ -26,7 +26,7 @@ _KINDS: Final = ("DatabaseError", "OperationalError", "InterfaceError", "Interna
 
 
 def to_json(error: BaseException) -> dict[str, JsonValue]:
-    """As JSON: of an error of the driver what classifies it, of a text that cannot be decoded the reason."""
+    """An error as JSON: of one of the driver what classifies it, of a text that cannot be decoded the reason."""
     if isinstance(error, UnicodeDecodeError):
         return {"kind": "UnicodeDecodeError", "text": error.reason}
     detail = error.args[0] if error.args else None

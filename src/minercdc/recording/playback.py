@@ -80,7 +80,7 @@ class Player:
             raise
 
     def close(self) -> None:
-        """Remove what is on disk of it."""
+        """Delete the temporary file of its lines."""
         self._spool.close()
 
     def _load(self, lines: Iterator[tuple[dict[str, Any], int, int]]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class Player:
         return end
 
     def monotonic(self) -> float:
-        """What the clock said. Raises RecordingEnd."""
+        """The next value that the clock had, in seconds. Raises RecordingEnd when there is none any more."""
         if not self._clocks:
             raise RecordingEnd
         return self._clocks.pop()

@@ -13,6 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from minercdc.capture.loading import loaded
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.in_force import HIDDEN, in_force
 from minercdc.config.load import SECTIONS, ConnectorConfig
@@ -50,7 +51,7 @@ class Tally:
     digest: Any = field(default_factory=hashlib.sha256)
 
     def add(self, record: Record) -> None:
-        """One more."""
+        """Count a record."""
         self.topics[record.topic] += 1
         kind = b"tombstone" if record.value is None else b"record"
         self.digest.update(b"\0".join((record.topic.encode(), record.key or b"", kind, b"")))
@@ -61,7 +62,7 @@ class Tally:
         return str(self.digest.hexdigest())
 
     def to_json(self) -> dict[str, JsonValue]:
-        """For the end of a recording."""
+        """The last line of a recording has these members: records by topic, and the digest of keys."""
         return {"records": dict(sorted(self.topics.items())), "keys": self.keys}
 
 
@@ -198,7 +199,7 @@ def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
             ["the initial snapshot is not complete, and a recording is one of the stream"],
             hint="Let it end, and record then.",
         )
-    position = LogMinerPosition.loaded(offset.position).mined_again()
+    position = loaded(LogMinerPosition.from_json, offset.position, "LogMiner").mined_again()
     suspended = tuple(replace(one, reason="", fix="") for one in offset.suspended) if replaced else offset.suspended
     return replace(stored, offset=replace(offset, position=position.to_json(), signals=SignalState(), suspended=suspended))
 

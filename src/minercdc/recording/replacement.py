@@ -59,15 +59,15 @@ class Replacement:
         return _LITERAL.sub(lambda found: self._literal(found, images), hidden)
 
     def row(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """A row of a table."""
+        """A row of a table, each value replaced."""
         return tuple(map(self.value, row))
 
     def name(self, name: str | None) -> str | None:
-        """Of a user or client."""
+        """The name of a user or client, replaced; as it is when it is None, '', UNKNOWN or one of those to keep."""
         return name if not name or name.upper() in self._keep or name == "UNKNOWN" else self.text(name)
 
     def value(self, value: Any) -> Any:
-        """A value of the driver."""
+        """A value of the driver, replaced by one of its type; what is no text, number, time or bytes stays."""
         match value:
             case str():
                 return self.text(value)
@@ -80,7 +80,7 @@ class Replacement:
         return value
 
     def text(self, text: str) -> str:
-        """A text, or a number or time as text."""
+        """A text, or a number or time as text, replaced by one of the same length."""
         if text.lower() in _WORDS:
             return text
         if (moment := self._moment(text)) != text:

@@ -68,7 +68,7 @@ class _Memory:
         return self
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """Without what writes by itself, and without signals."""
+        """The pipeline without what writes by itself, without a snapshot and without signals."""
         return replace(pipeline, snapshot=lambda _: None, signals=None, heartbeat=None, waiting=tuple, streams=lambda: True)
 
 

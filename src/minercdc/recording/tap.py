@@ -55,13 +55,18 @@ class Tap:
         return cast(oracledb.Connection, TappedConnection(made, to, self))
 
     def monotonic(self, clock: Callable[[], float]) -> float:
-        """What the clock says, noted."""
+        """What the clock says, in seconds; it is noted."""
         now = clock()
         self._writer.write({"kind": "clock", "seconds": repr(now)})
         return now
 
     def called(self, to: str, sql: str, binds: Mapping[str, Any]) -> Answer:
-        """A statement is about to be executed."""
+        """Note a statement that is about to be executed.
+
+        :param to: as of `connect`.
+        :returns: what its rows and its end are to be noted by.
+        :raises ConfigError: a bind variable cannot be recorded.
+        """
         self._calls += 1
         # Keys of rows are within variables; such statements are known by their text and order.
         known = None if any(isinstance(one, oracledb.Var) for one in binds.values()) else binds
@@ -103,18 +108,21 @@ class Answer:
         self._writer, self._call, self._noted, self._mined = writer, call, noted, mined
 
     def gave(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Rows were fetched, perhaps none."""
+        """Note rows that were fetched, perhaps none. Raises ConfigError for a value that cannot be recorded."""
         if found := self._noted(rows):
             noted = [[values.to_json(value) for value in row] for row in found]
             self._writer.write({"kind": "rows", "call": self._call, "rows": cast(Any, noted)})
         self._mined(len(rows))
 
     def ended(self) -> None:
-        """There are no more."""
+        """Note that there are no more rows."""
         self._writer.write({"kind": "end of rows", "call": self._call})
 
     def failed(self, error: BaseException, healthy: bool) -> None:
-        """The statement, or a fetch of it, failed."""
+        """Note that the statement, or a fetch of it, failed.
+
+        :param healthy: the connection can be used still.
+        """
         self._writer.write({"kind": "error", "call": self._call, "error": faults.to_json(error), "healthy": healthy})
 
 
@@ -136,7 +144,7 @@ class TappedConnection:
         return TappedCursor(self._real, self._to, self._tap)
 
     def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """Not as columns: rows are noted."""
+        """Always raises oracledb.NotSupportedError: rows are noted one by one."""
         raise oracledb.NotSupportedError("rows are noted one by one")
         yield
 

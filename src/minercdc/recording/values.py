@@ -13,7 +13,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 def to_json(value: object) -> JsonValue:
-    """As JSON. What JSON has no type for is an object with one member, which names its type.
+    """A value as JSON. What JSON has no type for is an object with one member, which names its type.
 
     :raises ConfigError: the value is of a type that no statement of the connector returns.
     """

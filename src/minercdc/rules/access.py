@@ -53,7 +53,7 @@ def grant_dictionary(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
-    """A table that the user cannot see at all is a matter of `include-list`."""
+    """Captured tables without SELECT; one that the user cannot see at all is a matter of `include-list`."""
     if source.privileges & {"SELECT ANY TABLE", "READ ANY TABLE"}:
         return
     for table in source.tables:
@@ -74,7 +74,7 @@ def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_lock(source: ExaminedSource) -> Iterator[Finding]:
-    """By locks in ROW SHARE mode, which hold up DDL only, and are released at once."""
+    """Captured tables that may not be locked, found by locks in ROW SHARE mode, which hold up DDL only and are released at once."""
     if source.config.snapshot.snapshot_locking_mode != "shared" or "LOCK ANY TABLE" in source.privileges:
         return
     try:

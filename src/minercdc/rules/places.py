@@ -59,7 +59,7 @@ def topic_findings(
 
 
 def registry_findings(config: ConnectorConfig) -> Iterator[Finding]:
-    """Registries that do not answer, or refuse."""
+    """A finding for each registry that does not answer, or refuses."""
     seen: set[RegistryAccess] = set()
     for side in SIDES:
         kind = config.converters.registry_kind(side)

@@ -33,7 +33,7 @@ class ExaminedSource:
 
     @property
     def user(self) -> str:
-        """For a GRANT."""
+        """Name of the user in a GRANT, in upper case."""
         return self.config.database.database_user.upper()
 
     @property
@@ -61,10 +61,10 @@ Examine = Callable[[ExaminedSource], Iterator[Finding]]
 
 
 def advice(rule: str, problem: str, fix: str) -> Finding:
-    """A finding with which capture works."""
+    """A finding that does not keep capture from working."""
     return Finding(problem, fix, blocking=False, rule=rule)
 
 
 def number_of(value: object) -> int:
-    """A NUMBER of Oracle, 0 for NULL."""
+    """A whole NUMBER that the driver gave, 0 for NULL."""
     return int(str(value)) if value is not None else 0

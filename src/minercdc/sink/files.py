@@ -56,6 +56,7 @@ def replace_file(path: Path, content: bytes) -> None:
 class OwnerLock:
     """A file that one process holds locked; the lock ends with the process, however it ends.
 
+    :param what: the thing that the lock stands for, for messages.
     :raises FencedError: another process holds it.
     :raises SinkError: the file cannot be made.
     """
@@ -91,7 +92,7 @@ class OwnerLock:
             )
 
     def release(self) -> None:
-        """Safe to call twice."""
+        """Give the lock up; safe to call twice."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1

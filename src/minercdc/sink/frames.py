@@ -86,7 +86,7 @@ class StoredRecord(NamedTuple):
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
-    """A frame as it is written."""
+    """The bytes of a frame."""
     length = len(payload)
     return _HEAD.pack(length, crc32(payload, crc32(_CHECKED.pack(length, kind))), kind) + payload
 
@@ -157,7 +157,7 @@ def header_frame(header: Header) -> bytes:
 
 
 def header_of(payload: bytes) -> Header:
-    """Raises ValueError, KeyError or TypeError when it is not of this form."""
+    """The header in a frame's payload. Raises ValueError, KeyError or TypeError when it is not of this form."""
     found = json.loads(payload)
     if found["form"] != FORM:
         raise ValueError(f"form {found['form']}")
@@ -169,7 +169,7 @@ def commit_frame(commit: Commit) -> bytes:
 
 
 def commit_of(payload: bytes) -> Commit:
-    """Raises ValueError or KeyError for something else."""
+    """The commit in a frame's payload. Raises ValueError, KeyError or TypeError for something else."""
     found = json.loads(payload[len(_MARK) :])
     return Commit(found["offset"], found["records"], found["time"])
 
@@ -185,7 +185,10 @@ def record_frame(record: Record) -> bytes:
 
 
 def record_of(payload: bytes, number: int, time_ms: int) -> StoredRecord:
-    """The record of a frame."""
+    """The record in a frame's payload.
+
+    :param number: of the record; `time_ms` is that of its commit.
+    """
     topic_size, key_size, value_size, count = _RECORD.unpack_from(payload)
     at = _RECORD.size
     topic, at = payload[at : at + topic_size].decode(), at + topic_size

@@ -155,7 +155,7 @@ class JsonLines:
         """See `contracts.RecordSink`.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
-        :raises FencedError: the file beside the lines was removed.
+        :raises FencedError: the lock file beside the lines was removed or replaced.
         :raises SinkError: the lines, or the offset, cannot be written.
         """
         self._lock.check()

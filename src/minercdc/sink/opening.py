@@ -22,6 +22,7 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
 
     :param client, ownership: of Kafka; not used by the others.
     :raises ConfigError: it is a relay, which brings its own.
+    :raises SchemaHistoryError: JSON lines: the stored offset cannot be read.
     :raises SinkError: it cannot be used, or (FencedError) another process uses it.
     """
     sink, name = config.sink, config.identity.name

@@ -77,7 +77,7 @@ class SegmentLog:
         self._directory = directory.absolute()
 
     def numbers(self) -> list[int]:
-        """Of the segments that are there, in order. Raises SinkError when one in between is missing."""
+        """Numbers of the segments that are there, in order. Raises SinkError when one in between is missing."""
         with file_errors(f"reading {self._directory}"):
             names = os.listdir(self._directory) if self._directory.is_dir() else []
         found = sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
@@ -87,7 +87,7 @@ class SegmentLog:
         return found
 
     def header(self, number: int) -> Header:
-        """Raises SinkError when the segment is missing, damaged or of another version."""
+        """The header of a segment. Raises SinkError when it is missing, damaged or of another version."""
         length = frame_length(self._content(number, 0, HEAD_BYTES))
         for found in frames(self._content(number, 0, length)):
             return self._header_of(number, found)

@@ -95,7 +95,7 @@ class SegmentSink:
         """See `contracts.RecordSink`.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
-        :raises FencedError: the directory was removed.
+        :raises FencedError: the directory was removed or replaced.
         :raises SinkError: the segment cannot be written.
         """
         self._lock.check()

@@ -22,7 +22,7 @@ class Claims:
     :param topic: of offsets; it must exist.
     :raises DeliveryError, SinkError: the topic cannot be read.
     :ivar latest: the last claim read, None for none.
-    :ivar moved: when a record came last, by `monotonic`; before the first one, when this was made.
+    :ivar moved: when a record came last that was not there at the begin, by `monotonic`; before the first one, when this was made.
     :ivar complete: everything that was there at the begin has been read.
     """
 

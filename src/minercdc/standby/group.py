@@ -79,7 +79,7 @@ class StandbyGroup:
         return Wait(self._config, self._client(), ownership, prepared)
 
     def address(self, served: str) -> tuple[str, int] | None:
-        """Where other processes reach an HTTP port of this one.
+        """Host and port by which other processes reach an HTTP port of this one; None for no port.
 
         :param served: `http://HOST:PORT`, '' for no port.
         """
@@ -117,7 +117,10 @@ class Wait:
         self._ended = Event()
 
     def until_turn(self, stop: StopFlag) -> str:
-        """See `Waiting.until_turn`. The process stays a member afterwards, until `close`."""
+        """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka answered.
+
+        The process stays a member afterwards, until `close`.
+        """
         Thread(target=self._prepare, name="preparing", daemon=True).start()
         if not self._waiting.reach(stop):
             return ""
@@ -137,7 +140,7 @@ class Wait:
 
     @property
     def owner(self) -> Claim | None:
-        """The latest claim."""
+        """The latest claim; None while none is known."""
         return self._waiting.owner
 
     @property

@@ -33,7 +33,8 @@ class OwnerPort:
         self._state = Port.UNKNOWN
 
     def look(self, claim: Claim | None) -> Port:
-        """What it shows; a look takes a second at most, and there are few."""
+        """What the port of the claim's owner shows, or showed within the last 0.4 s (2 s while it has not answered yet); UNKNOWN
+        without a claim or a port. Blocks for a second at most."""
         if claim is None or not claim.port:
             return Port.UNKNOWN
         now = self._monotonic()

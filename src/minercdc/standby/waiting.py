@@ -55,7 +55,7 @@ class Waiting:
     """One wait.
 
     :param ownership: of this process, which has claimed nothing yet.
-    :param membership: of this process, which has joined.
+    :param membership: of this process; it has to have joined before `until_turn`.
     :param monotonic: seconds of a clock that never goes back.
     :ivar owner: the latest claim.
     """

@@ -64,12 +64,12 @@ class History:
             self._tables.append((now, tables))
 
     def samples(self) -> list[Sample]:
-        """Oldest first."""
+        """The samples, oldest first."""
         with self._lock:
             return list(self._samples)
 
     def rates(self) -> tuple[float, float]:
-        """Row changes, and rows of the initial snapshot, per second."""
+        """Row changes, and rows of the initial snapshot, per second, over the last 20 s; 0 before the second sample."""
         with self._lock:
             recent = [one for one in self._samples if self._now() - one.at <= _RATE_SECONDS]
         if len(recent) < 2:

@@ -120,7 +120,8 @@ _DAY = 86_400 * 10**6
 
 
 def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
-    """See `config.field_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts."""
+    """See `config.field_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts. Raises
+    ValueError for a format that is not supported."""
     pieces = _pieces(options.format) if options.format else []
 
     def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:

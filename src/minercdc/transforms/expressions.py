@@ -62,13 +62,15 @@ def _first_line(error: Exception) -> str:
 
 
 def filter_by_expression(options: FilterByExpression) -> Transform:
-    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is not true."""
+    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is not true. Raises as
+    `compile_expression`."""
     evaluate = compile_expression(options.condition, "BOOL")
     return _guarded(options, lambda record: record if evaluate(record) is True else None)
 
 
 def route_by_expression(options: RouteByExpression) -> Transform:
-    """See `config.transform_options.RouteByExpression`; an empty text, or null, leaves the topic as it is."""
+    """See `config.transform_options.RouteByExpression`; an empty text, or null, leaves the topic as it is. Raises as
+    `compile_expression`."""
     evaluate = compile_expression(options.topic_expression, "STRING")
 
     def transform(record: ConnectRecord) -> ConnectRecord:

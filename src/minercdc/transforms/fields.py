@@ -237,7 +237,7 @@ def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Tr
 
 
 def value_to_key(options: options_of.ValueToKey) -> Transform:
-    """See `config.field_options.ValueToKey`."""
+    """See `config.field_options.ValueToKey`. The transformation raises ValueDecodeError for a record without a value."""
 
     def compiled(schema: Schema) -> Schema:
         fields = [field_of(schema, name, "the value") for name in options.fields_]

@@ -40,7 +40,7 @@ class _Table:
 
 
 def event_router(options: Outbox) -> Transform:
-    """See `config.transform_options.Outbox`."""
+    """See `config.transform_options.Outbox`. The transformation raises ConfigError for an update of a row, where that is `fatal`."""
     return _Router(options)
 
 

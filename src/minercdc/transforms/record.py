@@ -105,7 +105,7 @@ Transform: TypeAlias = Callable[[ConnectRecord], ConnectRecord | None]
 
 
 class BySchema(Generic[T]):
-    """What is made of schemas, each once."""
+    """Keeps what `make` makes of each schema, by the schema's identity: it is called once for each."""
 
     def __init__(self, make: Callable[[Schema], T]) -> None:
         self._make = make

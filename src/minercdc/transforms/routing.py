@@ -21,7 +21,8 @@ _REFERENCE = re.compile(r"\\(.)|\$\{(\w+)\}|\$(\d)", re.DOTALL)
 
 def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
     """A function that puts a replacement in place of a whole text; None for a text that the pattern does not match. Both are written as
-    in Java: `$1` and `${name}` stand for groups."""
+    in Java: `$1` and `${name}` stand for groups. The function raises ValueDecodeError for a text that the pattern is not done with in
+    a second, and for a group that it does not have."""
     compiled = regex.compile(pattern)
 
     @lru_cache(maxsize=4096)

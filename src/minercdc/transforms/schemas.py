@@ -15,7 +15,7 @@ _BASICS = ("name", "version", "doc", "parameters")
 
 
 def member(schema: Schema, field: str) -> Schema:
-    """A schema as that of a struct's member."""
+    """The schema as that of a struct's member of this name."""
     return {**schema, "field": field}
 
 

@@ -34,7 +34,7 @@ _Rules: TypeAlias = Mapping[str, set[str]]
 
 
 def zone_of(name: str) -> tzinfo:
-    """A time zone by its name or offset."""
+    """A time zone by its name or offset, `+hh:mm`. Raises KeyError or ValueError for another text."""
     match = _OFFSET.fullmatch(name)
     if match is None:
         return ZoneInfo(name)

@@ -23,7 +23,7 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """JSON's own booleans, in every mode."""
+    """JSON's `true` and `false`, in every mode."""
     return Writing(FieldType("boolean"), _checked)
 
 

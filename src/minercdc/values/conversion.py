@@ -28,7 +28,7 @@ class Conversion:
     """The field of a column, and how its values are made.
 
     :param type: int8, int16, int32, int64, float32, float64, boolean, string or bytes.
-    :param convert: Oracle's own text of a value, as `events` describes it, to a value of the type (`bytes` for bytes), or None. It gets
+    :param convert: Oracle's own text of a value, as `minercdc.rows` describes it, to a value of the type (`bytes` for bytes), or None. It gets
         no nulls.
     :param name, version, parameters: of the field's schema.
     """

@@ -16,7 +16,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.sections import DatabaseConfig
+from minercdc.config.sections import DatabaseConfig, KafkaConfig
 from minercdc.config.topics import partition_rules
 from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
@@ -116,17 +116,7 @@ class PipelineParts:
             adopt=self._adopt,
             snapshot=self._snapshot,
             capture=self._capture,
-            bounds=Bounds(
-                records=config.kafka.minercdc_kafka_transaction_max_records,
-                bytes=config.kafka.minercdc_kafka_transaction_max_bytes,
-                seconds=config.kafka.minercdc_kafka_transaction_interval_ms / 1000,
-                hold_bytes=(
-                    config.kafka.minercdc_kafka_large_transaction_hold_max_bytes
-                    if config.kafka.minercdc_kafka_large_transaction == "hold"
-                    else 0
-                ),
-                longest=config.kafka.longest_transaction / 3,
-            ),
+            bounds=_bounds_of(config.kafka),
             skip_undecodable=self._skip_undecodable,
             streams=lambda: self._process.steps.stream,
             heartbeat=encoding.heartbeat(),
@@ -330,3 +320,14 @@ class PipelineParts:
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
             return fix_given(connection, self._filter, self._database, config, self.opened().mine_from)
         return self._fix_now(connection)
+
+
+def _bounds_of(kafka: KafkaConfig) -> Bounds:
+    holds = kafka.minercdc_kafka_large_transaction == "hold"
+    return Bounds(
+        records=kafka.minercdc_kafka_transaction_max_records,
+        bytes=kafka.minercdc_kafka_transaction_max_bytes,
+        seconds=kafka.minercdc_kafka_transaction_interval_ms / 1000,
+        hold_bytes=kafka.minercdc_kafka_large_transaction_hold_max_bytes if holds else 0,
+        longest=kafka.longest_transaction / 3,
+    )

@@ -20,13 +20,13 @@ def _out_of_range() -> OraError:
 
 
 def length(session: SqlSession, locator: bytes) -> int:
-    """Units of the LOB that the locator shows."""
+    """Units of the LOB that the locator shows. Raises ORA-22275 for bytes that are no locator, and for a freed temporary LOB."""
     return _store(session).value(locator).length
 
 
 def current_length(session: SqlSession, locator: bytes) -> int:
     """Units of the LOB that a write through the locator would change: the row may have changed since the locator was read. Raises
-    ORA-22920 as `write`."""
+    ORA-22920 as `write`, ORA-22275."""
     found = unpack(locator)
     if found.address is None:
         return length(session, locator)
@@ -36,7 +36,7 @@ def current_length(session: SqlSession, locator: bytes) -> int:
 
 
 def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
-    """See `interfaces.LobCalls`."""
+    """See `interfaces.LobCalls.read`."""
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)
@@ -44,8 +44,8 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 
 
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
-    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22920 unless
-    the session has locked the row, ORA-22294 for a LOB opened for reading only."""
+    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22275 for
+    no locator, ORA-22920 unless the session has locked the row, ORA-22294 for a LOB opened for reading only."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -59,7 +59,8 @@ def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -
 
 
 def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
-    """Cut to `new_length` units; returns the locator that shows the new value. Raises ORA-22926 when the LOB is shorter, and as `write`."""
+    """Cut to `new_length` units; returns the locator that shows the new value. Raises ORA-22926 when the LOB is shorter, ORA-21560
+    below 0, and as `write`."""
     found, store = unpack(locator), _store(session)
     current = store.shown(found)
     if new_length < 0:
@@ -98,14 +99,14 @@ def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
-    """Free a temporary LOB; nothing for another or a freed one."""
+    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Open a LOB; returns its locator. Raises ORA-22293 when it is open."""
+    """Open a LOB; returns its locator. Raises ORA-22293 when it is open, ORA-22275 for no locator."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -114,14 +115,14 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
-    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open."""
+    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open, ORA-22275 for no locator."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
-    """Whether the session has opened the LOB."""
+    """Whether the session has opened the LOB. Raises ORA-22275 for no locator."""
     return unpack(locator).identity in session.lobs.opened
 
 

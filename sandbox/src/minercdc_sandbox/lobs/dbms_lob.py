@@ -1,4 +1,8 @@
-"""DBMS_LOB's procedures (PL/SQL Packages and Types Reference, DBMS_LOB); its functions are SQL functions (`sql.functions.lobs`)."""
+"""DBMS_LOB's procedures (PL/SQL Packages and Types Reference, DBMS_LOB); its functions are SQL functions (`sql.functions.lobs`).
+
+Each returns its OUT parameters by name: the locator of a changed LOB shows its new value. They raise ORA-06502 for a NULL locator,
+ORA-22275 for bytes that are no locator, and ORA-21560 for an argument that is NULL or out of range.
+"""
 
 from __future__ import annotations
 
@@ -83,7 +87,7 @@ def create_temporary(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
-    """FREETEMPORARY. Raises ORA-22275 when it was freed."""
+    """FREETEMPORARY; LOB_LOC becomes NULL. Raises ORA-22275 when it was freed."""
     locator = _locator(arguments)
     session.storage.lobs.value(locator)
     access.free_temporary(session, locator)
@@ -91,7 +95,7 @@ def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def read(session: SqlSession, arguments: Arguments) -> Out:
-    """READ. Raises ORA-01403 after the end."""
+    """READ: at most 32767 units from OFFSET on into BUFFER, their number into AMOUNT. Raises ORA-01403 after the end."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -104,21 +108,21 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITE."""
+    """WRITE: the first AMOUNT units of BUFFER, at OFFSET. Raises ORA-06502 for bytes in a CLOB, and as `access.write`."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
 def write_append(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITEAPPEND."""
+    """WRITEAPPEND: the first AMOUNT units of BUFFER, at the LOB's end. Raises as `write`."""
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
 def append(session: SqlSession, arguments: Arguments) -> Out:
-    """APPEND."""
+    """APPEND: the content of SRC_LOB at the end of DEST_LOB. Raises as `access.write`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -127,7 +131,7 @@ def append(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def copy(session: SqlSession, arguments: Arguments) -> Out:
-    """COPY."""
+    """COPY: AMOUNT units of SRC_LOB, as many as there are, at DEST_OFFSET. Raises as `access.write`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
@@ -135,7 +139,7 @@ def copy(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def trim(session: SqlSession, arguments: Arguments) -> Out:
-    """TRIM."""
+    """TRIM to NEWLEN units. Raises as `access.trim`."""
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
@@ -143,7 +147,7 @@ def trim(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def erase(session: SqlSession, arguments: Arguments) -> Out:
-    """ERASE."""
+    """ERASE; AMOUNT becomes the number of units erased. Raises as `access.erase`."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}

@@ -109,7 +109,7 @@ def unpack(data: bytes | str | None) -> Locator:
 
 
 def at_row(cell: bytes | None, data_object: int, rid: int, slot: int) -> bytes | None:
-    """A row's cell as a locator through which the row can be changed."""
+    """A row's cell as a locator through which the row can be changed; None for NULL."""
     if cell is None:
         return None
     body = cell[:24] + struct.pack(">IQH", data_object, rid, slot)

@@ -36,7 +36,8 @@ _LONGEST_TEXT = 4000
 
 
 class LobScalars:
-    """The functions over one store."""
+    """The functions over one store. Arguments and results are cells, numbers as NUMBER; they raise ORA-22275 for bytes that are no
+    locator, and for a freed temporary LOB."""
 
     def __init__(self, lobs: LobStore) -> None:
         self._lobs = lobs
@@ -46,7 +47,7 @@ class LobScalars:
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
-        """All of a CLOB."""
+        """The whole text of a CLOB or NCLOB."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:
@@ -65,7 +66,8 @@ class LobScalars:
         return self._lobs.read(self._lobs.value(cell), start - 1, count) or None
 
     def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
-        """DBMS_LOB.INSTR: 1-based unit of the nth occurrence from the offset on, 0 for none; None for an offset or nth below 1."""
+        """DBMS_LOB.INSTR: 1-based unit where the nth occurrence begins, from the offset on, 0 for none; None for an offset or nth
+        below 1."""
         start, turn = number.to_int(offset), number.to_int(nth)
         if start < 1 or turn < 1:
             return None
@@ -83,7 +85,7 @@ class LobScalars:
             at += 1
 
     def compare(self, a: bytes, b: bytes, amount: bytes, offset_a: bytes, offset_b: bytes) -> bytes:
-        """DBMS_LOB.COMPARE: 0 when equal, else -1 or 1."""
+        """DBMS_LOB.COMPARE: 0 when at most `amount` units from the offsets on are equal, else -1 or 1."""
         count = number.to_int(amount)
         sides = [
             self._lobs.raw(self._lobs.value(cell), number.to_int(offset) - 1, count)
@@ -133,7 +135,7 @@ class LobScalars:
 
 
 def chunk_size(cell: bytes) -> bytes:
-    """DBMS_LOB.GETCHUNKSIZE."""
+    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275."""
     unpack(cell)
     return number.integer(CHUNK_BYTES)
 

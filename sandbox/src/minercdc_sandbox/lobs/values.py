@@ -103,11 +103,11 @@ class LobStore:
             return b"".join(parts)
 
     def read(self, value: LobValue, offset: int = 0, amount: int | None = None) -> str | bytes:
-        """The same as text or, of a BLOB, bytes."""
+        """The content of `amount` units from the 0-based `offset` on, as many as there are: text or, of a BLOB, bytes."""
         return decoded(value.kind, self.raw(value, offset, amount))
 
     def text(self, value: LobValue) -> str:
-        """All of a CLOB."""
+        """The whole text of a CLOB or NCLOB."""
         return self.raw(value).decode("utf-16-be", "surrogatepass")
 
     def low_surrogates(self, value: LobValue, units: int, known: dict[int, int]) -> int:
@@ -156,7 +156,8 @@ class LobStore:
             self._free(set(self._ids(old)) - set(self._ids(value)))
 
     def write_temporary(self, handle: int, offset: int, data: str | bytes) -> LobValue:
-        """`write` to a temporary LOB, and free the nodes that are replaced; returns its new value. Raises ORA-22275 when it was freed."""
+        """`write` to a temporary LOB, and free the nodes that are replaced; returns its new value. Raises ORA-22275 when it was freed,
+        and as `write`."""
         with self._lock:
             old = self.temporary(handle)
             self._replaced: list[int] | None = []

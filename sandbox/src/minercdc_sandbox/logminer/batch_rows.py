@@ -83,7 +83,8 @@ class BatchRows:
     def of_batch(
         self, batch: PackedBatch, thread: int, sequence: int, transaction: MinedTransaction
     ) -> list[PickedRow] | None:
-        """Picked rows of a batch that pass the test; all its records must be wanted. None when it must be read record by record."""
+        """Picked rows of a batch that pass the test; all its records must be wanted. It counts in the transaction's `rows`. None when
+        it must be read record by record."""
         head = batch.head()
         if self._by_record or head.op not in _OPS or head.placeholder or self._writer.addressless:
             return None

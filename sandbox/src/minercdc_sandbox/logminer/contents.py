@@ -142,7 +142,7 @@ class MinedTransaction:
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
-        """Cells before ROW_ID and after STATUS, the same for all rows of an operation on a table."""
+        """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID, the same for all rows of an operation on a table."""
         partial = record.undo or record.op is RedoOp.ROLLBACK
         key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)
@@ -190,7 +190,7 @@ class RowWriter:
 
     :param table_text: looks a record's table version up in the dictionary.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
-    :param recent: remembers records by the handle of their values; without it there are no handles.
+    :param recent: remembers records by half the handle of their old values; without it there are no handles.
     :param addressless: users whose undo rows come without redo address, as some do in the field: RS_ID is all zeros.
     """
 

@@ -62,8 +62,8 @@ def dictionary_text(catalog: Catalog) -> str:
 
 
 def read_dictionary(redo: RedoLog, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
-    """The last dictionary in those of the listed logs that are archived and not deleted, by thread and sequence. Raises ORA-01371
-    when there is none."""
+    """The look-up in the last dictionary of those of the listed logs that are archived and not deleted, by thread and
+    sequence. Raises ORA-01371 when there is none."""
     marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}
     found: str | None = None
     for file in sorted(files, key=lambda file: (file.thread, file.sequence)):

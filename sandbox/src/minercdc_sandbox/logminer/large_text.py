@@ -36,7 +36,7 @@ Where = Callable[[RedoRecord, str], str]
 
 
 def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
-    """A LOB as UPDATE sets it: its text up to 4000 bytes, else `empty_lob`, as of an empty one.
+    """A LOB as UPDATE sets it: its content up to 4000 bytes, `empty_lob` for a longer or empty one.
 
     :param text: how the type's text is quoted.
     """

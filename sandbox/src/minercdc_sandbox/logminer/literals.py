@@ -33,7 +33,7 @@ _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 
 
 def literal(column: StoredColumn, nls: Nls) -> Literal:
-    """Compile the literal of one column. Raises OraError for types LogMiner here has no text for.
+    """Compile the literal of one column. Raises ORA-03001 for types that the sandbox's LogMiner has no text for.
 
     Of a CLOB, NCLOB or BLOB it is the literal of its content, as str or bytes: of NCLOBs a plain one, unlike NVARCHAR2's.
     """

@@ -111,7 +111,7 @@ class Mining:
     def picked_rows(
         self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
     ) -> Iterator[list[tuple[Cell, ...]]]:
-        """The columns at `picked` of those of these rows that pass the test, in batches."""
+        """The columns at `picked` of those of these rows that pass the test, in batches. Raises as `rows`."""
         writer = self._writer(nls, restriction.columns)
         rows = BatchRows(writer, picked, test)
         files = logs_to_read(self._redo, self.files, self.wanted)

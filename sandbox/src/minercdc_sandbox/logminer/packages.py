@@ -88,7 +88,7 @@ def mined_rows(session: Session, restriction: Restriction | None = None) -> Iter
 def picked_rows(
     session: Session, restriction: Restriction, picked: Sequence[int], test: RowTest
 ) -> Iterator[list[tuple[Cell, ...]]]:
-    """`mined_rows` of the columns at `picked`, of rows that pass the test, in batches."""
+    """`mined_rows` of the columns at `picked`, of rows that pass the test, in batches. Raises as `mined_rows`."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
     for rows in mining.picked_rows(as_view_session(session).settings.nls, restriction, picked, test):

@@ -97,7 +97,8 @@ class ReadingMemory:
         self._places.append(_Place(context, file, chunk, position, summary))
 
     def furthest(self, contexts: Sequence[object], wanted: Sequence[int | None]) -> _Place | None:
-        """The furthest place before which nothing is wanted."""
+        """The furthest place before which nothing is wanted; None when there is none. `contexts` and `wanted` are by file, as in
+        `ThreadReading`."""
         usable = [
             place
             for place in self._places
@@ -143,7 +144,7 @@ class ReadBatch(NamedTuple):
         return self.wanted is not None and self.batch.position >= self.wanted
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """Its records with whether they are wanted."""
+        """The batch's records, each with whether it is wanted."""
         wanted = self.wanted
         for record in self.batch.records(self.file.thread, self.file.sequence):
             yield record, wanted is not None and (not wanted or position_of(record.block, record.byte) >= wanted)
@@ -184,7 +185,7 @@ class ThreadReading:
                 yield from self._file_batches(number, file, place.chunk)
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """Their records with whether they are wanted."""
+        """The records of `batches`, with whether they are wanted."""
         for found in self.batches():
             yield from found.records()
 

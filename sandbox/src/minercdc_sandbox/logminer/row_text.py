@@ -132,14 +132,14 @@ class Columns:
         return template.compiled()
 
     def delete(self, found_by: Sequence[int], *, row_id: bool) -> RowText:
-        """`delete from .. where ..`."""
+        """`delete from .. where ..` the columns at `found_by` have their old values and, with `row_id`, the ROWID is the row's."""
         template = TextTemplate()
         template.constant(f"delete from {self.target}")
         self._where(template, found_by, row_id, self.layout.delete_where)
         return template.compiled()
 
     def update(self, changed: Sequence[int], found_by: Sequence[int], *, row_id: bool) -> RowText:
-        """`update .. set .. where ..`."""
+        """`update .. set ..` the columns at `changed` `where ..`, as `delete`."""
         template = TextTemplate()
         alias, prefix = (" a", "a.") if self.alias else ("", "")
         template.constant(f"update {self.target}{alias}{self.layout.set}")

@@ -63,7 +63,7 @@ class TextOptions:
 class Shape:
     """Text of one table version's changes.
 
-    :param owner, table: as shown, without quotes.
+    :param owner, table: as shown, without quotes; `names` with quotes.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class Shape:
         self._texts: dict[tuple[RedoOp, tuple[int, ...], tuple[int, ...] | None, bool], Texts] = {}
 
     def render(self, record: RedoRecord) -> tuple[str, str | None]:
-        """SQL_REDO and SQL_UNDO of one record."""
+        """SQL_REDO and SQL_UNDO of one record; None for no SQL_UNDO."""
         redo, undo = self.texts(record.op, record.changed, record.logged, record.undo)
         row_id, old, new = record.row_id, record.before or (), record.after or ()
         return redo(row_id, old, new), None if undo is None else undo(row_id, new, old)
@@ -164,7 +164,8 @@ class Shape:
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
-    """Shape for records of the table version that the dictionary has: real column names and literals."""
+    """Shape for records of the table version that the dictionary has: real column names and literals. Raises as
+    `literal`."""
     names = [f'"{column.name}"' for column in version.columns]
     literals: list[Literal] = []
     for column in version.columns:
@@ -205,7 +206,7 @@ class Shapes:
 
 
 def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:
-    """For records of another version, or of a table the dictionary does not know: `COL n`, HEXTORAW.
+    """Shape for records of another version, or of a table the dictionary does not know: columns are `COL n`, values HEXTORAW.
 
     :param national: positions of columns stored in UTF-16.
     """

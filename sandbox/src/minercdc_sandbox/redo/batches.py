@@ -37,7 +37,7 @@ class RedoBatch(RedoChange):
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
-        """Its size in the log; counted once it is complete."""
+        """Bytes it takes in the log. Call it once the batch is complete: the number is counted at the first call."""
         if self._counted is None:
             self._counted = self._count()
         return self._counted
@@ -128,12 +128,12 @@ class PackedBatch:
 
     @property
     def scn(self) -> int:
-        """Of its first row; those of the others are not lower."""
+        """SCN of its first row; those of the others are not lower."""
         return int(self._packed[1])
 
     @property
     def last_scn(self) -> int:
-        """Of its last row."""
+        """SCN of its last row."""
         return self.scn if self._packed[7] else self.scn + self.rows - 1
 
     @property

@@ -61,7 +61,8 @@ class Journal:
         return list(marshal.loads(os.pread(self._descriptor, length, offset)))
 
     def recover(self, start: int, end: int) -> Iterator[Frame]:
-        """Cut the file at the byte `end`, and yield its frames from the byte `start` on. The cut is made with the first frame."""
+        """Cut the file at the byte `end`, and yield its frames from the byte `start` on. The cut is made when the iteration
+        begins."""
         os.ftruncate(self._descriptor, end)
         self.end = end
         at = start

@@ -21,7 +21,8 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """What implicit conversions depend on: `today` completes dates, new LOBs are stored in `lobs` for `segment`."""
+    """The settings of implicit conversions: `today` completes dates; new LOBs are stored in `lobs` for `segment`, a data object id, 0
+    for none."""
 
     nls: Nls
     today: date
@@ -30,7 +31,8 @@ class Conversion:
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
-    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none."""
+    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none.
+    The conversion raises for a cell that it cannot convert, for example ORA-01722 or ORA-22835."""
     have = source.family
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
@@ -122,7 +124,8 @@ def hex_to_raw(text: str) -> bytes | None:
 
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
-    """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format."""
+    """The cell of a text in a family of TEMPORAL, by `model` or, when that is None, the session's format. Raises as
+    `date_formats.to_moment` and `temporal.to_utc`."""
     nls = how.nls
     if model is None:
         model = model_of(family, nls)
@@ -164,7 +167,8 @@ def model_of(family: Family, nls: Nls) -> str:
 
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
-    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED."""
+    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED.
+    Raises as `to_char`."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))

@@ -46,7 +46,8 @@ def _cased(text: str, like: str) -> str:
 
 
 def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offset: int = 0) -> str:
-    """TO_CHAR of a date or timestamp. `digits`: of plain FF; `offset`: of `zone` at the moment, in minutes east."""
+    """TO_CHAR of a date or timestamp. `digits`: of plain FF; `offset`: of `zone` at the moment, in minutes east. Raises ORA-01821,
+    and ORA-03001 for IW and IYYY before 1583."""
     out, fill = [], True
     for raw in elements(model):
         if raw.upper() == "FM":

@@ -107,7 +107,8 @@ def _iso(value: str) -> re.Match[str]:
 
 
 def parse(value: str) -> bytes:
-    """TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `[-]P1DT2H3M4.5S`. Raises ORA-01867 and ORA-01850 to ORA-01852."""
+    """TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `[-]P1DT2H3M4.5S`. Raises ORA-01867, ORA-01850 to ORA-01852, and ORA-01873 as
+    `encode`."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, days, hours, minutes, seconds = _iso(value).groups()
         if years or months:
@@ -135,7 +136,8 @@ def _check_fields(hours: int, minutes: int, seconds: int) -> None:
 
 
 def parse_months(value: str) -> bytes:
-    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`. Raises ORA-01867, and ORA-01843 for more than 11 months."""
+    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`. Raises ORA-01867, ORA-01843 for more than 11 months, and ORA-01873 as
+    `encode_months`."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, *_ = _iso(value).groups()
         total = int(years or 0) * 12 + int(months or 0)

@@ -98,7 +98,7 @@ def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
 
 
 def json_query(text: str, path: str, on_error: str) -> Cell:
-    """JSON_QUERY: an object or array as JSON text. With `on_error` ERROR a scalar is ORA-40480, else errors are NULL."""
+    """JSON_QUERY: an object or array as JSON text. Raises as `json_value`, with `on_error` ERROR also ORA-40480 for a scalar."""
 
     def result(value: Any) -> Cell:
         if not isinstance(value, dict | list):
@@ -109,7 +109,7 @@ def json_query(text: str, path: str, on_error: str) -> Cell:
 
 
 def json_exists(text: str, path: str) -> int:
-    """JSON_EXISTS: 1 when a path leads to a value, else 0, also for a text that is no JSON."""
+    """JSON_EXISTS: 1 when a path leads to a value, else 0, also for a text that is no JSON. Raises the errors of `steps`."""
     wanted = steps(path)
     try:
         return int(any(True for _ in _found(_document(text), wanted)))

@@ -31,7 +31,7 @@ _COUNTS = {0x00: (1, ">B"), 0x08: (2, ">H"), 0x10: (4, ">I")}
 
 
 def parse_json(text: str) -> bytes:
-    """The image of a JSON text. Raises ORA-40441 for a text that is no JSON."""
+    """The image of a JSON text. Raises ORA-40441 for a text that is no JSON, and as `encode`."""
     try:
         return encode(json.loads(text, parse_float=Decimal, parse_int=Decimal))
     except json.JSONDecodeError as error:

@@ -97,7 +97,7 @@ def evaluate(sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
 
 
 def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
-    """The first row of a query, executed on the shared store."""
+    """The first row of a query, executed on the shared store. Raises as `execute`."""
     storage = run.session.storage
     with storage.lock:
         return cast(tuple[Cell, ...], execute(storage.db, sql, parameters, run).fetchone())
@@ -142,7 +142,7 @@ class QueryRows:
         return self._cursor is not None and self._run.own != NO_TRANSACTION
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows`."""
+        """See `interfaces.Rows.fetch`. Raises ORA-01001 once it is closed, ORA-01555 when versions that it reads may be gone."""
         if self._drained is not None:
             return list(islice(self._drained, count))
         if self._cursor is None:
@@ -211,7 +211,7 @@ class PickedRows:
             self._found += batch
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows`."""
+        """See `interfaces.Rows.fetch`. Raises ORA-01001 once it is closed, ORA-01013 on cancel."""
         if self._batches is None:
             raise OraError(1001, "invalid cursor")
         self._more(count)

@@ -12,7 +12,8 @@ class Settings:
     """Settings of a session, by ALTER SESSION, packages and the client.
 
     :ivar schema: current schema.
-    :ivar parameters: settings that only views show.
+    :ivar parameters: values of ALTER SESSION that are only recorded, by name, and DDL_LOCK_TIMEOUT and ROW ARCHIVAL VISIBILITY, which
+        have an effect.
     :ivar flashback_scn: SCN that queries see by DBMS_FLASHBACK; None when it is disabled.
     :ivar module, action, client_info: as the client or DBMS_APPLICATION_INFO set them.
     """

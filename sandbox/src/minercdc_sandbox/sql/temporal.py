@@ -52,7 +52,8 @@ def zoned(wall: Moment, zone: Zone) -> bytes:
 
 
 def to_utc(wall: Moment, zone: Zone) -> Moment:
-    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out."""
+    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out,
+    ORA-01841 outside the calendar."""
     minutes = zones.offset_of_local(zone, wall)
     return from_ns(to_ns(wall) - minutes * MINUTE_NS) if minutes else wall
 
@@ -102,7 +103,8 @@ def local(cell: bytes) -> Moment:
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
-    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE."""
+    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841 outside the
+    calendar."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))
@@ -110,7 +112,8 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 
 def shift_months(cell: bytes, months: int) -> bytes:
-    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day."""
+    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day, ORA-01841 outside the
+    calendar."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1
@@ -120,7 +123,7 @@ def shift_months(cell: bytes, months: int) -> bytes:
 
 
 def round_fraction(cell: bytes, digits: int) -> bytes:
-    """The value with `digits` of the fraction, rounded half up."""
+    """The value with `digits` of the fraction, rounded half up. Raises ORA-01841 outside the calendar."""
     if len(cell) < 11 or digits >= 9:
         return cell
     unit = 10 ** (9 - digits)
@@ -137,7 +140,7 @@ def canonical(cell: bytes) -> bytes:
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """A value of the `TimeKind` `have` as one of `want`.
+    """A value of the `TimeKind` `have` as one of `want`. Raises ORA-01878 as `to_utc`.
 
     :param zone: of the session: values without a zone are its local times.
     """
@@ -151,7 +154,8 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none."""
+    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none.
+    Raises ORA-01878 as `to_utc`."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))

@@ -196,7 +196,7 @@ def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int
 
 
 def bind_type(bind: BindType) -> SqlType:
-    """Type of a bind; of a NUMBER without precision and scale."""
+    """Type of a bind; of a NUMBER without precision and scale. Raises as `type_of_wire`."""
     if bind.type is OraType.NUMBER:
         return NUMBER
     return type_of_wire(bind.type, 9, 9, bind.size, bind.national)

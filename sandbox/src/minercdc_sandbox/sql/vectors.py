@@ -71,7 +71,8 @@ def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
 
 
 def vector_text(data: bytes) -> str:
-    """FROM_VECTOR: `[1.0E+000,2.5E+000]`, or integers of INT8."""
+    """FROM_VECTOR: `[1.0E+000,2.5E+000]`, or integers of INT8. Raises ORA-51805 for a damaged image, ORA-03001 for a sparse or BINARY
+    one."""
     kind, elements = _elements(data)
     if kind == FORMATS["INT8"]:
         return "[" + ",".join(str(int.from_bytes(element, "big", signed=True)) for element in elements) + "]"

@@ -58,8 +58,8 @@ class RowChanges:
         self._begin = begin
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
-        """Lock the table in row exclusive mode (TM); returns the transaction, begun if there is none. Raises ORA-01456 in a
-        read-only transaction, and ORA-00054 after `seconds`: None waits as long as it takes."""
+        """Lock the table in row exclusive mode (TM); returns the transaction, begun if there is none. Raises ORA-01456 in a read-only
+        transaction, and as `Locks.lock_table` after `seconds`: None waits as long as it takes."""
         transaction = self._begin(client)
         if transaction.read_only:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
@@ -209,8 +209,9 @@ class RowChanges:
                 transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
-        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write
-        redo, then check unique keys: ORA-00001, or wait for their holder. `changed`: positions of the assigned columns."""
+        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write redo, then check
+        unique keys, and wait for open transactions that hold one. Raises ORA-00001, ORA-14400 for a row without a partition,
+        ORA-00600 for a row with too many versions. `changed`: positions of the assigned columns."""
         transaction = self._begin(client)
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
         if moving:
@@ -232,7 +233,8 @@ class RowChanges:
         target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
-        """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked."""
+        """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked. Raises ORA-00600 as
+        `update`."""
         transaction = self._begin(client)
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
         self._strands.log_large(client, transaction, table, row_id, steps, undo=False)

@@ -88,7 +88,8 @@ class Storage:
         redo.harden = self.durability.harden
 
     def begin(self, client: Client) -> Transaction:
-        """The client's transaction, begun if there is none; a new serializable one gets the current SCN as its snapshot."""
+        """The client's transaction, begun if there is none; a new serializable one gets the current SCN as its snapshot. Raises
+        ORA-01554 when no slot is free."""
         if client.transaction is None:
             snapshot = self.clock.current if client.serializable else None
             client.transaction = self.transactions.begin(
@@ -104,7 +105,8 @@ class Storage:
         return client.transaction
 
     def start(self, client: Client) -> None:
-        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row."""
+        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row. Takes the lock.
+        Raises as `begin`."""
         with self.lock:
             self.strands.start(client, self.begin(client))
 
@@ -136,7 +138,7 @@ class Storage:
 
     @property
     def undo_seconds(self) -> int:
-        """UNDO_RETENTION."""
+        """UNDO_RETENTION in seconds: 900 until `keep_undo_for` sets another; only then does it make versions go."""
         return 900 if self._retention_seconds is None else self._retention_seconds
 
     def keep_undo_for(self, seconds: int) -> None:
@@ -275,7 +277,7 @@ class Storage:
         built: str | None = None,
     ) -> int:
         """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN. The
-        dictionary counts as changed.
+        dictionary counts as changed. Raises as `begin` and `commit`.
 
         :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
         :param built: the index whose entries it wrote.
@@ -302,7 +304,7 @@ class Storage:
 
     def log_dictionary(self, client: Client, text: str, info: str) -> None:
         """DBMS_LOGMNR_D.BUILD: commit, then an INTERNAL record with text and info in a transaction of its own, in a log that is
-        archived at once."""
+        archived at once. Raises as `begin` and `commit`."""
         self.commit(client)
         transaction = self.begin(client)
         self.strands.start(client, transaction)

@@ -98,7 +98,7 @@ class Locks:
                 self._waiting.pop(mine, None)
 
     def waiting(self) -> list[tuple[Transaction, Transaction]]:
-        """(waiter, blocker) pairs, for V$SESSION."""
+        """(waiter, blocker) pairs, for V$LOCK."""
         return list(self._waiting.items())
 
     # ---- tables ----

@@ -42,7 +42,8 @@ def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, .
 
 
 def rewrite(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """Move each row of the partitions with these numbers to the partition of its key."""
+    """Move each row of the partitions with these numbers to the partition of its key. Raises ORA-14400 for a key without a
+    partition."""
     for number in numbers:
         moved: dict[int, list[tuple[Cell, ...]]] = {}
         gone: list[int] = []

@@ -63,7 +63,7 @@ class Strands:
             self.bind(transaction)
 
     def start(self, client: Client, transaction: Transaction) -> None:
-        """Make a transaction that is not active so, with START in its strand."""
+        """Make a transaction active, with START in its strand; nothing for one that is."""
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()

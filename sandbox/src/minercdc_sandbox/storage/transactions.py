@@ -33,7 +33,8 @@ class UndoKind(Enum):
 class Undo:
     """How to take one change back.
 
-    :param first: version id of the row; of the first row of an array insert; of a table lock the mode held before.
+    :param first: version id of the row; of the first row of an array insert; of a row lock the row number, of a table lock the mode
+        held before.
     :param count: rows of an array insert; `before` and `after`: the row, `changed`: positions of assigned columns.
     :param in_place: the row version was the transaction's own already, so it was overwritten.
     """

@@ -24,7 +24,7 @@ _SIZES = {OraType.NUMBER: 22, OraType.DATE: 7, OraType.LONG: 0}
 
 
 def columns_of(text: str) -> tuple[ColumnDescription, ...]:
-    """Column descriptions of such a text."""
+    """Column descriptions of a text of columns, as the module shows it."""
     return tuple(column for column, _ in _parsed(text))
 
 

@@ -79,7 +79,7 @@ class Challenge:
         ]
 
     def accept(self, proof: Mapping[str, str]) -> SessionKey:
-        """Check phase two. Raises WrongPassword."""
+        """Check the proof of phase two; returns the session's key. Raises WrongPassword."""
         try:
             theirs = _decrypt(self.key, bytes.fromhex(proof["AUTH_SESSKEY"]))[:32]
         except (KeyError, ValueError):

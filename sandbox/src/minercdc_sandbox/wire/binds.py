@@ -91,7 +91,8 @@ class Oac(NamedTuple):
 
 
 def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
-    """Descriptions of `count` binds or defines; ojdbc writes the scale of timestamps and intervals as a describe does."""
+    """Descriptions of `count` binds or defines; ojdbc writes the scale of timestamps and intervals as a describe does. Raises
+    ProtocolError for more than 65535."""
     if count > MAX_BINDS:
         raise ProtocolError(f"{count} binds")
     oacs = []

@@ -49,7 +49,7 @@ class Cursor:
 
 
 class Conversation:
-    """State of one connection; used by its own thread, but for `interrupt`."""
+    """State of one connection; used by its own thread, but for `interrupt_if_requested`."""
 
     def __init__(self, stream: PacketStream, database: Database, agreed: Negotiated, peer: str) -> None:
         self.stream = stream
@@ -75,7 +75,7 @@ class Conversation:
 
     @property
     def session(self) -> Session:
-        """The logged-on session. Raises OraError before logon."""
+        """The logged-on session. Raises ORA-01012 before logon."""
         if self._session is None:
             raise OraError(1012, "not logged on")
         return self._session
@@ -163,7 +163,7 @@ class Conversation:
         self._reply = None
 
     def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = (), row_id: str | None = None) -> replies.CallEnd:
-        """What the end of the running call reports; each use counts a call."""
+        """The facts for the end of the running call; each use counts a reply in `sequence`."""
         self._sequence += 1
         open_transaction = self._session is not None and self._session.in_transaction()
         return replies.CallEnd(

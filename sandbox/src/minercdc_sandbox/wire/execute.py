@@ -46,7 +46,8 @@ _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
 def execute(talk: Conversation) -> None:
-    """Function 94: execute or describe a statement that is new or known by its cursor number."""
+    """Function 94: execute or describe a statement that is new or known by its cursor number. Raises as `read_execute`, and
+    OraError of the statement or its binds; for the caller to send."""
     request = read_execute(talk)
     talk.cursor = request.cursor.number
     if request.refused:
@@ -55,12 +56,13 @@ def execute(talk: Conversation) -> None:
 
 
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
-    """Functions 4 and 78 (`and_fetch`): execute a known cursor again."""
+    """Functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises as `execute`."""
     _run(talk, read_execute_again(talk, and_fetch=and_fetch))
 
 
 def fetch(talk: Conversation) -> None:
-    """Function 5: fetch more rows of a cursor. Raises ORA-01001 for an unknown one, ORA-01002 for one that was not described."""
+    """Function 5: fetch more rows of a cursor. Raises ORA-01001 for an unknown one, ORA-01002 for one that was not described,
+    ORA-01007 for another number of defines."""
     number, count = talk.reader.ub(), talk.reader.ub()
     cursor = talk.cursor_of(number)
     reply = talk.reply()
@@ -104,8 +106,9 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
 
 
 def describe_text(talk: Conversation) -> None:
-    """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first
-    execute. Reply: 08, column count, columns."""
+    """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first execute.
+    Reply: 08, column count, columns. Raises ProtocolError for a text that is too long, ORA-01001 for an unknown cursor, OraError
+    of the statement."""
     r = talk.reader
     r.u8()
     number, has_sql, sql_size = r.ub(), r.u8(), r.ub()

@@ -59,8 +59,8 @@ class ExecuteRequest:
 
 
 def read_execute(talk: Conversation) -> ExecuteRequest:
-    """Read function 94. Raises UnreadCall for an unknown cursor or a bind type that cannot be read, and ProtocolError. The message's
-    pointers are 1 when the thing they point to follows."""
+    """Read function 94; a text opens a cursor, or replaces that of the number sent. Raises UnreadCall for an unknown cursor or a
+    bind type that cannot be read, and ProtocolError. The message's pointers are 1 when the thing they point to follows."""
     r = talk.reader
     options, number = r.ub(), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
@@ -185,7 +185,7 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
-    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises as `read_execute`."""
+    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises UnreadCall as `read_execute`, and ProtocolError."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

@@ -22,8 +22,8 @@ _MAX_LIST = 65535
 
 
 def read_function_header(talk: Conversation) -> int:
-    """Read the header after the byte of the message: function number, which is returned, the call's sequence byte, and since
-    23ai its token."""
+    """Read the header after the byte of the message; returns the function number. The call's sequence byte and, since 23ai, its
+    token (else 0) go into `talk.call` and `talk.token`."""
     number = talk.reader.u8()
     talk.call = talk.reader.u8()
     talk.token = talk.reader.ub() if talk.agreed.field_version >= FIELD_VERSION_23_1_EXT1 else 0

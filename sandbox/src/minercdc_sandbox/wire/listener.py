@@ -27,6 +27,7 @@ class Listener:
     """Serves a database on a port from `start` to `stop`.
 
     :param port: 0 for a free one, which `address` then has.
+    :param profile: a key of `PROFILES`: the release whose protocol it speaks.
     :param tls: makes it a TCPS port.
     :raises OSError: the port is in use.
     """

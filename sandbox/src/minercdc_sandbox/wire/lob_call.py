@@ -162,7 +162,8 @@ def lob_call(talk: Conversation) -> None:
 
 
 def free_temporaries(talk: Conversation) -> None:
-    """Function 96 as a piggyback, which is not answered: python-oracledb frees temporary LOBs it dropped."""
+    """Function 96 as a piggyback, which is not answered: python-oracledb frees temporary LOBs it dropped. Raises ProtocolError
+    for another operation."""
     call = _read_call(talk)
     if call.operation & ~_ARRAY != _FREE_TEMPORARY:
         raise ProtocolError(f"LOB operation {call.operation:#x} as a piggyback")

@@ -95,7 +95,7 @@ class Logon:
         talk.finish(reply, self._begin(user, pairs))
 
     def phase_one(self) -> None:
-        """Function 118: send the challenge."""
+        """Function 118: send the challenge. Raises ProtocolError for too many pairs."""
         user, _, pairs = _read_pairs(self._talk)
         body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)
@@ -108,7 +108,7 @@ class Logon:
 
     def phase_two(self) -> None:
         """Function 115: open the session, or change the password of an open one. Raises OraError when the password is wrong or
-        the session is denied."""
+        the session is denied, ProtocolError for a proof without challenge."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

@@ -60,7 +60,7 @@ class Ttc(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The protocol features of a database release."""
+    """The protocol features of a database release: protocol and TTC field version, and the flags that ACCEPT sends."""
 
     protocol: int
     flags: int
@@ -107,7 +107,8 @@ def _compile_capabilities(field_version: int) -> bytes:
 
 
 def accept_connect(stream: PacketStream, profile: Profile, services: Sequence[str]) -> str:
-    """Answer CONNECT with ACCEPT; returns the service's name in upper case. Raises Refused after REFUSE was sent, ProtocolError."""
+    """Answer CONNECT with ACCEPT; returns the service's name in upper case. Sets `sdu` and `wide` of the stream. Raises Refused
+    after REFUSE was sent, ProtocolError."""
     packet = stream.read()
     if packet.type != PacketType.CONNECT or len(packet.body) < 50:
         raise ProtocolError(f"packet type {packet.type} of {len(packet.body)} bytes where CONNECT was due")
@@ -165,7 +166,8 @@ def _read_name(reader: TtcReader) -> bytes:
 
 
 def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a PROTOCOL request (after its first byte); returns the answer. Notes the client's driver in `agreed`."""
+    """Read a PROTOCOL request (after its first byte); returns the answer. Sets `driver` of `agreed`. Raises ProtocolError for a
+    name without end."""
     _read_name(reader)  # the versions the client speaks
     agreed.driver = _read_name(reader).decode("ascii", "replace")
     fdo = bytes(9) + struct.pack(">H", CHARSET_AL16UTF16)  # lengths at [5], [6] are 0, hence the national charset at 9
@@ -174,8 +176,8 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a DATA TYPES request (after its first byte); returns the answer, which is the client's own list. Notes the client's
-    capabilities in `agreed`."""
+    """Read a DATA TYPES request (after its first byte); returns the answer, which is the client's own list. Sets all of `agreed`
+    that follows from the client's capabilities, except `field_version`. Raises ProtocolError."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""

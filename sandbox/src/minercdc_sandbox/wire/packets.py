@@ -66,7 +66,7 @@ class Packet(NamedTuple):
 
 
 class PacketStream:
-    """Packets over one socket; `wide` becomes true with ACCEPT."""
+    """Packets over one socket. ACCEPT sets `wide`, four bytes of length for two, and `sdu`, the most bytes of a sent packet."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -127,7 +127,8 @@ class PacketStream:
 
 
 class TtcReader:
-    """TTC fields read from the DATA packets of one connection."""
+    """TTC fields read from the DATA packets of one connection. All reads raise Disconnected at the end, BreakReceived for a
+    MARKER, ProtocolError for another packet and for a call of more than 256 MiB."""
 
     def __init__(self, stream: PacketStream) -> None:
         self._stream = stream
@@ -174,7 +175,7 @@ class TtcReader:
             self.position = 0
 
     def raw(self, size: int) -> bytes:
-        """Exactly `size` bytes."""
+        """Exactly `size` bytes. Raises ProtocolError for more than a call may have."""
         end = self.position + size
         if end <= len(self.data):
             piece = self.data[self.position : end]
@@ -205,7 +206,7 @@ class TtcReader:
         return self.data[self.position]
 
     def ub(self) -> int:
-        """Unsigned integer."""
+        """Unsigned integer. Raises ProtocolError for one of more than 8 bytes."""
         size = self.u8()
         if size > 8:
             raise ProtocolError(f"an integer of {size} bytes")

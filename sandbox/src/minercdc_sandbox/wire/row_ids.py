@@ -49,7 +49,7 @@ def oer_row_id(text: str | None) -> bytes:
 
 
 def fixed_row_id(text: str) -> bytes:
-    """Object (4 bytes), file (2), block (4), row (2)."""
+    """The numbers of a ROWID's text at fixed widths, big-endian: object (4 bytes), file (2), block (4), row (2)."""
     object_, file, block, row = (_number(text[a:b]) for a, b in _GROUPS)
     return struct.pack(">IHIH", object_, file, block, row)
 

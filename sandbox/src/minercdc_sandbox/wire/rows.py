@@ -210,7 +210,7 @@ class Define(NamedTuple):
 
 
 def column_encoder(session: Session, kind: OraType, define: Define | None = None, national: bool = False) -> ColumnEncoder:
-    """Encoder for values of one column. Raises OraError for what the wire cannot carry.
+    """Encoder for values of one column. Raises ORA-03001 for a type that the wire cannot carry.
 
     :param define: form of a CLOB, BLOB or XMLTYPE column; None: by locator alone.
     :param national: text goes in UTF-16.

@@ -32,5 +32,5 @@ class FlashbackFactory:
         return Adapter(capture, lambda scn, _: FlashbackPosition(scn + 1), lambda scn: scn, lambda _: None)
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """None: nothing is written to the source."""
+        """Empty: nothing is written to the source."""
         return frozenset()

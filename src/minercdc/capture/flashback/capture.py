@@ -32,10 +32,10 @@ from minercdc.capture.flashback.tables_reader import Read, TablesReader
 from minercdc.capture.flashback.undo import Stability, UndoWatch
 from minercdc.capture.flashback.version import Version
 from minercdc.capture.flashback.window_end import WindowEnd
+from minercdc.capture.loading import loaded
 from minercdc.config.flashback import FlashbackConfig, Strategy
 from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError
 from minercdc.events import ChangeEvent, Event, Op, Progress, Scn, SnapshotMark, TransactionInfo
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.kept_connection import KeptConnection
@@ -112,13 +112,7 @@ class FlashbackCapture:
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
         """Back from `FlashbackPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
-        try:
-            return FlashbackPosition.from_json(saved)
-        except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of flashback ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
+        return loaded(FlashbackPosition.from_json, saved, "flashback")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.

@@ -21,7 +21,7 @@ _BY_ITSELF = "None: it is read again once its versions can be read."
 
 
 def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
-    """The table is not in the windows from `scn` on."""
+    """Events, and a warning, for a table that is not in the windows from `scn` on: it is suspended."""
     _log.warning("%s cannot be read in the window from SCN %d on, and is demoted: %s", table, scn, reason)
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
     yield SuspensionChange(str(table), entry)
@@ -29,7 +29,7 @@ def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Eve
 
 
 def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
-    """The table is not in the windows from `scn` on; its changed rows are read instead, without deletes."""
+    """Events, and a warning, for a table that is not in the windows from `scn` on: its changed rows are read, without deletes."""
     _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
     reason = f"read incrementally, without deletes: {reason}"
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
@@ -38,7 +38,7 @@ def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> I
 
 
 def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
-    """The table is in the windows from `scn` on; what it missed is to be read."""
+    """Events for a table that is in the windows again from `scn` on; what it missed is to be read."""
     _log.info("%s is in the windows again from SCN %d on; it is read again", table, scn)
     reason = "it missed changes before"
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)

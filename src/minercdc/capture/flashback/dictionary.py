@@ -38,8 +38,9 @@ _FOREIGN_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """By what a table's DDL is noticed.
+    """What shows that a table had DDL: it differs from the one before.
 
+    :param altered: LAST_DDL_TIME, to the second.
     :param recent: the DDL is so new that more may follow with the same `altered`.
     """
 
@@ -49,7 +50,7 @@ class Stamp:
 
 
 class Dictionary:
-    """The captured tables as the dictionary has them now.
+    """The captured tables as the dictionary has them now. Its methods raise as `codes.classify`.
 
     :param table_filter: of the tables to read.
     :param database: first part of each TableId.
@@ -65,7 +66,7 @@ class Dictionary:
         self.foreign_keys = ForeignKeys()
 
     def refresh(self, connection: oracledb.Connection) -> frozenset[TableId]:
-        """Look again.
+        """Read the dictionary again, into `shapes` and `foreign_keys`.
 
         :returns: the tables that are new, gone, or have another shape.
         """

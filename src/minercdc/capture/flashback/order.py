@@ -47,7 +47,7 @@ class ForeignKeys:
         self._ranks, self.cyclic = self._ranked()
 
     def rank(self, table: TableId) -> int:
-        """How many tables stand above it at most; parents have lower ranks than their children."""
+        """How many tables stand above it at most; parents have lower ranks than their children, but for a circle and what is below it."""
         return self._ranks.get(table, 0)
 
     def _ranked(self) -> tuple[dict[TableId, int], tuple[TableId, ...]]:
@@ -56,15 +56,23 @@ class ForeignKeys:
             for table in {*self.of_child, *self.of_parent}
         }
         ranks: dict[TableId, int] = {}
-        cyclic: list[TableId] = []
+        cyclic: set[TableId] = set()
         while left := sorted(table for table in parents if table not in ranks):
             ready = [table for table in left if all(parent in ranks for parent in parents[table])]
             if not ready:
                 ready = left[:1]
-                cyclic += ready
+                cyclic.update(_circle_above(left[0], parents, ranks))
             found = {table: 1 + max((ranks.get(parent, -1) for parent in parents[table]), default=-1) for table in ready}
             ranks.update(found)
         return ranks, tuple(sorted(cyclic))
+
+
+def _circle_above(table: TableId, parents: Mapping[TableId, set[TableId]], ranks: Mapping[TableId, int]) -> list[TableId]:
+    """The tables of the first circle on a way up from a table, by parents without a rank, of which each has one."""
+    way = [table]
+    while (parent := min(parents[way[-1]] - ranks.keys())) not in way:
+        way.append(parent)
+    return way[way.index(parent) :]
 
 
 def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:

@@ -92,7 +92,7 @@ class Phases:
         scn: int,
         time_us: int,
     ) -> Judged:
-        """Sort the outcomes of a window.
+        """Bring the known tables in line with `shapes`, and sort the outcomes of a window.
 
         :param position: at which the window was read.
         :param scn: first SCN of the rows with the present shapes.
@@ -126,7 +126,7 @@ class Phases:
         return judged
 
     def announced(self, judged: Judged, shapes: Mapping[TableId, TableSchema], scn: int, time_us: int) -> Iterator[Event]:
-        """SchemaChanges of new tables that have rows, or were demoted at once."""
+        """SchemaChanges of new tables that have rows, or were demoted at once; they are known from then on."""
         for table, shape in sorted(shapes.items()):
             if self._tables.find(table) is not None:
                 continue
@@ -138,7 +138,7 @@ class Phases:
                 self.empty.add(table)
 
     def changed(self, judged: Judged, position: FlashbackPosition, scn: int, time_us: int) -> Iterator[Event]:
-        """Demotions and promotions."""
+        """Events for tables that leave the windows of `position`, or join them again; failures without events are logged."""
         for table, failure in sorted(judged.failed.items()):
             since = position.demoted.get(str(table))
             if not self._is_captured(table):

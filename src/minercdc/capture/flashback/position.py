@@ -36,7 +36,7 @@ class FlashbackPosition:
 
     @property
     def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered."""
+        """Highest commit SCN of what was delivered, or the SCN that the window begins after."""
         return self.done[0] if self.done else self.next - 1
 
     def __str__(self) -> str:
@@ -56,7 +56,7 @@ class FlashbackPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FlashbackPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """Back from `to_json`. Raises KeyError, ValueError, TypeError or IndexError for anything else."""
         done = saved.get("flashback_done")
         return cls(
             int(saved["flashback_next"]),

@@ -53,7 +53,7 @@ class Window:
 class Found:
     """What was read of a table.
 
-    :param versions: by ROWID and SCN.
+    :param versions: in order of ROWID, then of SCN.
     :param older: rows of a new table are older than the window, so that these versions are not all of it.
     :param rows: (ROWID, Row) of a table that is read incrementally.
     """
@@ -137,7 +137,7 @@ class VersionReader:
         return found
 
     def read_as_of(self, connection: oracledb.Connection, scn: int, where: str) -> list[tuple[str, Row]]:
-        """(ROWID, Row) of the rows that meet a condition, by ROWID. Errors as of `read`."""
+        """(ROWID, Row) of the rows that meet a condition as of `scn`, in order of ROWID. Errors as of `read`."""
         columns = selected_columns(self._schema, "ROWID", self._lobs)
         sql = f"SELECT {columns} FROM {self._table} AS OF SCN {scn} WHERE {where} ORDER BY ROWID"
         doing = f"reading rows of {self._schema.id} as of SCN {scn}"

@@ -37,7 +37,10 @@ def follow(
 
 
 def announce(tables: Tables, shape: TableSchema, scn: int, time_us: int) -> SchemaChange:
-    """Put a table that is not known into `tables`."""
+    """Put a table that is not known into `tables`; the change that says so.
+
+    :param scn: first SCN of its rows.
+    """
     after = tables.next_version(shape)
     return _applied(tables, SchemaChange(after.id, None, after, "", Scn(scn), time_us))
 

@@ -24,8 +24,8 @@ class TablesReader:
     """Threads and their connections.
 
     :param connect: makes a connection to where the tables are.
-    :ivar outcomes: of the last `read`: what was found, or why the table could not be read.
-    :ivar seconds: how long each table took that was read last.
+    :ivar outcomes: of every `read` since the caller cleared it: what was found, or why the table could not be read.
+    :ivar seconds: likewise, how long each table took that could be read.
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], threads: int) -> None:

@@ -35,7 +35,7 @@ class UndoWatch:
         self._looked = self._warned = float("-inf")
 
     def look(self, connection: oracledb.Connection) -> None:
-        """Read TUNED_UNDORETENTION now and then, where it is granted."""
+        """Read TUNED_UNDORETENTION once a minute, where it is granted and no retention is configured. Raises TransientSourceError."""
         now = monotonic()
         if self._given is not None or now - self._looked < _LOOK_SECONDS:
             return

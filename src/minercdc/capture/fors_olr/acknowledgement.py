@@ -19,17 +19,17 @@ class Acknowledgement:
         self._received: deque[tuple[int, str]] = deque()
 
     def received(self, commit_scn: int, xid: str) -> None:
-        """The Commit of a transaction came."""
+        """Note that the Commit of a transaction came; it is not stored by the reader yet."""
         self._received.append((commit_scn, xid))
 
     def stored(self, position: ForsPosition) -> None:
-        """Everything up to a position is stored by the reader."""
+        """Note that everything up to a position is stored by the reader."""
         if self._stored is None or not position.precedes(self._stored):
             self._stored = position
 
     @property
     def scn(self) -> int:
-        """For LastCommitedSCN; 0 while nothing is known to be stored."""
+        """The SCN for LastCommitedSCN: every commit at or below it is stored. 0 while nothing is known to be stored."""
         stored, received = self._stored, self._received
         if stored is None:
             return 0

@@ -30,5 +30,5 @@ class ForsFactory:
         )
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """None: nothing is written to the source."""
+        """Empty: nothing is written to the source."""
         return frozenset()

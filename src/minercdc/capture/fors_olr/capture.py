@@ -23,9 +23,10 @@ from minercdc.capture.fors_olr.protocol import Answer, Command, CommandCode, Dat
 from minercdc.capture.fors_olr.session import Opening, Session, connected
 from minercdc.capture.fors_olr.shapes import Shapes
 from minercdc.capture.fors_olr.table_list import TableList
+from minercdc.capture.loading import loaded
 from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, TransientSourceError, UnknownSourceError
+from minercdc.errors import TransientSourceError, UnknownSourceError
 from minercdc.events import Event, Progress, Scn
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.scn import host_clock
@@ -49,13 +50,7 @@ class ForsCapture:
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> ForsPosition:
         """Back from `ForsPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
-        try:
-            return ForsPosition.from_json(saved)
-        except (KeyError, ValueError, TypeError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of fors_olr ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
+        return loaded(ForsPosition.from_json, saved, "fors_olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
@@ -72,7 +67,7 @@ class ForsCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may, with the next request."""
+        """Let the server forget what it may, with the next request, now that everything up to `position` is stored."""
         if self._acknowledgement is not None and isinstance(position, ForsPosition):
             self._acknowledgement.stored(position)
 

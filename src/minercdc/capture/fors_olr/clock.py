@@ -13,7 +13,7 @@ _MICROSECONDS = 1_000_000
 
 
 class Clock:
-    """Makes microseconds since 1970 in UTC of them.
+    """Makes microseconds since 1970 in UTC of times of operations.
 
     :param offset: reads the offset of the database host's zone from UTC; called once, for times of redo.
     """
@@ -24,7 +24,7 @@ class Clock:
         self._offset: int | None = None
 
     def us(self, timestamp: int) -> int:
-        """0 for a number that is no time."""
+        """The time in microseconds, 0 for a number that is no time. With the unit `auto`, the first call decides on the unit."""
         if self._unit == "auto":
             packed, now = _packed_seconds(timestamp), time()
             self._unit = "seconds" if packed is None or abs(timestamp - now) <= abs(packed - now) else "redo"

@@ -101,14 +101,17 @@ class Delivery:
 
     @property
     def place(self) -> str:
-        """For a message: what came last."""
+        """Text for a message: what came last."""
         open_ = self._transaction
         if open_ is None:
             return f"after commit SCN {self._last_scn}" if self._last_scn else "at the beginning"
         return f"in transaction {open_.info.id} of commit SCN {open_.info.commit_scn} after {open_.operations} operations"
 
     def position(self, begun: int) -> ForsPosition:
-        """Everything up to here is emitted."""
+        """The position that everything is emitted up to.
+
+        :param begun: every transaction that is not delivered began there or later.
+        """
         return replace(self._position, begun=max(begun, self._position.begun))
 
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:

@@ -152,7 +152,7 @@ class _Reader:
         self._at = 0
 
     def take(self, fields: str) -> tuple[int, ...]:
-        """Numbers, by `struct`'s letters."""
+        """The next numbers, by `struct`'s letters. Raises ValueError when too few bytes are left."""
         layout = _layout(self._mark + fields)
         return layout.unpack(self.bytes(layout.size))
 

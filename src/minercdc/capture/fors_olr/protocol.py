@@ -63,11 +63,11 @@ class Command:
 
     @property
     def name(self) -> str:
-        """As the protocol spells it."""
+        """The command as the protocol spells it."""
         return _NAMES[self.code]
 
     def encoded(self, order: ByteOrder) -> bytes:
-        """What follows MessageSize."""
+        """The bytes of the message after MessageSize."""
         mark = MARKS[order]
         found = struct.pack(f"{mark}H", self.code)
         if self.scn is not None:
@@ -100,7 +100,7 @@ class NoMore:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Error."""
+    """The answer Error: a number and what the server says."""
 
     code: int
     text: str

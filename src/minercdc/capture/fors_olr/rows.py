@@ -45,7 +45,7 @@ class RowReader:
 
         :param pieces: values of `after` that came in pieces.
         :raises ValueDecodeError: a value does not fit its column.
-        :raises SchemaMismatchError: it is of another type.
+        :raises SchemaMismatchError: a value is of another type than its column.
         """
         before, after = self._texts(row.before, {}), self._texts(row.after, pieces)
         old = tuple(before.get(column.name, UNAVAILABLE) for column in self.schema.columns)

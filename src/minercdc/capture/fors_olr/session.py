@@ -63,7 +63,8 @@ Waiting: TypeAlias = Generator[None, None, Answer | None]
 class Session:
     """Connects at once.
 
-    :param tick: seconds after which it yields while it waits.
+    :param timeout: seconds for the connection, and for each answer.
+    :param tick: seconds after which `ask` yields while it waits.
     :raises TransientSourceError: the server is not reachable.
     """
 
@@ -86,11 +87,11 @@ class Session:
         )
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice."""
         self._connection.close()
 
     def send(self, command: Command) -> None:
-        """Without waiting for an answer. Raises TransientSourceError when the connection broke."""
+        """Send a command without waiting for an answer. Raises TransientSourceError when the connection broke."""
         self._connection.send(command.encoded(self.order))
 
     def ask(self, command: Command) -> Waiting:
@@ -180,9 +181,10 @@ class Opening:
         self.listed = ""
 
     def run(self, status: ServerStatus) -> Generator[None, None, bool]:
-        """Yields now and then while it waits.
+        """Request the stream; yields now and then while it waits.
 
-        :returns: False when the stop came first.
+        :param status: what the server waits for.
+        :returns: True once the server sends changes, False when the stop came first.
         :raises SourceError: the server replicates other tables.
         :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
         """

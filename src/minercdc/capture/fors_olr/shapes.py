@@ -36,7 +36,7 @@ _HINT = (
 
 
 class Shapes:
-    """Keeps `tables` of the context in step."""
+    """Keeps `tables` of the context as the server has them since its start, and notices DDL."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
@@ -118,11 +118,11 @@ class Shapes:
             raise SchemaMismatchError(f"the row {what}, and {table} was altered or dropped", hint=_HINT)
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice."""
         self._connection.close()
 
     def reader(self, table: TableId) -> RowReader:
-        """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        """The reader for the table's present version. Raises SchemaMismatchError when its shape is not known."""
         schema = self._tables.find(table)
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known: it is not in the dictionary")

@@ -36,7 +36,7 @@ class TableList:
 
     @property
     def digest(self) -> str:
-        """Stands for `sql` in a position."""
+        """16 hex digits that stand for `sql` in a position."""
         return hashlib.sha256(self.sql.encode()).hexdigest()[:16]
 
 

@@ -1,4 +1,4 @@
-"""Values as the server sends them, to canonical Row text (`events`).
+"""Values as the server sends them, to canonical Row text (`minercdc.rows`).
 
 oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column
 text     UTF-8: numbers in decimals, dates in ISO 8601, bytes in hex digits
@@ -75,11 +75,10 @@ class Pieces:
     type: int
     data: bytearray
     size: int = 0
-    ended: bool = False
 
 
 def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) -> Convert:
-    """What makes Row text of this column's values.
+    """A function that makes Row text of this column's values; what it raises, see `Convert`.
 
     :param time_zone: reads DBTIMEZONE.
     """

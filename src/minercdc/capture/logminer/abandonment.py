@@ -14,6 +14,7 @@ from typing import Literal
 from minercdc.capture.logminer.passes import Assembly
 from minercdc.capture.logminer.row import PARTIAL_XID
 from minercdc.capture.logminer.transactions import Transaction
+from minercdc.config.log_mining import LogMiningConfig
 from minercdc.errors import LostTransactionError
 
 _log = logging.getLogger(__name__)
@@ -49,6 +50,13 @@ class Limits:
                 continue
             _log.warning("%s is given up: %s. Its changes are lost.", _describe(transaction), reason)
             assembly.give_up(transaction)
+
+
+def limits_of(config: LogMiningConfig) -> Limits:
+    """The limits that the configuration sets."""
+    retention = config.log_mining_transaction_retention_ms
+    age = timedelta(milliseconds=retention) if retention else None
+    return Limits(age, config.log_mining_buffer_transaction_events_threshold)
 
 
 class UnknownTransactions:

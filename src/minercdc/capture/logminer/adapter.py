@@ -40,28 +40,8 @@ class LogMinerFactory:
         flushed = config.log_mining.minercdc_log_mining_flush_table
         files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
         rules = self._rules(context, container)
-        capture = LogMinerCapture(
-            connect,
-            context.read_table,
-            context.tables,
-            context.mined,
-            config.log_mining,
-            config.capture,
-            database=context.database,
-            container=container,
-            on_failure=config.run.event_processing_failure_handling_mode,
-            committed=self._committed,
-            counters=context.counters,
-            time_zone=context.time_zone,
-            flush=RedoFlush(context.connect_pdb, flushed) if flushed else None,
-            reselect=context.reselect,
-            unread=context.unread,
-            unlogged=context.unlogged,
-            runs=context.runs,
-            files=files,
-            rules=rules,
-            monotonic=context.monotonic,
-        )
+        flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
+        capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
 
         def unreadable(position: Position) -> MinerCdcError | None:
             if not isinstance(position, LogMinerPosition):

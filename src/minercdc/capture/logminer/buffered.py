@@ -55,7 +55,7 @@ class _Reading:
 
 
 class BufferedAssembly:
-    """Assembles what LogMiner shows in its plain mode.
+    """Assembles what LogMiner shows without COMMITTED_DATA_ONLY.
 
     Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
 
@@ -111,7 +111,7 @@ class BufferedAssembly:
         return mark, scn
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """SQL and binds of the next pass."""
+        """See `passes.Assembly`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
@@ -141,7 +141,7 @@ class BufferedAssembly:
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`. Natively, where that is possible: all but the rows that are Python's."""
+        """See `passes.Assembly`. The native path takes the rows, where there is one; those it cannot take go to `take`."""
         if self._miner is None:
             yield from self.take(joiner.join(batch))
             return
@@ -221,7 +221,7 @@ class BufferedAssembly:
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart."""
+        """The position of all that was emitted: a restart goes on from it."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:

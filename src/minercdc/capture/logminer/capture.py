@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from typing import Any
 
 import oracledb
 
-from minercdc.capture.adapter import Reselect
-from minercdc.capture.logminer.abandonment import Limits, UnknownTransactions
+from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.loading import loaded
+from minercdc.capture.logminer.abandonment import UnknownTransactions, limits_of
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
-from minercdc.capture.logminer.decoding import OnFailure, TransactionDecoder, Unread
+from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.host_clock import HostClock
@@ -36,18 +37,15 @@ from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.session_memory import SessionMemory
-from minercdc.capture.logminer.shapes import ReadTable, ShapeTracker
+from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation, check_lost
 from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause
-from minercdc.config.log_mining import LogMiningConfig
-from minercdc.config.sections import CaptureConfig
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event, Scn
-from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import (
@@ -58,10 +56,8 @@ from minercdc.oracle.scn import (
     oldest_undecided_scn,
     open_transactions,
 )
-from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
-from minercdc.schema.table import TableId
-from minercdc.schema.tables import Tables
-from minercdc.values.image import Encoding, utc_only
+from minercdc.schema.filter import SYSTEM_SCHEMAS
+from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
 
@@ -69,89 +65,44 @@ _TIMESTAMP = LogMinerRow._fields.index("timestamp")
 
 
 class LogMinerCapture:
-    """Reads committed changes through LogMiner.
+    """Reads committed changes through LogMiner. See `contracts.Capture`.
 
-    :param connect: makes a connection for mining: to the root of a container database.
-    :param read_table: present shape of a table, None when there is none; called when redo does not say it.
-    :param tables: shapes known so far, from the snapshot or the schema history; followed from here on.
-    :param shared: properties of all adapters.
+    :param context: `connect_root` has to lead to where LogMiner runs; by `monotonic` it is decided how much a pass reads, when the next
+        one is due, and when a session is renewed.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
-    :param now: seconds since the epoch.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
-    :param unread: which tables are suspended.
-    :param unlogged: why redo of a table lacks what decoding needs, '' when it does not; called when DDL makes it likely.
-    :param time_zone: DBTIMEZONE of the captured container, called when a stored local time has to be read.
-    :param reselect: reads large values that redo does not hold; None: they stay unavailable.
-    :param runs: emit ChangeRuns where rows can be scanned natively.
-    :param files: of transactions that are kept over a restart; the `rules` say which, None: this way of mining keeps none, and mines
-        those of an earlier one again.
-    :param monotonic: by which it is decided how much a pass reads, when the next one is due, and when a session is renewed.
+    :param files: of transactions that are kept over a restart.
+    :param rules: which are kept; None: this way of mining keeps none, and mines those of an earlier one again.
     """
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
-        read_table: ReadTable,
-        tables: Tables,
-        table_filter: TableFilter,
-        config: LogMiningConfig,
-        shared: CaptureConfig,
+        context: CaptureContext,
+        container: str | None,
         *,
-        database: str,
-        container: str | None = None,
-        on_failure: OnFailure = "fail",
-        committed: bool = False,
-        counters: Counters | None = None,
-        now: Callable[[], float] = time.time,
-        time_zone: Callable[[], str] = utc_only,
-        flush: RedoFlush | None = None,
-        reselect: Reselect | None = None,
-        unread: Unread = lambda _: frozenset(),
-        unlogged: Callable[[TableId], str] = lambda _: "",
-        runs: bool = False,
-        files: KeptFiles | None = None,
-        rules: KeepingRules | None = None,
-        monotonic: Callable[[], float] = time.monotonic,
+        committed: bool,
+        flush: RedoFlush | None,
+        files: KeptFiles,
+        rules: KeepingRules | None,
     ) -> None:
-        self._monotonic = monotonic
-        self._files = files or KeptFiles(shared.minercdc_state_dir, "connector")
-        self._rules = rules
-        self._flush = flush
-        self._reselect = reselect if shared.lob_enabled else None
-        self._connect = connect
-        self._time_zone = cache(time_zone)
-        self._tables = tables
-        self._filter = table_filter
-        self._config = config
-        self._lobs = shared.lob_enabled
+        config, shared = context.config.log_mining, context.config.capture
+        self._config, self._container = config, container
+        self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
+        self._time_zone = cache(context.time_zone)
+        self._flush, self._files, self._rules = flush, files, rules
+        self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
+        self._reselect = context.reselect if shared.lob_enabled else None
         self._poll = shared.poll_interval_ms / 1000
         interval = config.minercdc_log_mining_pass_interval_ms / 1000
-        self._pause = PassPause(self._poll, interval, monotonic, self._look)
-        self._spill = shared.minercdc_state_dir / "spill"
-        self._container = container
-        self._now = now
-        self._clock = HostClock()
-        self._counters = counters or Counters()
+        self._pause = PassPause(self._poll, interval, context.monotonic, self._look)
+        self._clock, self._counters = HostClock(), context.counters
         self._measuring = Measuring(self._counters, self._clock)
         self._memory = SessionMemory(self._counters.mining, config.minercdc_log_mining_session_max_pga_bytes)
         self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
-        self._shapes = ShapeTracker(tables, table_filter, database, read_table, unlogged)
-        self._decoder = TransactionDecoder(
-            self._shapes,
-            self._clock,
-            on_failure=on_failure,
-            include_redo_sql=config.log_mining_include_redo_sql,
-            lobs=shared.lob_enabled,
-            counters=counters,
-            reselect=self._reselect.complete if self._reselect is not None else None,
-            unread=unread,
-            runs=runs,
-        )
-        retention = config.log_mining_transaction_retention_ms
-        self._limits = Limits(
-            timedelta(milliseconds=retention) if retention else None, config.log_mining_buffer_transaction_events_threshold
-        )
+        self._shapes = ShapeTracker(context.tables, context.mined, context.database, context.read_table, context.unlogged)
+        self._decoder = self._decoder_of(context)
+        self._limits = limits_of(config)
         self._unknown = UnknownTransactions(config.minercdc_log_mining_unknown_transaction_mode)
         self._session: MiningSession | None = None
         self._assembly_of = CommittedAssembly if committed else BufferedAssembly
@@ -159,10 +110,23 @@ class LogMinerCapture:
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
         self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
+    def _decoder_of(self, context: CaptureContext) -> TransactionDecoder:
+        return TransactionDecoder(
+            self._shapes,
+            self._clock,
+            on_failure=context.config.run.event_processing_failure_handling_mode,
+            include_redo_sql=self._config.log_mining_include_redo_sql,
+            lobs=self._lobs,
+            counters=self._counters,
+            reselect=self._reselect.complete if self._reselect is not None else None,
+            unread=context.unread,
+            runs=context.runs,
+        )
+
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
         adapter."""
-        return LogMinerPosition.loaded(saved)
+        return loaded(LogMinerPosition.from_json, saved, "LogMiner")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
@@ -310,7 +274,7 @@ class LogMinerCapture:
         if self._flush is not None:
             self._flush.push(current_scn(connection))
         host_time, self._clock.offset = host_clock(connection)
-        self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(self._now() * 1_000_000)
+        self._counters.source_ahead_us = self._clock.utc_us(host_time) - int(time.time() * 1_000_000)
         self._pause.begin(connection)
         self._measuring.asks_source()
         return host_time

@@ -72,7 +72,7 @@ class CommittedAssembly:
         return self.marks()
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """SQL and binds of the next pass."""
+        """See `passes.Assembly`."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
         return committed_query(least, container, excluded_owners, lobs=self._lobs)
 

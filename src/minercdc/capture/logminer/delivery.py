@@ -68,7 +68,7 @@ class Delivery:
         }
 
     def knows(self, name: tuple[str | None, str | None, int]) -> bool:
-        """Whether `captured` has rows of this name."""
+        """Whether `captured` says about rows of this (owner, table, object id); not once a table's shape has changed since."""
         return self._generation == self._shapes.tables.generation and name in self.captured
 
     def count(self, name: _Name, sql: str | None) -> None:
@@ -81,9 +81,9 @@ class Delivery:
             found[1] += len(sql) if sql.isascii() else len(sql.encode("utf-8", "surrogatepass"))
 
     def counted(self, more: Iterable[tuple[_Name, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """The redo that was counted since the last call, by table, and which of these tables are captured.
+        """The redo that was counted since the last call, by table; and (schema, table) of those among them that are captured.
 
-        :param more: counted elsewhere.
+        :param more: (owner, table, object id), rows and bytes that were counted elsewhere.
         """
         found: list[Counted] = []
         captured: set[tuple[str, str]] = set()
@@ -95,8 +95,8 @@ class Delivery:
         return found, frozenset(captured)
 
     def settle(self, *, keep: bool) -> None:
-        """Of a way of mining that shows transactions again: whether the redo that was counted since the last call is new. It is
-        part of `settled` then."""
+        """To be called by a way of mining that shows transactions again: what was counted since the last call is part of `settled`
+        when `keep`, else it is forgotten."""
         for name, counts in self._counted.items() if keep else ():
             found = self._settled.setdefault(name, [0, 0])
             found[0] += counts[0]
@@ -104,7 +104,7 @@ class Delivery:
         self._counted.clear()
 
     def settled(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """As `counted`, of what was settled."""
+        """As `counted`, of what `settle` kept since the last call."""
         self._counted, pending, self._settled = self._settled, self._counted, {}
         found = self.counted()
         self._counted = pending
@@ -157,7 +157,7 @@ class Delivery:
 
     @property
     def offset_us(self) -> int:
-        """Of the host's time from UTC, in microseconds."""
+        """Offset of the database host's time from UTC, in microseconds."""
         return self._clock.offset_us
 
     def forget_old_names(self) -> None:

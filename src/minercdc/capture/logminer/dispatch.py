@@ -24,29 +24,29 @@ class RowHandler(Protocol):
     """The way of assembling; addresses are None for rows without one."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A change of a captured table."""
+        """Take a change of a captured table."""
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A row that undoes a change of a captured table."""
+        """Take a row that undoes a change of a captured table."""
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """A transaction begins."""
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A transaction is committed."""
+        """A transaction is committed: yields the events that are due now."""
 
     def roll_back(self, row: LogMinerRow) -> None:
         """A transaction is rolled back."""
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A DDL statement was executed."""
+        """A DDL statement was executed: yields the events that are due now."""
 
 
 def dispatch(
     rows: Iterable[tuple[LogMinerRow, RedoAddress | None]], handler: RowHandler, delivery: Delivery
 ) -> Iterator[Event]:
     """Hand each row to the handler's method for its code, and yield what becomes ready. Rows of tables that are not captured
-    are dropped."""
+    are counted and dropped; a gap of SCNs that LogMiner reports is logged."""
     append, knows, captured, count = handler.append, delivery.knows, delivery.captured, delivery.count
     for row, address in rows:
         code = row.code

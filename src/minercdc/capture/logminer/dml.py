@@ -29,7 +29,7 @@ class RedoDecoder:
     :param lobs: `lob.enabled`; without it LOB and XML columns are always unavailable, since the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
     :ivar passed_over: those of them that the caller has warned about.
-    :ivar readings: of the columns.
+    :ivar readings: of the columns, in their order: how a literal becomes Row text.
     :ivar hidden: names of columns whose values are always unavailable.
     :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
     :ivar positions: of the columns that are captured, by name.

@@ -36,7 +36,7 @@ _SQL: Final = (
 
 
 class Done(NamedTuple):
-    """A COMMIT or a user's DDL in redo."""
+    """A COMMIT or a user's DDL in redo; the rows of a COMMIT's address are its number in the redo record. `xid` is hex."""
 
     thread: int
     address: RedoAddress
@@ -113,12 +113,13 @@ class Imported:
 def position_after(
     connect: Connect, done: DeliveredElsewhere, container: str | None, captured: Callable[[str, str], bool]
 ) -> Imported:
-    """Where to go on from.
+    """Where to go on from, found in the redo that Oracle has.
 
     :param container: SRC_CON_NAME of the rows; None outside a container database.
     :param captured: whether a table (owner, name) is captured.
     :raises LogGapError: redo that this takes is gone.
-    :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread.
+    :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
+        event does not say where in its transaction that is.
     """
     first = mine_from(connect, done.since - 1, container)
     with closing(connect()) as connection:
@@ -140,7 +141,7 @@ def position_after(
 
 
 def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
-    """Marks for the COMMITs and DDL of redo, in its order. Raises as `position_after` does."""
+    """Marks for the COMMITs and DDL of redo, in its order. Raises SourceError when `done` is not a beginning of each thread."""
     commits: dict[int, Done] = {}
     first_new: dict[int, Done] = {}
     partial: PartialTransaction | None = None

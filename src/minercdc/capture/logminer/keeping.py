@@ -31,13 +31,13 @@ from minercdc.schema.filter import TableFilter
 _log = logging.getLogger(__name__)
 
 MOST_KEPT = 200
-"""Each is part of every offset that is stored."""
+"""Transactions that are kept at a time: each is part of every offset that is stored."""
 
 Lost: TypeAlias = tuple[KeptTransaction, str]
 
 
 def captured_tables(tables: TableFilter, container: str | None) -> str:
-    """Says which rows are captured: what is kept under one such text lacks rows that another one captures."""
+    """16 hex digits that differ with the filter and the container: rows kept under other digits may not be all that is captured."""
     lists = tables.schema_include, tables.schema_exclude, tables.table_include, tables.table_exclude
     text = repr((*(sorted(names) for names in lists), sorted(tables.also), sorted(tables.never), container))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -47,7 +47,7 @@ def captured_tables(tables: TableFilter, container: str | None) -> str:
 class KeepingRules:
     """Which open transactions are kept.
 
-    :param after: age from which on; None: no further ones. With zero, all are kept that are open when a pass begins, without waiting
+    :param after: age from which on a transaction is kept; None: no further ones. With zero, all are kept that are open when a pass begins, without waiting
         for a log switch.
     :param tables: `captured_tables`.
     """
@@ -92,7 +92,7 @@ class Loaded:
 
 
 def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None, buffer: TransactionBuffer) -> Loaded:
-    """Check and take over the kept transactions of a position. Raises nothing for what is lost: see `Loaded`."""
+    """Check and read the kept transactions of a position; what is lost is logged and in `Loaded.lost`, and raises nothing."""
     lost = unusable(position, files, rules)
     transactions: list[tuple[KeptTransaction, KeptFile]] = []
     for kept in position.kept:
@@ -149,13 +149,18 @@ class Keeping:
         return self._files.version
 
     def begin_pass(self) -> None:
-        """A pass begins."""
+        """A pass begins: with an age of zero, transactions are kept again at each thread's next record."""
         if self._rules.after == timedelta(0):
             self._switched_at.clear()
             self._show_buffer()
 
     def meet(self, row: LogMinerRow, rs_id: str) -> None:
-        """A record begins with this row: what came before it is read whole. Raises StateDirectoryError when it cannot be kept."""
+        """A record begins with this row: what came before it is read whole. Wakes the thread's transactions whose files end here,
+        and keeps those that are due.
+
+        :raises StateDirectoryError: they cannot be written.
+        :raises TransientSourceError: a file is damaged, or was removed.
+        """
         thread, log = row.thread, rs_id.partition(".")[0]
         if thread in self._asleep and (thread not in self.floors or rs_id >= self.floors[thread][0].rs_id):
             self._wake(thread)
@@ -169,7 +174,8 @@ class Keeping:
         self._show_buffer()
 
     def passes_over(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Whether the row belongs to a transaction that is asleep, whose files have it."""
+        """Whether the row belongs to a transaction that is asleep, whose files have it; one without address that they do not have
+        is put aside for `waiting`."""
         for thread in (row.thread,) if address is not None else tuple(self._asleep):
             for found in self._asleep.get(thread, {}).get((row.con_id or 0, row.xid[:4]), ()):
                 is_its_own, is_partial = row.xid == found.key[1], row.xid[4:] == PARTIAL_XID
@@ -187,7 +193,7 @@ class Keeping:
         return False
 
     def waiting(self) -> list[LogMinerRow]:
-        """Rows without address that came too early for transactions that are awake now: they are to be read after all."""
+        """Take out the rows without address that came too early for transactions that are awake now: they are to be read after all."""
         if not self._early:
             return []
         found, self._early = self._early, []

@@ -37,14 +37,14 @@ class NativeRows(Protocol):
         """Names, rows that have numbers of these, and how many rows."""
 
     def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
-        """Back; raises ValueError for what are no rows."""
+        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
 
 
 class KeptFiles:
     """The directory of one connector's files.
 
     :param directory: `minercdc.state.dir`.
-    :param connector: what is its alone among those that share the directory: see `adapter.py`.
+    :param connector: a name that no other connector has in that directory.
     :ivar version: of the set of kept transactions; see `LogMinerPosition.kept_version`.
     """
 
@@ -58,7 +58,7 @@ class KeptFiles:
         self._found = self._names()  # when the run began: later ones may be of a process that has taken over since
 
     def begin(self) -> KeptFiles:
-        """A run begins; what an earlier one of this process left open is not its own. This object."""
+        """Begin a run: files that an earlier run of this process made count as found. Returns this object."""
         self.closing, self._tidied = False, False
         self._own.clear()
         self._retired.clear()
@@ -69,7 +69,7 @@ class KeptFiles:
         return {path.name for path in self.directory.glob("*.rows")}
 
     def make(self, native: NativeRows | None) -> KeptFile:
-        """For a transaction of which nothing is on disk yet."""
+        """A KeptFile for a transaction of which nothing is on disk yet; its file is made with the first rows."""
         return KeptFile(self, native)
 
     def load(self, kept: KeptTransaction, native: NativeRows | None) -> KeptFile:
@@ -100,17 +100,17 @@ class KeptFiles:
         return ""
 
     def opened(self, name: str) -> None:
-        """A file was made here."""
+        """Note that a file of this name was made in the directory by this run."""
         self._own.add(name)
 
     def retire(self, names: Sequence[str]) -> None:
-        """These are not needed once a position that is made from now on is stored."""
+        """Remove these files once a position that is made from now on is stored. Does nothing while the run ends (`closing`)."""
         if not self.closing:
             self._own.difference_update(names)
             self._retired += [(self.version, name) for name in names]
 
     def remove(self, name: str) -> None:
-        """Remove a file that no position names."""
+        """Remove a file that no position names; a failure is passed over."""
         self._own.discard(name)
         with suppress(OSError):
             (self.directory / name).unlink()
@@ -166,7 +166,7 @@ class KeptFile:
 
     @property
     def seen(self) -> set[tuple[Any, ...]]:
-        """What `seal` stored of rows without address."""
+        """Identities of rows without address that `seal` stored, or `load` found."""
         return set(self._seen)
 
     # ---- as `SpillFile` ----
@@ -179,7 +179,7 @@ class KeptFile:
             self._append(names, part, count)
 
     def pop(self) -> list[LogMinerRow]:
-        """See `SpillFile.pop`. They stay in the file, as ones that do not count."""
+        """See `SpillFile.pop`. They stay in the file, as ones that do not count. Raises as `read`."""
         names, part = self._read(self._frames.pop())
         return list(rows_of(names, part, *self._who))
 
@@ -195,7 +195,7 @@ class KeptFile:
         self._append(*self._native.pack(part))
 
     def pop_part(self) -> bytes:
-        """See `SpillFile.pop_part`. It stays in the file, as one that does not count."""
+        """See `SpillFile.pop_part`. It stays in the file, as one that does not count. Raises as `read`."""
         return self._unpacked(self._frames.pop())
 
     def parts(self) -> Iterator[bytes]:
@@ -217,10 +217,11 @@ class KeptFile:
     # ---- what survives ----
 
     def seal(self, seen: set[tuple[Any, ...]]) -> tuple[KeptPart, ...]:
-        """Make all rows so far durable; what an offset has to name.
+        """Make all rows so far durable; returns what an offset has to name.
 
         :param seen: identities of rows without address.
         :raises StateDirectoryError: they cannot be written.
+        :raises TransientSourceError: a file is damaged, or was removed.
         """
         if len(self._stored) > _MOST_FILES:
             self._gather()

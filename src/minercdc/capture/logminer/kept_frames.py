@@ -23,7 +23,7 @@ ROWS, CUT, SEEN = 1, 2, 3
 
 
 class Frame(NamedTuple):
-    """A frame of rows: its file (an index), and place and length there."""
+    """A frame of rows: its file (an index), place and length of its payload there, number of rows, and CRC-32."""
 
     file: int
     at: int

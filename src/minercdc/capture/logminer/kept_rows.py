@@ -27,7 +27,7 @@ _EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _HAS_CONTAINER, _HAS_START, _IS_UNDO, _GOES_ON, _HALF_PAIR = 1, 2, 4, 8, 16
 PART_BYTES: Final = 1 << 20
-"""Rows that are in memory at once; one row may be longer."""
+"""Most bytes of a part; a single row may be longer."""
 
 
 def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:

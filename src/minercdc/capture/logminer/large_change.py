@@ -34,7 +34,7 @@ class Assembled:
 
     :param row: the first of its rows.
     :param row_id: None when none of its rows had one.
-    :param unknown: large values that the change set, and that redo does not hold.
+    :param unknown: how many large values the change set that redo does not hold.
     """
 
     row: LogMinerRow

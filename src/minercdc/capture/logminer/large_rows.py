@@ -77,7 +77,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._known = KnownLobs()
 
     def take_dml(self, change: Assembled) -> None:
-        """An INSERT, UPDATE or DELETE. A placeholder in `change.row_id` is set to None."""
+        """Take an INSERT, UPDATE or DELETE. A placeholder in `change.row_id` is set to None."""
         decoder, before, after = change.decoder, change.before, change.after
         if change.row_id == PLACEHOLDER_ROW_ID:
             change.row_id = None
@@ -96,7 +96,7 @@ class LargeRowAssembler(Generic[_Other]):
             self._queue.append(change)
 
     def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """A row of one of the LARGE_CODES.
+        """Take a row of one of the LARGE_CODES.
 
         :raises DecodeError: it cannot be read; the value it belongs to is not known any more.
         """
@@ -114,7 +114,7 @@ class LargeRowAssembler(Generic[_Other]):
             raise
 
     def take_other(self, item: _Other) -> None:
-        """Something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the changes."""
+        """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the changes."""
         self._queue.append(item)
 
     def end(self) -> None:

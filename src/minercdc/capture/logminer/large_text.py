@@ -137,7 +137,7 @@ def parse_xml_fragment(sql: str | None, *, binary: bool) -> str | bytes | None:
     """The fragment of a document that a row of code 70 holds: bytes in the database's character set, text, None for null.
 
     :param binary: the row is of binary storage (`XML_REDO := ..`); otherwise all of it is document.
-    :raises RedoSyntaxError: neither.
+    :raises RedoSyntaxError: the text of a row of binary storage cannot be read.
     """
     if sql is None or not binary:
         return sql

@@ -102,7 +102,7 @@ class LogSelection:
 
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
-    """Threads that have redo. One that was disabled may still have some that is not read."""
+    """Threads that have redo. One that was disabled may still have some that is not read. Raises SourceError, PrerequisiteError."""
     with oracle_errors("reading V$THREAD"), connection.cursor() as cursor:
         cursor.execute(_THREADS)
         return [
@@ -123,6 +123,7 @@ def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequ
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
+    :raises SourceError, PrerequisiteError: the views cannot be read.
     """
     with oracle_errors("listing redo logs"), connection.cursor() as cursor:
         cursor.execute(_ONLINE)
@@ -145,7 +146,7 @@ def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequ
 
 
 def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
-    """Per thread, sequence number of the last log that ended at or before `scn`, be its file there or not."""
+    """Per thread, sequence number of the last log that ended at or before `scn`, be its file there or not. Raises as `read_threads`."""
     with oracle_errors("reading V$LOG_HISTORY"), connection.cursor() as cursor:
         cursor.execute(_ENDED, {"scn": scn})
         return {int(thread): int(sequence) for thread, sequence in cursor}
@@ -153,7 +154,7 @@ def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
 
 def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> int:
     """The least SCN with which an online log begins that follows the last one of `files` in its thread, NO_BOUND for none: a thread
-    that has switched since the logs were listed has commits from there on which are not in them."""
+    that has switched since the logs were listed has commits from there on which are not in them. Raises as `read_threads`."""
     last = {log.thread: log.sequence for log in sorted(files, key=lambda log: log.sequence)}
     with oracle_errors("looking for a log switch"), connection.cursor() as cursor:
         cursor.execute(_BEGINS)
@@ -162,7 +163,7 @@ def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> i
 
 
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
-    """From where on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after that."""
+    """The SCN from which on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after that."""
     scns = [mark.resume_scn for mark in position.threads.values()]
     unmarked = (thread for thread in threads if thread.number not in position.threads)
     if not scns or not all(thread.is_down_since(position.start_scn) for thread in unmarked):

@@ -20,7 +20,8 @@ _MOST_SHOWN = 20
 
 
 class Measuring:
-    """The figures of one capture, which go into `counters`.
+    """The figures of one capture, which go into `counters`. Each method notes what begins or has ended; the time since the last
+    call counts for the cause of lag that was entered then.
 
     :param clock: of the database's host.
     """
@@ -78,7 +79,7 @@ class Measuring:
         self._before = self._spent.begin_batch()
 
     def taken(self, rows: int, assembly: Assembly) -> None:
-        """All events of the batch are taken; the next one is waited for."""
+        """All events of a batch of so many fetched rows are taken; the next one is waited for."""
         captured = self._count(assembly)
         seen = sum(captured)
         emitted = sum(self._counters.events.values()) - self._emitted
@@ -103,7 +104,10 @@ class Measuring:
         return ours, sum(rows for _, _, rows, _ in counted) - ours
 
     def end(self, assembly: Assembly, resume_scns: Iterable[int]) -> None:
-        """A pass has come to its end."""
+        """A pass has come to its end.
+
+        :param resume_scns: of the threads, where a restart goes on.
+        """
         now = time.monotonic()
         figures = self._figures
         figures.passes.add(now - self._began)

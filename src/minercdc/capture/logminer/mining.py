@@ -17,7 +17,7 @@ _MakeProgress: TypeAlias = Callable[[TransactionInfo, _Place, _Place, int], Prog
 
 
 class Mining:
-    """The rows that are as nearly all are: changes, and the ends of transactions that can be scanned whole.
+    """Takes the usual rows: changes, and the ends of transactions that can be scanned whole.
 
     :param buffer: of the native path, see `transactions.transaction_buffer`.
     :param lobs: `lob.enabled`.
@@ -31,7 +31,7 @@ class Mining:
         self._miner: Any = None
 
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> object:
-        """Fetched rows as `advance` takes them."""
+        """Fetched rows in the form that `advance` takes."""
         assert native.rows is not None
         return rows if isinstance(rows, native.rows.Batch) else native.rows.Batch(rows)
 

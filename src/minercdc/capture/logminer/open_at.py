@@ -113,14 +113,18 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: s
 
 
 def await_written(connection: oracledb.Connection) -> None:
-    """Until redo of now is in the logs. The log writer writes at least every three seconds, if there is anything to write."""
+    """Wait, for four seconds at most, until redo of now is in the logs: the log writer writes at least every three seconds, if
+    there is anything to write."""
     now, deadline = current_scn(connection), time.monotonic() + _WRITTEN_WITHIN_S
     while written_scn(connection) < now and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
 def selection_from(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
-    """All logs from the one that holds SCN `first` on. Raises LogGapError when one is missing."""
+    """All logs from the one that holds SCN `first` on. Raises LogGapError when one is missing.
+
+    :param scn: where the stream is to begin, for the message.
+    """
     threads, logs = read_threads(connection), read_logs(connection, first)
     if len(threads) > 1:
         # The log that one thread begins with reaches further back than what is to be read of the others.

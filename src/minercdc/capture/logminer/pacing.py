@@ -27,7 +27,11 @@ class PassRate:
         self._paid_until = now
 
     def ended(self, began: float, took: float) -> float:
-        """After a pass: from when on the next one may begin. A pass that takes longer than half an interval counts for more."""
+        """Count a pass; returns from when on the next one may begin. One that takes longer than half an interval counts for more.
+
+        :param began: by the clock of `now`, as what is returned.
+        :param took: seconds.
+        """
         self._paid_until = max(self._paid_until, began) + max(self._interval, _COST * took)
         return max(self._paid_until - _AT_ONCE * self._interval, began + _COST * took)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol
 
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile
@@ -24,7 +23,6 @@ class Pass:
     :param bound: what was committed at or after this SCN is not complete yet; see `LogSelection`.
     :param complete_scn: every commit up to it was in redo.
     :param oldest_scn: transactions that were open had begun at or after it; 0 when it was not read.
-    :param host_time: of the database's host, without zone; None when it does not matter.
     """
 
     files: tuple[LogFile, ...]
@@ -32,7 +30,6 @@ class Pass:
     bound: int = NO_BOUND
     complete_scn: int = 0
     oldest_scn: int = 0
-    host_time: datetime | None = None
 
 
 class Assembly(Protocol):
@@ -49,7 +46,7 @@ class Assembly(Protocol):
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
     def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """SQL and binds of the next pass."""
+        """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:
         """To be called before the rows of a pass come."""
@@ -79,7 +76,7 @@ class Assembly(Protocol):
         """
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart."""
+        """The position of all that was emitted: a restart goes on from it."""
 
     def close(self) -> None:
         """Forget what is not complete; it is mined again."""

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Self
 
-from minercdc.errors import ConfigError
 from minercdc.offset import JsonValue
 
 
@@ -163,7 +162,7 @@ class ThreadMark:
     kept_to_scn: int = 0
 
     def to_json(self) -> dict[str, JsonValue]:
-        """As plain JSON."""
+        """As plain JSON; SCNs as text."""
         kept: dict[str, JsonValue] = (
             {"kept_to": list(self.kept_to), "kept_to_scn": str(self.kept_to_scn)} if self.kept_to else {}
         )
@@ -279,17 +278,6 @@ class LogMinerPosition:
             frozenset(map(str, saved.get("given_up", ()))),
             tuple(map(KeptTransaction.from_json, saved.get("kept", ()))),
         )
-
-    @classmethod
-    def loaded(cls, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
-        """Back from `to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
-        try:
-            return cls.from_json(saved)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of LogMiner ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
 
 
 def _place(address: RedoAddress | None) -> RedoAddress:

@@ -93,7 +93,7 @@ class LogMinerRow(NamedTuple):
 
 
 def same_object(row: LogMinerRow, other: LogMinerRow) -> bool:
-    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry."""
+    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry; by owner and name where either has no id."""
     if row.object_id and other.object_id:
         return row.object_id == other.object_id
     return row.table == other.table and row.owner == other.owner

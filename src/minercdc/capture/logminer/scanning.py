@@ -13,7 +13,7 @@ from minercdc.events import ScannedRows, TransactionInfo
 from minercdc.native.plan import scanned_columns
 
 LONGEST_RUN: Final = 512
-"""So many rows are scanned before the first is handed on. They keep the statements that they were found in."""
+"""Most rows of a run: they are scanned before the first is handed on, and keep the statements that they were found in."""
 
 _Name: TypeAlias = tuple[str | None, str | None, int]
 
@@ -55,7 +55,7 @@ class RowScanner:
 
     def scan(self, rows: list[LogMinerRow], begin: int, info: TransactionInfo, first_seq: int) -> tuple[ScannedRows, int]:
         """The rows of one transaction from index `begin` on, until one cannot be scanned, LONGEST_RUN at most; and the index
-        after the last that was taken. An UPDATE of other columns than those captured is taken, and no change.
+        after the last that was taken. An UPDATE of other columns than those captured is taken, but not part of the run.
 
         :param first_seq: number of the first change.
         """
@@ -73,7 +73,7 @@ class RowScanner:
         return _name(row) in self.native.scans
 
     def learn(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """From now on scan rows of this name.
+        """From now on scan rows of this row's (owner, table, object id).
 
         :param decoder: reads those that cannot be scanned.
         """

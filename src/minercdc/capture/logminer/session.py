@@ -44,6 +44,7 @@ class MiningSession:
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
     :ivar within_pdb: Oracle chooses the logs.
+    :raises PrerequisiteError: `dictionary_in_redo`, and the connection is within a PDB.
     """
 
     def __init__(
@@ -96,7 +97,8 @@ class MiningSession:
             cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs."""
+        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs. A text that is no UTF-8 is a
+        MiningSessionError."""
         if self._native_rows:
             yield from self._columns(sql, binds)
             return

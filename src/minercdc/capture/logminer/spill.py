@@ -30,7 +30,7 @@ def check_directory(directory: Path) -> None:
     """Make the directory if it does not exist, and write a file there as a test: a failure comes at the start, not with the
     first large transaction.
 
-    :raises StateDirectoryError: they cannot.
+    :raises StateDirectoryError: the directory, or a file in it, cannot be made.
     """
     with _disk_errors(directory, "writing a file"):
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -96,7 +96,7 @@ class SpillFile:
             self._ends.append(self._file.tell())
 
     def pop_part(self) -> bytes:
-        """Take back what was appended last, in place of `pop`."""
+        """Take back what was appended last, in place of `pop`. There must be some; an OSError passes through."""
         end = self._ends.pop()
         self._file.seek(self._ends[-1])
         part = self._file.read(end - self._ends[-1])
@@ -104,12 +104,12 @@ class SpillFile:
         return part
 
     def parts(self) -> Iterator[bytes]:
-        """What was appended, oldest first, in place of `read`."""
+        """What was appended, oldest first, in place of `read`. It stays in the file; an OSError passes through."""
         for start, end in itertools.pairwise(self._ends.copy()):
             self._file.seek(start)
             yield self._file.read(end - start)
 
     def close(self) -> None:
-        """Give the space back."""
+        """Close the file, which gives its space back."""
         with suppress(OSError):  # what a full disk did not take is not wanted any more
             self._file.close()

@@ -30,7 +30,8 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMi
 def missing(
     connect: Connect, position: LogMinerPosition, config: LogMiningConfig, files: KeptFiles, rules: KeepingRules | None
 ) -> LogGapError | None:
-    """As `missing_redo`; kept transactions whose files are not there, or damaged, need the redo from their start.
+    """As `missing_redo`: why the stream cannot go on, None when it can. Kept transactions whose files are not there, or damaged, need
+    the redo from their start.
 
     :param rules: see `keeping.unusable`.
     """

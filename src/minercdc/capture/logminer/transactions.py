@@ -34,6 +34,7 @@ class Start(NamedTuple):
 
     :param order: place in the order of reading.
     :param address: None when the row had none.
+    :param start_scn: SCN of the START row, 0 when it was not read; `scn` is that of the row.
     """
 
     order: int
@@ -119,7 +120,7 @@ class Transaction:
 
 
 def shown(transaction: Transaction) -> OpenTransaction:
-    """For the user. No method: the native transaction is one, too (`native/store.pxi`)."""
+    """A transaction as a user sees it. No method: the native transaction is one, too (`native/store.pxi`)."""
     start = transaction.start
     return OpenTransaction(
         xid=transaction.key[1].hex(),
@@ -132,7 +133,7 @@ def shown(transaction: Transaction) -> OpenTransaction:
 
 
 def row_identity(row: LogMinerRow) -> tuple[Any, ...]:
-    """By which a row without redo address is recognized."""
+    """What a row without redo address is recognized by: its SCN, SSN, code, ROLLBACK, ROW_ID and SQL."""
     return row.scn, row.ssn, int(row.code), row.rollback, row.row_id, row.sql
 
 
@@ -262,7 +263,7 @@ class TransactionBuffer:
         return None
 
     def oldest_untouched(self, thread: int) -> Start | None:
-        """Of a thread's transactions that have a START but no captured row, the oldest; None when there is none."""
+        """Start of the oldest transaction of a thread that has a START but no captured row; None when there is none."""
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def write_out(self, transaction: Transaction) -> None:
@@ -286,7 +287,7 @@ class TransactionBuffer:
         )
 
     def adopt(self, transaction: Transaction) -> None:
-        """Rows of a restored transaction may come from now on."""
+        """Take a restored transaction into the buffer: its rows may come from now on."""
         self._starts.pop(transaction.key, None)
         self._open[transaction.key] = transaction
 
@@ -296,7 +297,7 @@ class TransactionBuffer:
         asleep: Mapping[int, tuple[str, frozenset[bytes]]],
         floors: Mapping[int, tuple[RedoAddress, int]],
     ) -> None:
-        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`.
+        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing here.
 
         :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
@@ -304,8 +305,8 @@ class TransactionBuffer:
         """
 
     def counted(self) -> list[tuple[tuple[str | None, str | None, int], int, int]]:
-        """Redo that was counted here since the last call: (owner, table, object id), rows, bytes. None: Python counts it
-        elsewhere."""
+        """Redo that the native path counted since the last call: (owner, table, object id), rows, bytes. Empty here: on the Python
+        path `Delivery` counts it."""
         return []
 
     def drop_untouched(self, before_scn: int) -> None:

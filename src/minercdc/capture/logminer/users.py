@@ -12,7 +12,7 @@ Wants: TypeAlias = Callable[[str | None, str | None], bool]
 
 
 def user_filter(config: LogMiningConfig) -> Wants | None:
-    """None where no list names users.
+    """Decides by the lists of the configuration; None where no list names users.
 
     Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a missing
     CLIENT_ID means that the session had none, and no list of those to include names it.

@@ -12,6 +12,7 @@ from contextlib import suppress
 from time import monotonic
 
 from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.loading import loaded
 from minercdc.capture.olr.confirmation import Confirmations
 from minercdc.capture.olr.connection import OlrConnection
 from minercdc.capture.olr.delivery import Delivery
@@ -24,7 +25,7 @@ from minercdc.capture.olr.protocol import Request, RequestCode
 from minercdc.capture.olr.shapes import Shapes
 from minercdc.capture.open_transactions import OldestUndelivered
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError, MinerCdcError, TransientSourceError, UnknownSourceError
+from minercdc.errors import MinerCdcError, TransientSourceError, UnknownSourceError
 from minercdc.events import Event, Progress, Scn
 from minercdc.offset import JsonValue, Position
 
@@ -45,13 +46,7 @@ class OlrCapture:
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> OlrPosition:
         """Back from `OlrPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
-        try:
-            return OlrPosition.from_json(saved)
-        except (KeyError, ValueError, TypeError, IndexError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of olr ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
+        return loaded(OlrPosition.from_json, saved, "olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
@@ -69,7 +64,7 @@ class OlrCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may."""
+        """Let the server forget what it may, now that everything up to `position` is stored."""
         if self._confirmations is not None and isinstance(position, OlrPosition):
             self._confirmations.stored(position)
             with suppress(TransientSourceError):  # the next read finds the connection broken, too

@@ -56,7 +56,7 @@ class Confirmations:
         return bool(self._units)
 
     def note(self, place: Place, *, checkpoint: bool = False) -> None:
-        """A message has come; a checkpoint does not keep the latest block waiting.
+        """Note that a message has come; a checkpoint does not keep the latest block waiting.
 
         :raises SourceError: `c_scn` went back, though it is the commit's.
         """
@@ -74,7 +74,7 @@ class Confirmations:
         self.seen = place if self.seen is None else max(self.seen, place)
 
     def judge(self, c_scn: int, begin_scn: int | None, commit_scn: int) -> None:
-        """See of a whole transaction with changes of rows what `c_scn` means; each commits at a higher SCN than it began at.
+        """Learn from a whole transaction with changes of rows what `c_scn` means: such a one commits at a higher SCN than it began at.
 
         :param begin_scn: None when not known.
         """
@@ -82,11 +82,11 @@ class Confirmations:
             self._meaning = "commit"
 
     def end(self, place: Place) -> None:
-        """A unit is complete; `place` is the highest of its messages."""
+        """Note that a unit is complete; `place` is the highest of its messages."""
         self._units.append(_Unit(place))
 
     def issue(self, position: OlrPosition) -> None:
-        """A position that covers all units so far is emitted."""
+        """Note that a position which covers all units so far is emitted."""
         count = self._taken + len(self._units)
         if self._issued and self._issued[-1][0] == position:
             self._issued[-1] = (self._issued[-1][0], count)
@@ -94,14 +94,14 @@ class Confirmations:
         self._issued.append((position, count))
 
     def stored(self, position: OlrPosition) -> None:
-        """A position that was emitted is stored by the reader, and all before it."""
+        """Note that a position that was emitted is stored by the reader, and all before it; another position has no effect."""
         known = [i for i, (issued, _) in enumerate(self._issued) if issued == position]
         if known:
             for _ in range(known[-1] + 1):
                 _, self._durable = self._issued.popleft()
 
     def due(self, begun: int) -> Place | None:
-        """What to confirm now, None for nothing.
+        """What to confirm now, None for nothing; it counts as confirmed from then on.
 
         :param begun: every transaction that is not delivered began there or later.
         """

@@ -100,7 +100,7 @@ class Delivery:
 
     @property
     def open_messages(self) -> str:
-        """For a message about the transaction that has not ended."""
+        """Text for a message: the transaction that has not ended, and how many changes of it came."""
         open_ = self._transaction
         return (
             f"transaction {open_.xid} after {0 if open_.number is None else open_.number + 1} changes"
@@ -109,7 +109,10 @@ class Delivery:
         )
 
     def position(self, begun: int) -> OlrPosition:
-        """Everything up to here is emitted."""
+        """The position that everything is emitted up to.
+
+        :param begun: every transaction that is not delivered began there or later.
+        """
         return replace(self._position, begun=max(begun, self._position.begun), seen=self._confirmations.seen)
 
     def take(self, message: Message, begun: int) -> Iterator[Event]:

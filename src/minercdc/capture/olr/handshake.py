@@ -40,9 +40,9 @@ class Handshake:
         self._stop = stop
 
     def run(self, position: OlrPosition) -> Generator[None, None, bool]:
-        """Yields now and then while it waits.
+        """Request the stream; yields every `tick` seconds or so while it waits.
 
-        :returns: False when the stop came first.
+        :returns: True once the server sends changes, False when the stop came first.
         :raises ConfigError: the server has another source.
         :raises LogGapError: it cannot start there.
         :raises SourceError: another client has confirmed what this connector has not received.

@@ -49,7 +49,7 @@ class Request:
     place: Place | None = None
 
     def encoded(self) -> bytes:
-        """The message."""
+        """The bytes of the message."""
         found = field(1, self.code) if self.code else b""
         found += field(2, self.source.encode())
         if self.scn is not None:

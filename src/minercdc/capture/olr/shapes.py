@@ -69,11 +69,12 @@ class Shapes:
         return self._tracker.captured(operation.owner, operation.table, operation.object_id)
 
     def follow(self, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """What a DDL statement does to captured tables."""
+        """What a DDL statement does to captured tables, which have followed when a change is yielded."""
         yield from self._tracker.follow(_row(operation, message), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """The table as the change has it, where that is not the known shape and no DDL came: read from the dictionary."""
+        """Yields a SchemaChange when a change shows that the table has not the known shape, and no DDL came: the present one is read
+        from the dictionary."""
         known = self._tables.find(table)
         if known is None:
             change = self._tracker.discover(table, _row(operation, message), time_us)
@@ -104,7 +105,7 @@ class Shapes:
         yield change
 
     def reader(self, table: TableId) -> RowReader:
-        """Of the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        """The reader for the table's present version. Raises SchemaMismatchError when its shape is not known."""
         schema = self._tables.find(table)
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known")

@@ -1,4 +1,4 @@
-"""Values as OpenLogReplicator sends them, to canonical Row text (`events`).
+"""Values as OpenLogReplicator sends them, to canonical Row text (`minercdc.rows`).
 
 NUMBER             a number of any length, as it is spelled
 BINARY_FLOAT, ..   a number; the server prints six digits of it

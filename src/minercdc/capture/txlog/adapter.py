@@ -29,5 +29,5 @@ class TxlogFactory:
         return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: begin_after(context, scn), lambda _: None)
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """Those that `minercdc txlog install` makes, in any schema."""
+        """Those that `minercdc txlog install` makes, in any schema: `*` stands for it."""
         return frozenset(("*", name) for name in OWN_TABLES)

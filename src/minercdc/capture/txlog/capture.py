@@ -21,6 +21,7 @@ import oracledb
 
 from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.shapes import announce, follow, version_of
+from minercdc.capture.loading import loaded
 from minercdc.capture.txlog.alert import AlertWatch
 from minercdc.capture.txlog.names import view_of
 from minercdc.capture.txlog.position import TxlogPosition
@@ -97,13 +98,7 @@ class TxlogCapture:
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
         """Back from `TxlogPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
-        try:
-            return TxlogPosition.from_json(saved)
-        except (KeyError, ValueError, TypeError) as error:
-            raise ConfigError(
-                [f"the stored offset is no position of txlog ({error!r})"],
-                hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
-            ) from error
+        return loaded(TxlogPosition.from_json, saved, "txlog")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.

@@ -58,6 +58,8 @@ class Existing:
     :param disabled: names of triggers.
     :param registered: rows of SY$SOURCES by name.
     :param invisible: the release has invisible columns: 12.1 and later.
+    :param row_dependencies: of SY$TXLOG.
+    :param has_settings: SYNC_CORE_SETTINGS has its row.
     """
 
     objects: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -74,7 +76,7 @@ class Existing:
 
 
 def read_existing(connection: oracledb.Connection) -> Existing:
-    """Read it all. Raises as `codes.classify`."""
+    """What there is in the user's own schema. Raises as `codes.classify`."""
     found = Existing(invisible=int(connection.version.split(".")[0]) >= 12)
     with oracle_errors("reading the dictionary"), connection.cursor() as cursor:
         _read_texts(cursor, found)

@@ -84,7 +84,7 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
 
 
 def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Object]:
-    """All objects that ought to be there, in the order in which they are made."""
+    """All objects that ought to be there, in the order in which they are made. Raises ConfigError when there are more tables than bits."""
     yield _made(existing, "SEQUENCE", SEQUENCE, scripts.CREATE_SEQUENCE)
     yield from _own_tables(existing)
     for name, kind, text in scripts.PACKAGES:
@@ -240,10 +240,11 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 
 
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
-    """Make what is missing or not current; the number of objects made.
+    """Make what is missing or not current; the number of objects made. Waits as long as transactions hold locks on a table.
 
-    :param said: called with each object before it is made.
-    :raises ConfigError: an object cannot be made; :raises SourceError, PrerequisiteError: Oracle refuses.
+    :param said: called with a line before each object is made, and at each wait.
+    :raises ConfigError: an object cannot be made.
+    :raises SourceError, PrerequisiteError: Oracle refuses.
     """
     made: set[str] = set()
     run(connection, [f"ALTER SESSION SET DDL_LOCK_TIMEOUT = {_LOCK_SECONDS}"], "preparing the session")

@@ -20,11 +20,12 @@ class TxlogPrerequisites:
     """See `oracle.prerequisites.CapturePrerequisites`."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """None: only rights on objects are needed."""
+        """Nothing: only rights on objects are needed."""
         yield from ()
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables of several schemas, too many tables, and those that cannot be read through their view."""
+        """Tables of several schemas, too many tables, those whose installation has not ended, and those that cannot be read through
+        their view."""
         owners = sorted({table.id.schema for table in tables})
         if len(owners) > 1:
             yield Finding(

@@ -61,20 +61,22 @@ class LogReader:
             cursor.execute(f"BEGIN {self._core}.coalesce_log; END;")
 
     def chunk_end(self, connection: oracledb.Connection, since: int, until: int, rows: int) -> int | None:
-        """SCN of the last of the next `rows` transactions up to an SCN, None when no more than these wait."""
+        """Commit SCN of the last of the next `rows` transactions after `since` and up to `until`; None when no more than these wait.
+        Raises as `codes.classify`."""
         numbered = f"SELECT TX.SCN, ROW_NUMBER() OVER (ORDER BY TX.SCN) R FROM {self._log} TX WHERE TX.SCN > :since AND TX.SCN <= :until"
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
         last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
         return int(last) if int(count) > rows else None
 
     def bits(self, connection: oracledb.Connection) -> dict[str, int]:
-        """The bit of each source, by its name."""
+        """The bit of each source, by its name. Raises as `codes.classify`."""
         with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
             rows = cursor.execute(f"SELECT NAME, BITNUM FROM {self._owner}.{quoted(SOURCES)}")
             return {name: int(bit) for name, bit in rows}
 
     def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
-        """The rows of one table, in order of SCN, TXN and key. Raises as `codes.classify`."""
+        """The rows of one table that were last changed after `since`, and up to `until`, in order of SCN, TXN and key. Raises as
+        `codes.classify`."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
@@ -105,6 +107,6 @@ class LogReader:
 
 
 def microseconds(moment: datetime) -> int:
-    """Of a time without zone, since the epoch in that zone."""
+    """Microseconds of a time without zone, since 1970 by the same clock."""
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

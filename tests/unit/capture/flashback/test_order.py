@@ -75,9 +75,16 @@ def test_tables_that_refer_to_each_other_are_named() -> None:
     circle = ForeignKeys(
         [ForeignKey(CHILD.id, ("UP",), PARENT.id, ("ID",)), ForeignKey(PARENT.id, ("UP",), CHILD.id, ("ID",))]
     )
-    assert circle.cyclic == (CHILD.id,)
+    assert circle.cyclic == (CHILD.id, PARENT.id)
     rows = [inserted(CHILD, "1", "1"), inserted(PARENT, "1", "1")]
     assert len(ordered(rows, circle, strict=True)) == 2
+
+
+def test_a_table_below_a_circle_is_not_named_as_part_of_it() -> None:
+    below, one, other = table("A_BELOW"), table("B"), table("C")
+    pairs = (below, one), (one, other), (other, one), (one, one)
+    keys = ForeignKeys([ForeignKey(child.id, ("UP",), parent.id, ("ID",)) for child, parent in pairs])
+    assert keys.cyclic == (one.id, other.id)
 
 
 @pytest.mark.parametrize("seed", range(300))

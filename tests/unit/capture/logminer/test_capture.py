@@ -3,32 +3,59 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import oracledb
 import pytest
 
+from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.users import Wants, user_filter
+from minercdc.config.load import parse_properties
 from minercdc.config.log_mining import LogMiningConfig
-from minercdc.config.sections import CaptureConfig
 from minercdc.errors import ConfigError
+from minercdc.metrics import Counters
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
+
+NEEDED = {
+    "topic.prefix": "t",
+    "database.hostname": "nowhere.invalid",
+    "database.user": "U",
+    "database.password": "p",
+    "database.dbname": "DB",
+    "minercdc.kafka.bootstrap.servers": "127.0.0.1:1",
+}
 
 
 def users_of(**settings: Any) -> Wants | None:
     return user_filter(LogMiningConfig(**settings))
 
 
-def capture(**settings: Any) -> LogMinerCapture:
+def capture() -> LogMinerCapture:
     def refuse() -> oracledb.Connection:
         raise AssertionError("nothing is to be connected")
 
-    config, shared = LogMiningConfig(**settings), CaptureConfig(**{})
-    return LogMinerCapture(refuse, lambda _: None, Tables(), TableFilter(), config, shared, database="DB")
+    context = CaptureContext(
+        config=parse_properties(NEEDED),
+        tables=Tables(),
+        mined=TableFilter(),
+        database="DB",
+        connect_root=refuse,
+        connect_pdb=refuse,
+        read_table=lambda _: None,
+        time_zone=lambda: "+00:00",
+        counters=Counters(),
+        reselect=None,
+        unread=lambda _: frozenset(),
+        unlogged=lambda _: "",
+    )
+    files = KeptFiles(Path("state"), "connector")
+    return LogMinerCapture(context, None, committed=False, flush=None, files=files, rules=None)
 
 
 def test_d36_timestamps_of_rows_are_host_time() -> None:

@@ -19,8 +19,8 @@ def _in_root(session: SqlSession) -> None:
 
 
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside the
-    root, ORA-65012."""
+    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside
+    the root, ORA-65012, ORA-00907, ORA-03001 for one that is not made from the seed."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):
@@ -57,8 +57,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """OPEN and CLOSE of a named PDB or ALL; ADD, DROP, ENABLE and DISABLE as `alter_database`. Raises ORA-01031, ORA-65011, ORA-65017,
-    ORA-65019, ORA-65020, ORA-65118."""
+    """OPEN and CLOSE of a named PDB or ALL; ADD, DROP, ENABLE and DISABLE as `alter_database`. Raises ORA-01031, ORA-65011,
+    ORA-65017, ORA-65019, ORA-65020, ORA-65118, ORA-03001 for others."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return

@@ -67,7 +67,7 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
-    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919."""
+    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns."""
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)
@@ -80,7 +80,7 @@ def grant(session: SqlSession, parser: Parser) -> None:
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted, and as `grant`, but not ORA-01749."""
+    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted, and as `grant` except for ORA-01749."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)

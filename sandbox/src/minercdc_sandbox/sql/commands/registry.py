@@ -63,8 +63,8 @@ _PROGRAMS: list[tuple[tuple[str, ...], Run]] = [
 
 
 def run_command(session: SqlSession, sql: str) -> int:
-    """Run it and return the row count that drivers show, 0. Raises what the command raises, ORA-03001 for a statement of Oracle
-    that `COMMANDS` lacks, ORA-00900 for any other text."""
+    """Run a statement and return the row count that drivers show, 0. Raises what the command raises, ORA-03001 for a statement of
+    Oracle that `COMMANDS` lacks, ORA-00900 for any other text."""
     parser = Parser(sql)
     for words, command in COMMANDS:
         if parser.word(*words):

@@ -13,7 +13,7 @@ from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
-    """COMMIT."""
+    """COMMIT. Raises ORA-02091 when a deferred constraint is violated."""
     parser.word("WORK")
     parser.word("WRITE", "WAIT")
     parser.end()
@@ -21,7 +21,7 @@ def commit(session: SqlSession, parser: Parser) -> None:
 
 
 def rollback(session: SqlSession, parser: Parser) -> None:
-    """ROLLBACK, also TO SAVEPOINT."""
+    """ROLLBACK, also TO SAVEPOINT. Raises ORA-01086 for a savepoint that the transaction does not have."""
     parser.word("WORK")
     if parser.word("TO"):
         parser.word("SAVEPOINT")
@@ -34,7 +34,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 
 
 def savepoint(session: SqlSession, parser: Parser) -> None:
-    """SAVEPOINT."""
+    """SAVEPOINT; one of the same name is replaced."""
     name = parser.name()
     parser.end()
     session.transactions.savepoint(name)
@@ -63,8 +63,8 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:
-    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448, and as
-    `verify_deferred`."""
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448,
+    ORA-00905, and as `verify_deferred`."""
     names = ["ALL"] if parser.word("ALL") else []
     while not names or parser.op(","):
         names.append(parser.qualified()[1])

@@ -26,7 +26,7 @@ def _masked(sql: str) -> str:
 
 
 def create_user(session: SqlSession, parser: Parser) -> None:
-    """CREATE USER. Raises as `Catalog.add_user`."""
+    """CREATE USER. Raises ORA-00988, ORA-00922, and as `Catalog.add_user`."""
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     _rest(parser)
@@ -36,7 +36,7 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
-    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK. Raises ORA-01918."""
+    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK. Raises ORA-01918, ORA-00988, ORA-00922."""
     name = parser.name(1935, "missing user or role name")
     user = session.catalog.user(session.container, name)
     if user is None:

@@ -30,7 +30,7 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
-    """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758."""
+    """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758, and the errors of the default."""
     if any(other.name == column.name for other in table.columns):
         raise OraError(1430, "column being added already exists in table")
     default = None
@@ -49,7 +49,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def drop_column(session: SqlSession, table: Table, name: str) -> None:
-    """Drop a column from the definition, its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12991."""
+    """Drop a column with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12991."""
     if any(column.name == name for _, column in table.virtual):
         table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
         return
@@ -85,7 +85,8 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow."""
+    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow, ORA-00904,
+    ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):

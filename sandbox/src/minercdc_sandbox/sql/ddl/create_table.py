@@ -25,7 +25,7 @@ from minercdc_sandbox.tables import Column, LengthSemantics, Table
 
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
-    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01918 and the errors of its parts.
+    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01773, ORA-01918, ORA-14459, and the errors of its parts.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`.
     """

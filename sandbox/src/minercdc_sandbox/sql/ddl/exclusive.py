@@ -42,16 +42,17 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """Around ALTER TABLE: an OraError sets columns, constraints, indexes, log groups and partitions back. Columns and indexes that
-    were made in SQLite stay."""
+    """Around ALTER TABLE: an OraError sets columns, virtual ones too, constraints, checks, indexes, log groups and partitions back.
+    Columns and indexes that were made in SQLite stay."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]
     groups = [replace(group) for group in table.log_groups]
     kept, partitioning = [replace(check) for check in table.checks], deepcopy(table.partitioning)
+    virtual = [(place, replace(column)) for place, column in table.virtual]
     try:
         yield
     except OraError:
         table.columns, table.constraints, table.indexes, table.log_groups = columns, constraints, indexes, groups
-        table.checks, table.partitioning = kept, partitioning
+        table.checks, table.partitioning, table.virtual = kept, partitioning, virtual
         raise

@@ -14,8 +14,8 @@ from minercdc_sandbox.tables import ConstraintKind, Index, Table
 
 
 def create_index(session: SqlSession, parser: Parser, *, unique: bool = False) -> None:
-    """CREATE [UNIQUE] INDEX. Raises ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique, and as
-    `target_table`, `_may_be_local` and `take_alone`."""
+    """CREATE [UNIQUE] INDEX. Raises ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique, ORA-03001 for
+    another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table` and `take_alone`."""
     owner, name = parser.qualified()
     parser.expect_word("ON", 969, "missing ON keyword")
     at = parser.token.start
@@ -80,8 +80,8 @@ def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
 
 
 def alter_index(session: SqlSession, parser: Parser) -> None:
-    """ALTER INDEX: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises ORA-01418, ORA-00955, and as
-    `take_alone`."""
+    """ALTER INDEX: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises ORA-01418, ORA-00955, ORA-03001 for
+    other changes, and as `take_alone`."""
     owner, name = parser.qualified()
     at = parser.token.start
     new_name, rebuilt = None, False

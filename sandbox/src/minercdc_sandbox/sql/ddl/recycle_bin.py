@@ -17,7 +17,8 @@ def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:
 
 
 def flashback_table(session: SqlSession, parser: Parser) -> None:
-    """FLASHBACK TABLE .. TO BEFORE DROP. Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken."""
+    """FLASHBACK TABLE .. TO BEFORE DROP. Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken,
+    ORA-03001 for TO SCN and TO TIMESTAMP."""
     owner, name = parser.qualified()
     if not parser.word("TO", "BEFORE", "DROP"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
@@ -37,7 +38,8 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
 
 
 def purge(session: SqlSession, parser: Parser) -> None:
-    """PURGE TABLE name, RECYCLEBIN, DBA_RECYCLEBIN. Raises ORA-01031, and ORA-38307 when the table is not in the bin."""
+    """PURGE TABLE name, RECYCLEBIN, DBA_RECYCLEBIN. Raises ORA-01031, ORA-03001 for another PURGE, and ORA-38307 when the table is
+    not in the bin."""
     everything = parser.word("DBA_RECYCLEBIN")
     mine = parser.word("RECYCLEBIN")
     if not everything and not mine:

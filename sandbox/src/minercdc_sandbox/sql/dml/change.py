@@ -136,7 +136,8 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
 
 
 def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], *, checked: bool = False) -> None:
-    """Change claimed rows to their new values, with triggers row by row. The caller undoes them when this raises.
+    """Change claimed rows to their new values, with triggers row by row. Raises as `Assigned.check`,
+    `Assigned.triggered`, `RowChanges.update` and `after_update`; the caller then undoes them.
 
     :param checked: without triggers, the rows have been checked against the table's constraints.
     """
@@ -237,13 +238,13 @@ class ChangePlan:
 
 
 def plan_update(env: Environment, update: ast.Update, bind_types: Sequence[BindType]) -> ChangePlan:
-    """UPDATE."""
+    """Plan an UPDATE. Raises as `plan_scan` and `plan_error_log`."""
     scan = plan_scan(env, update.target, update.assignments, update.where, bind_types, update.returning, "UPDATE")
     return ChangePlan(scan, False, _error_log(env, update.errors, scan, bind_types))
 
 
 def plan_delete(env: Environment, delete: ast.Delete, bind_types: Sequence[BindType]) -> ChangePlan:
-    """DELETE."""
+    """Plan a DELETE. Raises as `plan_scan` and `plan_error_log`."""
     scan = plan_scan(env, delete.target, (), delete.where, bind_types, delete.returning, "DELETE")
     return ChangePlan(scan, True, _error_log(env, delete.errors, scan, bind_types))
 

@@ -24,7 +24,7 @@ _CHANGING = frozenset(
 
 @dataclass(slots=True)
 class CheckPlan:
-    """All checks of a table as one query, which gives the number of the first that fails, else NULL.
+    """All checks of a table as one query, which gives the number, from 0, of the first that fails, else NULL.
 
     :param names: of the constraints; the number after them is the WITH CHECK OPTION of a view.
     """

@@ -53,7 +53,8 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
 
 
 def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
-    """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE. Raises ORA-02292 for others that do."""
+    """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE. Raises ORA-02292 for others that do,
+    ORA-01407 for a column that cannot be NULL, and as `RowChanges.claim`."""
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
     if not any(c.delete_rule != "NO ACTION" for _, c in children):
@@ -182,7 +183,7 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
 
 
 def verify_deferred(session: SqlSession) -> None:
-    """Check all keys that were noted for later, and forget them. Raises the first violation."""
+    """Check all keys that were noted for later, and forget them. Raises the first violation: ORA-00001 or ORA-02291."""
     waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)

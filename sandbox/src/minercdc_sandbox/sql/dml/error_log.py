@@ -37,7 +37,7 @@ _LONGEST = 25
 class ErrorLogPlan:
     """The plan of LOG ERRORS.
 
-    :param limit: how many errors are logged; None for any number.
+    :param limit: how many errors the statement may have; the next one is logged, too, and ends it. None for any number.
     :param tag: SQL of the tag, else None.
     """
 
@@ -53,7 +53,8 @@ def default_name(table: str) -> str:
 
 
 def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_types: Sequence[BindType]) -> ErrorLogPlan:
-    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log."""
+    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log, and as
+    `change_target`."""
     owner, name = (log.owner, log.name) if log.name is not None else (changed.owner, default_name(changed.name))
     table = change_target(env, ast.TableRef(owner, name, None, log.at), "INSERT").table
     known = {column.name for column in table.columns}
@@ -94,7 +95,8 @@ class FailedRows:
             raise error
 
     def write(self) -> None:
-        """Log the rows, in a transaction of its own, and forget them."""
+        """Log the rows, in a transaction of its own, and forget them. Raises ORA-00001 when a unique key of the log's table refuses
+        one."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client

@@ -188,7 +188,7 @@ def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
 
 
 def described(column: ColumnDescription) -> SqlType:
-    """Type of a result's column."""
+    """Type of a result's column. Raises as `type_of_wire`."""
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
@@ -219,7 +219,8 @@ def insert_each(session: SqlSession, plan: RowPlan, inputs: Sequence[BindRow]) -
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:
-    """Insert finished rows and check the `guards`; returns how many. The caller undoes them when this raises."""
+    """Insert finished rows and check the `guards`; returns how many. Raises ORA-00001, and as
+    `RowChanges.insert` and `after_insert`; the caller then undoes them."""
     if not rows:
         return 0
     count, error = session.storage.changes.insert(session.client, plan.table, rows)

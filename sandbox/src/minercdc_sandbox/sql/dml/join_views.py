@@ -79,7 +79,7 @@ class _Joined:
 
 def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
     """The join that a view or subquery selects from; None for a table, a read-only view, a query of one table, and one with grouping,
-    DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM."""
+    DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM. Raises as `find_relation`."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:

@@ -43,7 +43,7 @@ class RowPlan:
     alone: bool = False
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs, then the computed values."""
+        """The inputs, then the computed values. Raises the errors of their expressions."""
         if self.computed is None:
             return inputs
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
@@ -53,7 +53,8 @@ class RowPlan:
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of completed inputs, after its BEFORE triggers. Raises as `row`, and what the triggers raise."""
+        """The table's row of completed inputs, after its BEFORE triggers. Raises ORA-01400 and the others of `row`, and what the
+        triggers raise."""
         row: BindRow = tuple([make(inputs) for make in self.makers])
         if session.programs.fires(self.table, "INSERT"):
             row = session.programs.before_row(self.table, "INSERT", None, row, alone=self.alone)
@@ -103,7 +104,7 @@ class RowPlanner:
         return found
 
     def given(self, at: int, n: int, kind: SqlType) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795."""
+        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer`."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
         self.given_inputs[at] = (n, kind)
@@ -137,7 +138,7 @@ class RowPlanner:
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
-        """Maker of the column's default, NULL without one."""
+        """Maker of the column's default, NULL without one. Raises the errors of the expression, and as `storer`."""
         if column.default is None:
             return lambda row: None
         typed = self.x.value(default_of(column), None)
@@ -152,7 +153,7 @@ class RowPlanner:
             raise OraError(32795, "cannot insert into a generated always identity column", at)
 
     def plan(self, makers: dict[int, Callable[[BindRow], Cell]]) -> RowPlan:
-        """The plan with these makers by position, and defaults for the other columns."""
+        """The plan with these makers by position, and defaults for the other columns. Raises as `default`."""
         table = self.target.table
         every = [makers[at] if at in makers else self.default(column) for at, column in enumerate(table.columns)]
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]

@@ -103,7 +103,7 @@ def conversion(env: Environment, table: Table | None = None) -> Conversion:
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
-    """The target that a reference names. Raises ORA-00942, ORA-01031, ORA-02030 for a dictionary view, ORA-12081 for a read-only table,
+    """The target that a reference names. Raises as `find_relation`, ORA-02030 for a dictionary view, ORA-12081 for a read-only table,
     ORA-14501, and of views ORA-01732, ORA-42399, ORA-03001."""
     if ref.inline is not None:
         return _through(env, ref.inline, ref, privilege)
@@ -178,7 +178,7 @@ def _names(select: ast.Select, below: ChangeTarget) -> Iterator[str]:
 
 
 def target_table(env: Environment, owner: str | None, name: str, at: int, privilege: str = "ALTER") -> Table:
-    """The table that a DDL or LOCK TABLE names, not the session's copy of a temporary one. Raises ORA-00942, ORA-01031."""
+    """The table that a DDL or LOCK TABLE names, not the session's copy of a temporary one. Raises as `find_relation`."""
     found = find_relation(env, owner, name, at, privilege)
     if isinstance(found, Table):
         return env.catalog.table(found.container, found.owner, found.name) or found

@@ -41,8 +41,9 @@ KNOWN = frozenset({*PLAIN, *RULES, *AGGREGATES, *ANALYTIC, "EXTRACT", "SQLERRM"}
 
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
     """Translate a call. Raises ORA-00904 for an unknown function, ORA-03001 for one of Oracle that the sandbox does not have,
-    ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic
-    functions are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT."""
+    ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic functions
+    are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT, ORA-00936 for `*`,
+    and as its rule or `stored_call`."""
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
     if expr.over is not None or name in ANALYTIC:
         return _analytic(x, name, expr, scope)
@@ -91,8 +92,8 @@ def _check_plain(name: str, expr: ast.Call) -> None:
 
 
 def stored_call(x: Conditions, stored: Any, args: list[Typed], at: int) -> Typed:
-    """A call of a stored function, by position. Raises ORA-06553 for a wrong number of arguments, ORA-06552 for a BOOLEAN, ORA-03001 for OUT
-    parameters."""
+    """A call of a stored function, by position. Raises ORA-06553 for a wrong number of arguments, ORA-06552 for a BOOLEAN, ORA-06572
+    for OUT parameters."""
     parameters, returns = stored.parameters, stored.returns
     required = sum(parameter.default is None for parameter in parameters)
     if not required <= len(args) <= len(parameters):

@@ -43,7 +43,8 @@ Analytic: TypeAlias = tuple[Callable[[Conditions, ast.Call, list[Typed], Over], 
 def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tuple[Typed, ast.OrderItem]]) -> Over:
     """Translate OVER (..). `listed`: WITHIN GROUP (ORDER BY ..) of LISTAGG, which sees the whole partition; [] for others.
 
-    Raises ORA-30485 for a frame without an order.
+    Raises ORA-30485 for a frame without an order, ORA-30486 and ORA-00902 for a RANGE whose keys have no distance, ORA-03001 for a
+    distance that is not read here.
     """
     partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
     partition = f"partition by {partition}" if partition else ""

@@ -39,7 +39,7 @@ class ConstraintSpec:
 
 
 def column_list(parser: Parser) -> tuple[str, ...]:
-    """`(a, b, ..)`."""
+    """Read `(a, b, ..)`; the names."""
     return tuple(parser.enclosed(parser.names))
 
 
@@ -59,7 +59,8 @@ def constraint(parser: Parser) -> ConstraintSpec:
 
 
 def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
-    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint."""
+    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint, and
+    as `state`."""
     start = parser.token.start
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
@@ -95,7 +96,8 @@ def _references(parser: Parser, spec: ConstraintSpec) -> None:
 
 
 def state(parser: Parser, spec: ConstraintSpec) -> None:
-    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE."""
+    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE. Raises
+    ORA-03001 for USING INDEX (CREATE INDEX ..)."""
     while True:
         if parser.word("USING", "INDEX"):
             _using_index(parser, spec)

@@ -40,7 +40,8 @@ class Definition:
 
 
 def supplemental_kinds(parser: Parser) -> list[str]:
-    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`."""
+    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`. Raises ORA-00905 for another
+    word."""
     kinds = parser.enclosed(lambda: parser.listed(lambda: _supplemental_kind(parser)))
     parser.expect_word("COLUMNS")
     return kinds
@@ -56,7 +57,8 @@ def _supplemental_kind(parser: Parser) -> str:
 
 
 def definition_item(parser: Parser, into: Definition) -> None:
-    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause."""
+    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause into the definitions. Raises ORA-00957 for a second column
+    of a name, ORA-00902 for one without a type, and as `column_options` and `constraint`."""
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")
@@ -71,7 +73,8 @@ def definition_item(parser: Parser, into: Definition) -> None:
 
 
 def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it."""
+    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it. Raises as
+    `supplemental_kinds` and `column_list`."""
     if parser.word("DATA"):
         return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
     parser.expect_word("GROUP")
@@ -101,7 +104,8 @@ def _column(parser: Parser, into: Definition) -> None:
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
     """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints of a column into both.
 
-    Raises ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no NUMBER.
+    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no
+    NUMBER, and as `sequence_options` and `column_constraint`.
     """
     while True:
         at = parser.token.start

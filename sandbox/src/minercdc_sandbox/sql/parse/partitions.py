@@ -40,7 +40,8 @@ class PartitionBy:
 
 
 def partition_by(parser: Parser) -> PartitionBy | None:
-    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions."""
+    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions, and as
+    `partition_spec`."""
     at = parser.token.start
     if not parser.word("PARTITION", "BY"):
         return None
@@ -73,7 +74,8 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
 
 
 def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH."""
+    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH. Raises
+    ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
     name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()

@@ -122,7 +122,7 @@ class RelationGrammar(ExpressionGrammar):
         return self.peek(n).kind is TokenKind.WORD and self.peek(n).text in ("SELECT", "WITH")
 
     def local_name(self) -> tuple[str | None, str]:
-        """`[owner.]name`. Raises ORA-02019 when a database link follows."""
+        """`[owner.]name`; the owner is None when it is not written. Raises ORA-02019 when a database link follows."""
         found = self.qualified()
         if self.token.text == "@":
             raise OraError(2019, "connection description for remote database not found", self.token.start)

@@ -15,7 +15,8 @@ class Parser(QueryGrammar):
     """
 
     def insert(self) -> ast.Insert | ast.InsertMany:
-        """INSERT of one table, INSERT ALL or INSERT FIRST."""
+        """INSERT of one table, INSERT ALL or INSERT FIRST. Raises ORA-00905, ORA-00925, ORA-00926, ORA-00928 for missing words,
+        ORA-00913 and ORA-00947 for RETURNING, ORA-03001 for LOG ERRORS of INSERT ALL."""
         at = self.token.start
         self.expect_word("INSERT")
         if self.is_any_word("ALL", "FIRST"):
@@ -99,7 +100,7 @@ class Parser(QueryGrammar):
         return found
 
     def merge(self) -> ast.Merge:
-        """MERGE. Raises ORA-00933 for a second WHEN clause of one kind."""
+        """MERGE. Raises ORA-00933 for a second WHEN clause of one kind, ORA-00905 without any, ORA-03001 for LOG ERRORS."""
         at = self.token.start
         self.expect_word("MERGE")
         self.expect_word("INTO", 925, "missing INTO keyword")

@@ -95,7 +95,7 @@ class Words:
         return token.text
 
     def qualified(self) -> tuple[str | None, str]:
-        """`[owner.]name`; the owner is None when it is not written."""
+        """`[owner.]name`; the owner is None when it is not written. Raises as `name`."""
         first = self.name()
         return (first, self.name()) if self.op(".") else (None, first)
 
@@ -132,7 +132,7 @@ class Words:
         return int(token.text)
 
     def row_field(self, token: Token) -> ast.Name | None:
-        """What a bind names in a trigger; None everywhere else."""
+        """The column that a bind names in a trigger (`BlockParser` overrides this); None in every other text."""
         return None
 
     def bind(self, token: Token) -> ast.Bind:

@@ -92,7 +92,8 @@ class Attributes:
         return lambda frame: int(number.rounded(number.decode(key(frame)), 0))
 
     def index_of(self, collection: Collection, expr: ast.Expr) -> Index:
-        """The key of an element: an int, or a str of a collection indexed by VARCHAR2. It raises ORA-06502 for NULL."""
+        """Compile the key of an element. The result computes an int, or a str of a collection indexed by VARCHAR2; it raises
+        ORA-06502 for NULL."""
         return self._key(TEXT, expr) if collection.text else self._whole(expr)
 
     def _key(self, kind: Scalar, expr: ast.Expr) -> Index:

@@ -1,4 +1,4 @@
-"""Calls of procedures: local ones, and those of packages that the database has."""
+"""Calls of procedures: local and stored ones, those of the sandbox's own packages, and methods of collections."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ class Calls:
         self._session, self._expressions = block.session, expressions
 
     def call(self, *, ends: bool = True) -> Step:
-        """`procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS- errors within ORA-06550.
+        """Read and compile `procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS- errors within
+        ORA-06550.
 
         :param ends: False for CALL, whose semicolon may be missing.
         """

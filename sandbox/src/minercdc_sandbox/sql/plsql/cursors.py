@@ -25,7 +25,8 @@ class CursorStatements:
         self._expressions, self._targets, self._sql = expressions, targets, sql
 
     def open_cursor(self) -> Step:
-        """`OPEN c[(arguments)];`, `OPEN v FOR query;`, `OPEN v FOR 'text' [USING ..];`"""
+        """`OPEN c[(arguments)];`, `OPEN v FOR query;`, `OPEN v FOR 'text' [USING ..];`. Raises PLS-00306, and PLS-00382 for a
+        target that is no cursor variable; the step raises ORA-06511 for an open cursor, ORA-03001 for a text that is no query."""
         self._parser.need("OPEN")
         token = self._parser.token
         found = self._names.find(token.text) if token.is_name else None
@@ -73,7 +74,8 @@ class CursorStatements:
         return self._expressions.expression()
 
     def arguments(self, cursor: DeclaredCursor, at: int) -> list[tuple[Variable, Compiled]]:
-        """Read `[(arguments)]`; the value of each parameter. Raises PLS-00306 at the offset `at`."""
+        """Read `[(arguments)]`; each parameter with its value or default. Raises PLS-00306 at the offset `at` for too few or too
+        many."""
         given = [self._expressions.compiled(expr) for expr in self._parser.optional_arguments()]
         found = []
         for n, (parameter, default) in enumerate(cursor.parameters):
@@ -86,7 +88,7 @@ class CursorStatements:
         return found
 
     def close_cursor(self) -> Step:
-        """`CLOSE c;`"""
+        """`CLOSE c;`. The step raises ORA-01001 for a cursor that is not open."""
         self._parser.need("CLOSE")
         slot = self._cursor()
         self._parser.need(";")
@@ -106,7 +108,8 @@ class CursorStatements:
         return self._names.cursor_slot(token.text, token.start)
 
     def fetch(self) -> Step:
-        """`FETCH c INTO ..;`, `FETCH c BULK COLLECT INTO .. [LIMIT n];`"""
+        """`FETCH c INTO ..;`, `FETCH c BULK COLLECT INTO .. [LIMIT n];`. The step raises ORA-01001 for a cursor that is not open,
+        ORA-06504 for another number of columns."""
         self._parser.need("FETCH")
         slot = self._cursor()
         bulk = self._parser.word("BULK", "COLLECT")

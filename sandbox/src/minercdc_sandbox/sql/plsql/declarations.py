@@ -43,7 +43,8 @@ class Declarations:
         }
 
     def read(self, *ends: str) -> list[Step]:
-        """Read declarations up to BEGIN or one of the words `ends`; returns the steps that run each time the block is entered."""
+        """Read declarations up to BEGIN or one of the words `ends`; returns the steps that run each time the block is entered.
+        Raises PLS- errors within ORA-06550."""
         steps: list[Step] = []
         while not any(self._parser.is_word(word) for word in ("BEGIN", *ends)):
             step = self._declaration()
@@ -121,7 +122,8 @@ class Declarations:
         return variable, default
 
     def subprogram(self) -> None:
-        """Read a procedure or function into the present scope."""
+        """Read a procedure or function into the present scope. Raises PLS-00305 for a name that has another meaning already,
+        PLS-00103 for what the sandbox does not have."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)

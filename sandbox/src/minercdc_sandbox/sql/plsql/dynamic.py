@@ -38,7 +38,9 @@ class DynamicSql:
         self._parser, self._expressions, self._targets = block.parser, expressions, targets
 
     def execute_immediate(self) -> Step:
-        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT] INTO ..];`"""
+        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT] INTO ..];`. The
+        step raises ORA-06502 for INTO without a query, ORA-01006 or ORA-01007 for another number of columns, and what the
+        statement raises."""
         self._parser.need("EXECUTE")
         self._parser.need("IMMEDIATE")
         text = self._expressions.expression()

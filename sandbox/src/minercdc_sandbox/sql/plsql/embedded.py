@@ -203,7 +203,8 @@ class StaticSql:
         cut.resume()
 
     def sql_statement(self) -> Step:
-        """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control."""
+        """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control. Raises as
+        `statement`; the step raises what the statement does."""
         word = self._parser.token.text
         statement = self.statement()
         self._parser.need(";")
@@ -219,7 +220,8 @@ class StaticSql:
         return run
 
     def select_into(self) -> Step:
-        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO."""
+        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO, ORA-06550 with
+        ORA-00913 or ORA-00947 for another number of columns; the step raises ORA-01403 and ORA-01422."""
         at = self._parser.token.start
         statement = self.statement()
         self._parser.need(";")

@@ -111,7 +111,8 @@ def undeclared(sql: str, at: int, name: str) -> OraError:
 
 
 def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
-    """An error of a SQL statement of the block, found at `at` when it was compiled; the statement begins at `start`."""
+    """The ORA-06550 for an error of a SQL statement of the block, found at offset `at` when it was compiled; the statement begins
+    at `start`."""
     line, column = place(sql, at)
     first, its = place(sql, start)
     shown = f"line {line}, column {column}:\nPL/SQL: {error}\nORA-06550: line {first}, column {its}:"
@@ -135,14 +136,15 @@ def sqlcode(error: OraError | None) -> int:
 
 
 def sqlerrm(error: OraError | None) -> str:
-    """SQLERRM."""
+    """SQLERRM: number and text of the error; without an error those of ORA-0000."""
     if error is None:
         return "ORA-0000: normal, successful completion"
     return "User-Defined Exception" if isinstance(error, UserError) else str(error)
 
 
 def message_of(code: int) -> str:
-    """SQLERRM(code): the texts of 0, 1, 100 and of numbers of RAISE_APPLICATION_ERROR; of others that there is none."""
+    """SQLERRM(code). Known are 0, 1, 100 and the numbers of RAISE_APPLICATION_ERROR; of other codes the text says that there is
+    no message."""
     if code == 0:
         return "ORA-0000: normal, successful completion"
     if code == 1:

@@ -44,7 +44,7 @@ _COMPUTED: dict[str, tuple[Scalar, Value]] = {
 
 
 class ExpressionCompiler:
-    """Compiles expressions and conditions.
+    """Compiles expressions and conditions. Its methods raise PLS- errors within ORA-06550.
 
     :ivar attributes: compiles elements and methods of collections and attributes of cursors.
     """
@@ -55,11 +55,11 @@ class ExpressionCompiler:
         self.attributes = Attributes(block.parser.sql, block.names, self.compiled)
 
     def expression(self) -> Compiled:
-        """Read and compile a value."""
+        """Read and compile a value. Raises PLS- errors within ORA-06550."""
         return self.compiled(self._parser.expression_tree())
 
     def condition(self) -> Test:
-        """Read and compile a condition."""
+        """Read and compile a condition. Raises as `truth`."""
         return self.truth(self._parser.expression_tree())
 
     def compiled(self, expr: ast.Expr) -> Compiled:
@@ -310,7 +310,7 @@ def _joined(parts: list[Test], *, stop: bool) -> Test:
 
 
 def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
-    """The value rounded to a whole number, None for NULL. It raises ORA-06502 for what is no number."""
+    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for what is no number."""
     kind = NUMBER_TYPE
 
     def whole(frame: Frame) -> int | None:

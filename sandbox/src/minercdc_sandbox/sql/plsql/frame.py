@@ -58,7 +58,7 @@ class Frame:
 
     def store(self, slot: int, cell: Any, source: SqlType) -> None:
         """Assign a cell of a type to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion fails, ORA-01426
-        for a PLS_INTEGER out of range."""
+        for a PLS_INTEGER out of range, ORA-00932 for a bind of another kind."""
         scalar = self.slots.scalars[slot]
         if scalar is None:
             self._store_bind(slot, cell, source)
@@ -66,7 +66,7 @@ class Frame:
             self.cells[slot] = self.fitted(scalar, cell, source)
 
     def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
-        """The cell as a variable of that type holds it. Raises as `store`."""
+        """The cell as a variable of that type holds it. Raises ORA-06502 and ORA-01426 as `store`."""
         column = scalar.column
         if column.type in _LOBS:
             return self._lob(column.type, cell, source)

@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
 class BlockParser(Parser):
-    """The parser of one block.
+    """The parser of one block. Its own methods raise ORA-06550 with PLS-00103 for a word that may not come next.
 
     :param clients: how many binds the client has given.
     :ivar rows: of a trigger, the names after a colon that are its rows, with the records they are.
@@ -24,8 +24,8 @@ class BlockParser(Parser):
         self.rows: dict[str, Variable] = {}
 
     def row_field(self, token: Token) -> ast.Name | None:
-        """After a bind: the column of a trigger's row that `:new.column` names, read to its end; None for a bind that is no row. Raises
-        PLS-00049 for an unknown column."""
+        """After a bind: the column of a trigger's row that `:new.column` names, read to its end; None for a bind that is no row.
+        Raises PLS-00049 for an unknown column, PLS-00103 for a LOB or LONG."""
         row = self.rows.get(token.text)
         if row is None:
             return None
@@ -39,15 +39,14 @@ class BlockParser(Parser):
         return ast.Name((row.name, column.text), token.start)
 
     def bind(self, token: Token) -> ast.Bind:
-        """Raises ORA-01008 for a bind the client has not given."""
+        """The bind that the token names. Raises ORA-01008 for one that the client has not given."""
         bind = super().bind(token)
         if bind.index >= self._clients:
             raise OraError(1008, "not all variables bound", token.start)
         return bind
 
     def unexpected(self, expected: str = "") -> OraError:
-        """PLS-00103 for the next word.
-
+        """PLS-00103 for the next word, to be raised.
         :param expected: the words that may stand there, '' for none to name.
         """
         token = self.token
@@ -56,11 +55,11 @@ class BlockParser(Parser):
         return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
 
     def wrong(self, at: int, text: str) -> OraError:
-        """ORA-06550 with PL/SQL's own error."""
+        """ORA-06550 with PL/SQL's own error at the offset `at`, to be raised."""
         return located(self.sql, at, text)
 
     def refused(self, what: str, at: int) -> OraError:
-        """PLS-00103 for what the sandbox does not have."""
+        """PLS-00103, to be raised, for what the sandbox does not have."""
         return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
 
     def need(self, text: str) -> None:
@@ -75,7 +74,8 @@ class BlockParser(Parser):
         return place(self.sql, self.token.start)[0]
 
     def named(self, token: Token) -> ast.Expr:
-        """Names with attributes and elements of collections, besides SQL's."""
+        """The expression that begins with a name: SQL's, or an `ast.Call` named `%..` for an attribute of a cursor, an element or
+        method of a collection, or a call of a local or stored function."""
         start = self.at
         parts = [self.take().text]
         while self.token.text == "." and self.token.kind is TokenKind.OPERATOR and self.peek().is_name:
@@ -93,7 +93,7 @@ class BlockParser(Parser):
         return super().named(token)
 
     def call_arguments(self) -> list[ast.Expr]:
-        """`(a, name => b)`: arguments by position, then by name."""
+        """`(a, name => b)`: arguments by position, then by name, each of those an `ast.Call` `%NAMED`."""
         self.need("(")
         found: list[ast.Expr] = []
         while self.token.text != ")":

@@ -81,7 +81,7 @@ def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[
 
 
 def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
-    """Types of the columns of a result."""
+    """Types of the columns of a result. Raises as `type_of_wire`."""
     return [type_of_wire(c.type, c.precision, c.scale, c.size, c.national) for c in columns]
 
 
@@ -178,7 +178,7 @@ class DeclaredCursor:
 
 
 def record_of(columns: Sequence[ColumnDescription]) -> Record:
-    """%ROWTYPE of a query."""
+    """%ROWTYPE of a query. Raises as `type_of_wire`."""
     fields = []
     for column in columns:
         kind = type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
@@ -197,7 +197,9 @@ class Home(Protocol):
     """The stored program that a subprogram belongs to, as one session has it."""
 
     def entered(self, frame: Frame | None) -> AbstractContextManager[Frame]:
-        """Around a call from another frame: the program's own frame, initialized, with its owner's rights. Raises ORA-00036."""
+        """Around a call from the frame, None for a call from SQL: the program's own frame, initialized, with its owner's rights.
+        An error that leaves gets the program's ORA-06512 lines. Raises ORA-00036 for programs nested too deep, once ORA-04068
+        when values of its variables were lost."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -209,7 +211,7 @@ class PackagedVariable:
     home: Home
 
     def value(self, frame: Frame) -> Any:
-        """Its cell in the session of that frame."""
+        """The variable's cell in the session of that frame. Raises as `Home.entered`."""
         with self.home.entered(frame) as inner:
             return inner.cells[self.variable.slot]
 
@@ -222,7 +224,7 @@ class Subprogram:
     :param body: None until it has been read.
     :param first, last: its places, the last not included, are saved around each call.
     :param home: of a stored one, called from elsewhere; None of a local one.
-    :param path: names by which SQL can call it; () of what only its block or package knows.
+    :param path: names by which SQL can call it; () of a procedure, and of what only its block or package knows.
     """
 
     name: str
@@ -238,7 +240,8 @@ class Subprogram:
     def run(
         self, frame: Frame, incoming: Sequence[tuple[Parameter, Compiled | None]], outgoing: Sequence[tuple[Parameter, int]]
     ) -> Any:
-        """Call it. Returns a function's result; raises ORA-06500 for calls nested too deep and without a body, ORA-06503.
+        """Call it. Returns a function's result, None of a procedure. Raises ORA-04067 for a stored one without a body, ORA-06500
+        for a local one without a body and for calls nested deeper than 100, ORA-06503 for a function that ends without RETURN.
 
         :param incoming: the argument of each parameter, None for its default.
         :param outgoing: the place that each OUT parameter is assigned to after the call.
@@ -263,7 +266,7 @@ class Subprogram:
         values: Sequence[tuple[Parameter, tuple[Any, SqlType] | None]],
         outgoing: Sequence[tuple[Parameter, int]] = (),
     ) -> tuple[Any, list[tuple[int, Any, Any]]]:
-        """Run the body in the frame it belongs to. Raises as `run`.
+        """Run the body in the frame it belongs to. Raises ORA-06500 and ORA-06503 as `run`.
 
         :param values: cell and type for each parameter, None for its default.
         :return: a function's result, and of each OUT parameter the place, value and type.

@@ -21,7 +21,8 @@ _STATE_OF = tuple[object, ...]
 
 
 class Programs:
-    """See `execution.StoredPrograms`."""
+    """The stored programs of one session: implements `execution.StoredPrograms`. A compiled form lasts until a text or table that it
+    depends on changes."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
@@ -48,18 +49,19 @@ class Programs:
     # ---- names ----
 
     def subprogram(self, parts: tuple[str, ...]) -> Subprogram | None:
-        """The procedure or function that PL/SQL calls by this name; None for an unknown one."""
+        """The procedure or function that PL/SQL calls by this name; None for an unknown one. Raises ORA-04063 when the program
+        has errors."""
         if len(parts) == 1 and parts[0] in KNOWN:
             return None
         return self._public(self._schema(), self.rights()[0], parts, Subprogram)
 
     def function(self, schema: str, user: str, parts: tuple[str, ...]) -> Subprogram | None:
-        """The function that SQL calls by this name; None for an unknown one and for a procedure."""
+        """The function that SQL calls by this name; None for an unknown one and for a procedure. Raises ORA-04063."""
         found = self._public(schema, user, parts, Subprogram)
         return found if found is not None and found.path else None
 
     def variable(self, parts: Sequence[str]) -> PackagedVariable | None:
-        """The public scalar variable of a package, named with the package; None for anything else."""
+        """The public scalar variable of a package, named with the package; None for anything else. Raises ORA-04063."""
         for owner, package, name in _paths(self._schema(), tuple(parts)):
             unit = self._visible(owner, package, self.rights()[0]) if package else None
             variable = unit.scalar(name) if unit is not None else None
@@ -157,7 +159,8 @@ class Programs:
     # ---- functions in SQL ----
 
     def call(self, path: Sequence[str], cells: Sequence[Cell]) -> Cell:
-        """The value of a stored function for arguments that have the types of its parameters, None for those left out at the end."""
+        """The value of a stored function for arguments that have the types of its parameters, None for those left out at the end.
+        Raises ORA-00904 for an unknown function, and what it raises."""
         found = self._public(path[0], path[0], tuple(path), Subprogram)
         if found is None or found.home is None:
             raise OraError(904, f'"{".".join(path)}": invalid identifier')

@@ -21,7 +21,7 @@ class Rights:
 
     @property
     def owner(self) -> str | None:
-        """Of the innermost program; None outside of any."""
+        """The owner of the innermost program; None outside of any."""
         return self._owners[-1] if self._owners else None
 
     @contextmanager

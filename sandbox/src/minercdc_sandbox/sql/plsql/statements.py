@@ -36,7 +36,7 @@ class _Handler:
 
 
 class Statements:
-    """Compiles blocks and statements, each by the compiler of its first word.
+    """Compiles blocks and statements, each by the compiler of its first word. Its methods raise PLS- and SQL errors within ORA-06550.
 
     :ivar calls: compiles calls of procedures.
     :ivar declarations, expressions: compile these.
@@ -70,7 +70,8 @@ class Statements:
         }
 
     def block_of(self, scope: Scope) -> Step:
-        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`."""
+        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`. Raises PLS-00113 for another name
+        after END, PLS-00103."""
         with self._names.inside(scope):
             entering = self.declarations.read()
             body = self.body()
@@ -83,7 +84,7 @@ class Statements:
         return _entered(entering, body)
 
     def body(self) -> Step:
-        """`BEGIN .. [EXCEPTION ..] END`."""
+        """Read and compile `BEGIN .. [EXCEPTION ..] END`."""
         self._parser.need("BEGIN")
         body = self.statements("EXCEPTION", "END")
         handlers = self._handlers() if self._parser.word("EXCEPTION") else []
@@ -91,7 +92,8 @@ class Statements:
         return _handled(body, handlers)
 
     def statements(self, *ends: str) -> Step:
-        """One or more statements up to one of these words, which is left unread."""
+        """Read and compile one or more statements up to one of these words, which is left unread. Raises PLS-00103 for none, and the
+        errors of the statements."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []

@@ -111,7 +111,7 @@ class Unit:
 
     @contextmanager
     def entered(self, frame: Frame | None) -> Iterator[Frame]:
-        """See `program.Home`; `frame` None: SQL calls."""
+        """See `program.Home.entered`."""
         if frame is not None and frame is self._frame:
             yield frame
             return
@@ -144,7 +144,7 @@ class Unit:
         return self._frame
 
     def scalar(self, name: str) -> Variable | None:
-        """The public variable of that name."""
+        """The public variable of that name, scalar or not; None without one."""
         found = self.public.get(name)
         return found if isinstance(found, Variable) else None
 

@@ -25,11 +25,12 @@ class TargetCompiler:
         self._expressions, self._session = expressions, block.session
 
     def targets(self) -> list[Target]:
-        """Read targets: `a, :b, r.c, t(i)`."""
+        """Read targets: `a, :b, r.c, t(i)`. Raises as `target`."""
         return self._parser.listed(self.target)
 
     def target(self) -> Target:
-        """Read one target. Raises PLS-00201 for an unknown name, PLS-00363 for a constant."""
+        """Read one target. Raises PLS-00201 for an unknown name, PLS-00302 for an unknown field, PLS-00363 for a constant,
+        ORA-04085 for `:old.column`."""
         token = self._parser.token
         if token.kind is TokenKind.BIND:
             field = self._parser.row_field(self._parser.take())
@@ -131,7 +132,7 @@ class TargetCompiler:
         return Target([fields[n][1] for n in chosen], store)
 
     def assignment(self) -> Step:
-        """Read `target := value;`."""
+        """Read `target := value;`; returns the step that assigns. Raises as `target` and `assigning`."""
         target = self.target()
         if not (self._parser.token.kind is TokenKind.OPERATOR and self._parser.token.text == ":="):
             raise self._parser.unexpected()

@@ -27,7 +27,8 @@ _EVENTS = ("INSERT", "UPDATE", "DELETE")
 def read_header(parser: Parser, trigger: Trigger) -> tuple[str | None, str, int]:
     """Read `TRIGGER name BEFORE .. ON table .. [WHEN (condition)]` into the trigger; owner and name of the table, and its offset.
 
-    Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04079.
+    The owner is None when it is not named. Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04079,
+    ORA-00907.
     """
     parser.expect_word("TRIGGER")
     parser.qualified()

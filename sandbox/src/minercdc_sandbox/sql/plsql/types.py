@@ -114,7 +114,8 @@ class TypeReader:
         return record_of(columns or ())
 
     def declaration(self) -> None:
-        """Read `TYPE name IS ..;` or `SUBTYPE name IS type;` and declare the name."""
+        """Read `TYPE name IS ..;` or `SUBTYPE name IS type;` and declare the name. Raises PLS-00103 for types that the sandbox
+        does not have, PLS-00371 for a name declared twice, and as `datatype`."""
         subtype = self._parser.take().text == "SUBTYPE"
         name = self._parser.take()
         self._parser.need("IS")
@@ -170,7 +171,7 @@ class TypeReader:
         return token.text, kind
 
     def unsized(self) -> Type:
-        """Read a parameter's type, where a text type or RAW has no size."""
+        """Read a parameter's type, where a text type or RAW has no size. Raises as `datatype`."""
         if self._parser.token.text in _SIZED and self._parser.peek().text != "(":
             national = self._parser.token.text == "NVARCHAR2"
             raw = self._parser.take().text == "RAW"

@@ -40,7 +40,8 @@ def _ungrouped(x: Expressions, expr: ast.Expr, known: set[str], scope: Scope) ->
 
 
 def spread(select: ast.Select) -> ast.Select | ast.SetOperation:
-    """The UNION ALL of one SELECT per grouping set, with NULL for expressions not in the set, and numbers for GROUPING."""
+    """The UNION ALL of one SELECT per grouping set, with NULL for expressions not in the set, and numbers for GROUPING. Raises
+    ORA-00979 for GROUPING of another expression."""
     assert select.grouping is not None
     made: list[ast.Select | ast.SetOperation] = [_one_set(select, select.group_by, group) for group in select.grouping]
     return reduce(lambda left, right: ast.SetOperation("UNION ALL", left, right, select.at), made)

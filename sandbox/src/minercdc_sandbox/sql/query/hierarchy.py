@@ -73,7 +73,7 @@ class Tree:
         return any(isinstance(node, ast.Parent) and not node.root for node in ast.descendants(self.clause.connect))
 
     def translate(self) -> None:
-        """Translate START WITH, CONNECT BY and ORDER SIBLINGS BY."""
+        """Translate START WITH, CONNECT BY and ORDER SIBLINGS BY. Raises as `split_rownum` and `Conditions.condition`."""
         child, clause = self.child, self.clause
         if clause.start is not None:
             child.pseudo["LEVEL"] = Typed("o_int(1)", NUMBER, False)

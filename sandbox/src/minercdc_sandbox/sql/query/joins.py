@@ -16,15 +16,16 @@ class Joins(Relations):
     """Translates joins of relations."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns are added to the scope."""
+        """SQL of a relation, whose columns are added to the scope. Raises ORA-00904 for a column of USING that a side lacks, and as
+        `Relations.relation`."""
         if isinstance(relation, ast.Join):
             return self._join(relation, scope)
         return super(Joins, self).relation(relation, scope)
 
     def from_clause(self, select: ast.Select, scope: Scope) -> tuple[str, ast.Expr | None]:
-        """SQL of FROM, and the condition of WHERE without the terms with `(+)`, which become joins.
+        """SQL of FROM, and the condition of WHERE without the terms with `(+)`, which become joins; None when none is left.
 
-        Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be.
+        Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be, and as `relation`.
         """
         terms = conjuncts(select.where)
         outer = [term for term in terms if _marked(term)]

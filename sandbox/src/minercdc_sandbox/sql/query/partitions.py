@@ -25,7 +25,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
     """The partition that PARTITION names, as a function that evaluates the values of PARTITION FOR in a run.
 
     Raises ORA-14501 for a table without partitions, ORA-02149 for an unknown name, ORA-14019 for another number of values.
-    The function raises ORA-02149 for values that no partition holds.
+    The function raises ORA-02149 for values that no partition holds, and their own errors.
     """
     by = table.partitioning
     if by is None:
@@ -55,7 +55,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
 
 
 def in_partition(x: Expressions, table: Table, said: ast.Partition, vid: str) -> str:
-    """SQL of the condition that the version with id `vid` lies in the partition."""
+    """SQL of the condition that the version with id `vid` lies in the partition. Raises as `wanted_partition`."""
     wanted = wanted_partition(x.env, table, said)
     number = x.parameter(("partition", id(said)), lambda run: wanted(run).number)
     bits = ROW_BITS + VERSION_BITS

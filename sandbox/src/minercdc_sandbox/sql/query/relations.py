@@ -46,7 +46,8 @@ class Relations:
     _aliases: Iterator[int] = field(default_factory=lambda: iter(range(1, 1 << 30)))
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns are added to the scope."""
+        """SQL of a relation, whose columns are added to the scope. Raises ORA-03001 for one that only `Joins` and `Pivots` know,
+        ORA-14501, ORA-08188, ORA-04063, and as `find_relation`."""
         if isinstance(relation, ast.Derived):
             return self._derived(relation, scope)
         if isinstance(relation, ast.TableRef):

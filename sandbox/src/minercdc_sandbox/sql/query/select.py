@@ -30,7 +30,7 @@ class Queries(Blocks):
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
-        """The plan of a whole statement."""
+        """The plan of a whole statement. Raises as `query`."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
         uses = self._uses(sql)
@@ -74,7 +74,8 @@ class Queries(Blocks):
         return sql, [column.typed for column in columns]
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """SQL and result columns of a query. `parent`: the scope around it, None for none."""
+        """SQL and result columns of a query. `parent`: the scope around it, None for none. Raises ORA-32038 to ORA-32040 and
+        ORA-32486 for a CTE, ORA-00904 for ORDER BY of a set operation, and as `Blocks.block`."""
         if query.with_:
             self._with.append({})
             for name, names, inner in query.with_:

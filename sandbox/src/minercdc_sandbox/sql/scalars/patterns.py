@@ -1,4 +1,7 @@
-"""LIKE and regular expressions. Positions, occurrences and groups are NUMBER cells."""
+"""LIKE and regular expressions. Positions, occurrences and groups are NUMBER cells.
+
+Regular expressions are Python's, with POSIX classes; one that `re` refuses is ORA-12726, an unknown flag ORA-01760.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,8 @@ def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: s
 def regexp_substr(
     text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = number.ZERO
 ) -> str | None:
-    """REGEXP_SUBSTR of a group, 0 the whole match. None for no match, a group that the pattern does not have, or an empty one."""
+    """REGEXP_SUBSTR of a group, 0 the whole match. None for no match, a group that the pattern does not have, or an empty one. Raises
+    ORA-01428 for a position or occurrence below 1, ORA-01760, ORA-12726."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
     return None if found is None or wanted > found.re.groups else found.group(wanted) or None
@@ -79,7 +83,8 @@ def regexp_instr(
     flags: str = "",
     group: bytes = number.ZERO,
 ) -> bytes:
-    """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it."""
+    """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it. Raises as
+    `regexp_substr`."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = number.to_int(group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:
@@ -88,7 +93,7 @@ def regexp_instr(
 
 
 def regexp_count(text: str, pattern: str, position: bytes = _ONE, flags: str = "") -> bytes:
-    """REGEXP_COUNT: the number of matches from a position on."""
+    """REGEXP_COUNT: the number of matches from a position on. Raises ORA-01760, ORA-12726."""
     return number.integer(sum(1 for _ in _regexp(pattern, flags).finditer(text, number.to_int(position) - 1)))
 
 
@@ -100,7 +105,8 @@ def regexp_replace(
     occurrence: bytes = number.ZERO,
     flags: str = "",
 ) -> str | None:
-    """REGEXP_REPLACE from a position on of all matches, or the n-th; `new` None removes them. None for an empty result.
+    """REGEXP_REPLACE from a position on of all matches, or the n-th; `new` None removes them. None for an empty result. Raises as
+    `regexp_substr`.
 
     A text or pattern that is None leaves the text as it is.
     """

@@ -74,7 +74,7 @@ _RANDOM: dict[str, tuple[Any, int]] = {
 
 
 def register_scalars(connection: apsw.Connection) -> None:
-    """Create all of them on a connection."""
+    """Create all scalar functions, aggregates and window functions of this package on a connection."""
     for name, function in _STRICT.items():
         connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)
     for name, function in texts.TEXTUAL.items():

@@ -57,8 +57,8 @@ def pad(text: str, width: bytes, fill: str, left: bool) -> str:
 
 
 def character(code: int) -> str:
-    """CHR of AL32UTF8: the code's bytes as one character (SQL Language Reference, CHR). Raises ORA-01428 for a negative one; what
-    Oracle makes of bytes that are no character is not defined, so ORA-03001 for these."""
+    """CHR of AL32UTF8: the code's bytes as one character (SQL Language Reference, CHR). Raises ORA-01428 for a negative code,
+    ValueError (ORA-03001 in SQL) for bytes that are no character, of which Oracle does not define the result."""
     if code < 0:
         raise OraError(1428, f"argument '{code}' is out of range")
     found = code.to_bytes(max(1, (code.bit_length() + 7) // 8), "big").decode()

@@ -16,7 +16,7 @@ _WITHOUT_ZONE = (TimeKind.DATE, TimeKind.TIMESTAMP)
 
 
 def shift_days(cell: bytes, days: bytes) -> bytes:
-    """DATE + n, to the second; a timestamp becomes a DATE first."""
+    """DATE + n, to the second; a timestamp becomes a DATE first. Raises ORA-01841 outside the calendar."""
     base = temporal.encode(temporal.local(cell), fraction=False)
     seconds = int(number.rounded(decode(days) * 86400, 0))
     return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
@@ -44,7 +44,7 @@ def months_from(count: bytes, unit: str) -> bytes:
 
 
 def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
-    """Sum (`direction` 1) or difference (-1) of two intervals of one kind."""
+    """Sum (`direction` 1) or difference (-1) of two intervals of one kind. Raises ORA-01873."""
     if len(a) == 5:
         return intervals.encode_months(intervals.decode_months(a) + direction * intervals.decode_months(b))
     return intervals.encode(intervals.decode(a) + direction * intervals.decode(b))
@@ -69,7 +69,7 @@ def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
 
 
 def zone_offset(zone: str, now: bytes) -> str:
-    """TZ_OFFSET: the text of a zone's offset at a moment in UTC."""
+    """TZ_OFFSET: the text of a zone's offset at a moment in UTC. Raises ORA-01874, ORA-01882."""
     return zones.text(zones.offset_at(zones.parse(zone), temporal.decode(now)))
 
 
@@ -105,7 +105,8 @@ _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY",
 
 
 def next_day(cell: bytes, name: str) -> bytes:
-    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846."""
+    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846
+    for another name, ORA-01841 outside the calendar."""
     wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
@@ -116,7 +117,8 @@ def next_day(cell: bytes, name: str) -> bytes:
 
 
 def round_to(cell: bytes, model: str) -> bytes:
-    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898.
+    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898
+    for an unknown model, ORA-01841 beyond the year 9999.
 
     The middle of a month is its 16th, of a quarter the 16th of its second month, of a year the first of July.
     """

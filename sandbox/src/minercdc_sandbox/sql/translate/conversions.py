@@ -165,7 +165,7 @@ class Conversions:
         raise inconsistent(family, have, at)
 
     def whole_text(self, typed: Typed, at: int) -> str:
-        """SQL of the value as a text, which of a CLOB may be longer than a VARCHAR2."""
+        """SQL of the value as a text, which of a CLOB may be longer than a VARCHAR2. Raises as `to`."""
         if typed.type.family is Family.CLOB:
             return f"o_lob_text({typed.sql})"
         return self.to(typed, Family.VARCHAR, at)

@@ -223,7 +223,8 @@ class Expressions(Conditions):
         return self.fitted(operand, target, expr.at)
 
     def fitted(self, operand: Typed, column: Column, at: int) -> Typed:
-        """A value converted to the type of a column and rounded to its scale; lengths and precision of numbers are not checked."""
+        """A value converted to the type of a column and rounded to its scale; lengths and precision of numbers are not checked.
+        Raises as `to`."""
         kind = types.column_type(column)
         sql = self.to(operand, kind.family, at)
         if kind.family is Family.NUMBER and kind.scale != -127:
