@@ -6,6 +6,8 @@ Tables that are merged in one round share that.
 
 from __future__ import annotations
 
+import logging
+import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,9 +21,11 @@ from minercdc.lake.sql import literal
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+log = logging.getLogger(__name__)
+
 FEWEST_TABLES = 4  # fewer read for themselves
 MOST_ROWS = 200_000  # their values are kept in memory, or on disk where that is short
-_VIEW = "minercdc_joint_read"
+_TASKS = 2  # of the query; one table's rows are in one of them
 _ROWS_IN_BATCH = "spark.sql.inMemoryColumnarStorage.batchSize"
 
 
@@ -40,21 +44,20 @@ class JointTable(NamedTuple):
 class JointRead:
     """The last records of several tables.
 
-    :param session: of this alone; no two threads are in `of` at once.
+    :param log: the change log, in a session of this alone. No two threads are in `of` at once.
     """
 
-    def __init__(self, session: SparkSession) -> None:
-        self._session = session
-        session.conf.set(_ROWS_IN_BATCH, "1000")  # a table's rows lie together, and a batch without them is not looked at
+    def __init__(self, log: ChangeLog) -> None:
+        self._log, self._session = log, log.spark
+        # A table's rows lie together, and batches without them are passed over.
+        self._session.conf.set(_ROWS_IN_BATCH, "1000")
+        self._view = f"minercdc_joint_read_{uuid.uuid4().hex}"  # seen by all sessions, and other lakes, of the application
         self._limits: dict[str, Limits] = {}
 
     @contextmanager
-    def of(self, log: ChangeLog, tables: Sequence[JointTable]) -> Iterator[None]:
+    def of(self, tables: Sequence[JointTable]) -> Iterator[None]:
         """Within this, `records` has the records of as many of these tables as are small enough together; of none where they are
-        few.
-
-        :param log: the change log, in `session`.
-        """
+        few."""
         chosen, rows = [], 0
         for table in sorted(tables, key=lambda table: table.rows):
             if (rows := rows + table.rows) <= MOST_ROWS:
@@ -63,14 +66,19 @@ class JointRead:
             yield
             return
         compile_code(self._session, wanted=sum(table.rows for table in chosen) >= FEW_ROWS)
-        found = self._last_records(log, chosen).persist()
-        found.createOrReplaceGlobalTempView(_VIEW)  # another session's thread reads it
+        try:
+            found = self._last_records(chosen).persist()
+            found.createOrReplaceGlobalTempView(self._view)
+        except Exception:  # each table's own merge says what is wrong
+            log.debug("the records of %d tables cannot be read together", len(chosen), exc_info=True)
+            yield
+            return
         self._limits = {table.limits.topic: table.limits for table in chosen}
         try:
             yield
         finally:
             self._limits = {}
-            self._session.catalog.dropGlobalTempView(_VIEW)
+            self._session.catalog.dropGlobalTempView(self._view)
             found.unpersist()
 
     def records(self, session: SparkSession, limits: Limits) -> DataFrame | None:
@@ -80,9 +88,9 @@ class JointRead:
         """
         if self._limits.get(limits.topic) != limits:
             return None
-        return session.table(f"global_temp.{_VIEW}").where(f"topic = {literal(limits.topic)}")
+        return session.table(f"global_temp.{self._view}").where(f"topic = {literal(limits.topic)}").coalesce(1)
 
-    def _last_records(self, log: ChangeLog, tables: Sequence[JointTable]) -> DataFrame:
+    def _last_records(self, tables: Sequence[JointTable]) -> DataFrame:
         from pyspark.sql.functions import broadcast, expr
 
         listed = ", ".join(
@@ -92,7 +100,7 @@ class JointRead:
         names = [f"of_{name}" for name in Limits._fields]
         wanted = self._session.sql(f"SELECT * FROM VALUES {listed} AS tables({', '.join(names)}, has_key)")
         batch, scn = (min(getattr(table.limits, name) for table in tables) for name in ("applied_batch", "applied_scn"))
-        newer = log.rows().where(f"batch > {batch} OR commit_scn > {scn}")  # Delta leaves out files without such
+        newer = self._log.rows().where(f"batch > {batch} OR commit_scn > {scn}")  # Delta leaves out files without such
         records = newer.join(broadcast(wanted), expr(pending_condition(*names)))
-        identified = records.selectExpr("*", "if(has_key, key, row_id) AS identity").repartition("topic")
+        identified = records.selectExpr("*", "if(has_key, key, row_id) AS identity").repartition(_TASKS, "topic")
         return last_records(identified, ["topic", "identity"]).sortWithinPartitions("topic")

@@ -158,7 +158,7 @@ class TableMerge:
     ) -> DataFrame:
         """See `reduced`."""
         if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
-            return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
+            return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
         rows = self._log.rows().where(limits.condition())
         return reduced(self._decoder, rows, present, table, target, key, work, mode)
 
@@ -227,10 +227,11 @@ def reduced(
     partial, by = _lacks_values(work, mode), identity(key)
     if _takes_records(decoder, table, key, work, mode):
         records = latest_records(rows, ["key"] if key else ["row_id"], unplaced=work.unplaced, count=work.rows)
-        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
+        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
     if mode.keeps:  # a record may be in the change log twice
         rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
-    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=mode.keeps or not one_version)
+    images = mode.keeps or not one_version
+    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=images, short=work.is_short)
     if partial:
         decoded = complete_rows(decoded, present, target, key, by, every=mode.takes != "row", before=mode.keeps)
         if mode.takes == "row":

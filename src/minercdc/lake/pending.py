@@ -9,6 +9,7 @@ from typing import NamedTuple
 from minercdc.lake.change_log import Arrival
 from minercdc.lake.delta import Applied
 from minercdc.lake.history import TableHistory
+from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.rows import Clear
 from minercdc.lake.sql import literal
 
@@ -29,6 +30,7 @@ class Pending:
     :param late: the table may have some of them already.
     :param reads: some rows were read by a snapshot.
     :param unplaced: some have no ROWID: LogMiner does not know that of an INSERT with large values.
+    :param long_numbers: some may have a number of more than eight bytes.
     """
 
     scn: int
@@ -43,6 +45,12 @@ class Pending:
     late: bool
     reads: bool
     unplaced: bool
+    long_numbers: bool
+
+    @property
+    def is_short(self) -> bool:
+        """See `RowDecoder.decode`."""
+        return self.rows < FEW_ROWS and not self.long_numbers
 
     def clear(self, table: TableHistory) -> Clear | None:
         """What has to be cleared first."""
@@ -87,6 +95,7 @@ def pending(
         late=any(arrival.batch > applied.batch and arrival.lowest <= applied.scn for arrival in mine),
         reads=any(arrival.read for arrival in mine),
         unplaced=any(arrival.unplaced for arrival in mine),
+        long_numbers=any(arrival.long_numbers for arrival in mine),
     )
 
 
