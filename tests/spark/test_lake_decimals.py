@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from minercdc.lake.decimals import exact_decimal, plain_text
+from minercdc.lake.decimals import SHORT_DIGITS, exact_decimal, plain_text, short_decimal, short_text
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,6 +55,17 @@ def test_every_length_and_scale_becomes_the_exact_text(session: SparkSession) ->
     found = frame.selectExpr("wanted", f"{plain_text('b', 's')} AS found").collect()
     assert len(found) == len(rows)
     assert [(r.found, r.wanted) for r in found if r.found != r.wanted] == []
+    few = frame.where("length(b) <= 8").selectExpr("wanted", f"{short_text('b', 's', 'C')} AS found").collect()
+    assert len(few) > 100
+    assert [(r.found, r.wanted) for r in few if r.found != r.wanted] == []
+
+
+def test_the_short_form_refuses_more_than_eight_bytes(session: SparkSession) -> None:
+    frame = session.createDataFrame([(image(2**63), 0)], "b BINARY, s INT")
+    with pytest.raises(Exception, match=r"column C: a value does not fit 8 bytes"):
+        frame.selectExpr(short_text("b", "s", "C")).collect()
+    nulls = session.createDataFrame([(None, None)], "b BINARY, s INT")
+    assert nulls.selectExpr(short_text("b", "s", "C")).collect()[0][0] is None
 
 
 @pytest.mark.parametrize(
@@ -86,6 +97,10 @@ def test_a_decimal_of_any_precision_is_exact(session: SparkSession, precision: i
     found = frame.selectExpr("wanted", f"{exact_decimal('b', precision, scale, 'C')} AS found")
     assert found.schema["found"].dataType.simpleString() == kind.lower()
     assert [tuple(r) for r in found.collect() if r.found != r.wanted] == []
+    if precision <= SHORT_DIGITS:
+        few = frame.selectExpr("wanted", f"{short_decimal('b', precision, scale, 'C')} AS found")
+        assert few.schema == found.schema
+        assert [tuple(r) for r in few.collect() if r.found != r.wanted] == []
 
 
 @pytest.mark.parametrize(
@@ -97,3 +112,6 @@ def test_a_value_that_does_not_fit_is_an_error_that_names_the_column(
     frame = session.createDataFrame([(image(unscaled),)], "b BINARY")
     with pytest.raises(Exception, match=r"column it's `odd`: a value does not fit DECIMAL"):
         frame.selectExpr(exact_decimal("b", precision, scale, "it's `odd`")).collect()
+    if precision <= SHORT_DIGITS:
+        with pytest.raises(Exception, match=r"column it's `odd`: a value does not fit DECIMAL"):
+            frame.selectExpr(short_decimal("b", precision, scale, "it's `odd`")).collect()

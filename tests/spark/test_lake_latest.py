@@ -30,5 +30,14 @@ def test_the_last_record_of_each_key_is_taken_by_commit_scn_and_number(spark: Sp
     for row in rows:
         last[row[3]] = max(last.get(row[3], (-1, -1, "")), (row[7], row[8], row[4]))
     chance.shuffle(rows)
-    found = latest_records(spark.createDataFrame(rows, _COLUMNS), ["key"], large=False, count=count).collect()
+    found = latest_records(spark.createDataFrame(rows, _COLUMNS), ["key"], unplaced=False, count=count).collect()
     assert sorted((r["key"], r["value"]) for r in found) == sorted((key, value) for key, (_, _, value) in last.items())
+
+
+@pytest.mark.parametrize("ends", ["d", "c"])
+def test_without_a_key_the_last_change_of_a_rowid_counts(spark: SparkSession, ends: str) -> None:
+    """A row that was inserted and deleted in one transaction is gone; one that takes the ROWID of a deleted one is there."""
+    first = "c" if ends == "d" else "d"
+    rows = [(1, 0, n, None, f"v{n}", op, 7, 9, n, None, "R1") for n, op in enumerate((first, ends))]
+    (found,) = latest_records(spark.createDataFrame(rows, _COLUMNS), ["row_id"], unplaced=False, count=2).collect()
+    assert (found["op"], found["value"]) == (ends, "v1")

@@ -8,6 +8,7 @@ Tables are merged from it, replayed from it and read as of an SCN with it. It li
     initial      a row of an initial snapshot
     partial      some value is the placeholder: redo did not hold it
     old_key      key that the row had before this change of it; a log that an older version began has none for its first batches
+    long_number  some NUMBER without scale may have more than eight bytes, null where that is not known: an older version wrote the row
 
 `op` is null where the value is no envelope of ours.
 """
@@ -40,8 +41,10 @@ _BYTES: Mapping[str, Callable[[bytes], str]] = {
     "base64-url-safe": lambda raw: base64.urlsafe_b64encode(raw).decode(),
     "hex": bytes.hex,
 }
+_ADDED = {"old_key": "STRING", "long_number": "BOOLEAN"}  # columns that a log of an older version lacks
 OLD_KEY = "__debezium.oldkey"  # header of a create that is part of a change of the key
 VANISHED = "op = 'd' AND seq = 0"  # SQL: a row that was found to be gone: no change of a transaction has the number 0
+_LONG_NUMBER = '"value":"[A-Za-z0-9+/]{12}'  # more than eight bytes in base64, whose last characters may be =
 _INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collection', 'last')"
 
 
@@ -57,6 +60,7 @@ class Arrival:
     :param unplaced: rows without ROWID.
     :param read: some row was read by a snapshot.
     :param vanished: some row was found to be gone, so that only its key is known.
+    :param long_numbers: some row may have a number of more than eight bytes.
     :param oldest_us: the earliest commit time, in microseconds since 1970; 0 for none.
     """
 
@@ -74,16 +78,18 @@ class Arrival:
     read: bool = False
     vanished: bool = False
     oldest_us: int = 0
+    long_numbers: bool = True
 
 
 class ChangeLog:
     """The change log at `path`.
 
     :param values: how the connector writes values.
+    :ivar spark: the session that it is read in.
     """
 
     def __init__(self, spark: SparkSession, path: str, values: ValueConfig) -> None:
-        self._spark = spark
+        self.spark = spark
         self.path = path
         self._values = values
 
@@ -94,10 +100,10 @@ class ChangeLog:
         :param records: Spark's Kafka columns, with headers.
         :param writer: id of the stream; with `number` it names the micro-batch in Delta's log.
         """
-        properties = {} if exists(self._spark, self.path) else _PROPERTIES
+        properties = {} if exists(self.spark, self.path) else _PROPERTIES
         writer_options = {"txnAppId": writer, "txnVersion": str(number), "mergeSchema": "true", **properties}
         # Kafka's partitions are read one after another, so a topic's records lie together without being sorted.
-        rows = self._parsed(records, batch).coalesce(self._spark.sparkContext.defaultParallelism)
+        rows = self._parsed(records, batch).coalesce(self.spark.sparkContext.defaultParallelism)
         rows.write.format("delta").mode("append").options(**writer_options).save(self.path)
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
@@ -123,6 +129,7 @@ class ChangeLog:
             f"coalesce({source}.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
             f"coalesce({path}.op = 'r' AND {source}.snapshot IN {_INITIAL}, false) AS initial",
             f"{self._has_placeholder()} AS partial",
+            f"{_has_long_number()} AS long_number",
             *("key", "value"),
             f"{as_payload('old_key')} AS old_key" if self._values.key_converter_schemas_enable else "old_key",
         )
@@ -133,8 +140,9 @@ class ChangeLog:
 
     def rows(self) -> DataFrame:
         """All records that are kept."""
-        rows = self._spark.read.format("delta").load(self.path)
-        return rows if "old_key" in rows.columns else rows.selectExpr("*", "CAST(NULL AS STRING) AS old_key")
+        rows = self.spark.read.format("delta").load(self.path)
+        missing = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _ADDED.items() if name not in rows.columns]
+        return rows.selectExpr("*", *missing) if missing else rows
 
     def ends(self) -> dict[tuple[str, int], int]:
         """(topic, partition) -> offset after the last record that is kept."""
@@ -144,7 +152,7 @@ class ChangeLog:
     def arrivals(self, condition: str = "true") -> list[Arrival]:
         """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
         rows = self.rows().where(condition)
-        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self._spark)).collect()
+        counted = rows.groupBy("topic", "batch").agg(*_aggregates(self.spark)).collect()
         return [
             Arrival(
                 *(row["topic"], row["batch"], row["rows"], row["lowest"] or 0, row["highest"] or 0),
@@ -157,9 +165,15 @@ class ChangeLog:
                 read=bool(row["has_read"]),
                 vanished=bool(row["has_vanished"]),
                 oldest_us=row["oldest_us"] or 0,
+                long_numbers=row["has_long_number"],
             )
             for row in counted
         ]
+
+
+def _has_long_number() -> str:
+    pattern = literal(_LONG_NUMBER)
+    return "(" + " OR ".join(f"coalesce({text} RLIKE {pattern}, false)" for text in ("value", "key", "old_key")) + ")"
 
 
 def placeholder_forms(values: ValueConfig) -> tuple[str, str]:
@@ -192,5 +206,6 @@ def _aggregates(spark: SparkSession) -> Sequence[object]:
             "bool_or(op = 'r') AS has_read",
             f"bool_or({VANISHED}) AS has_vanished",
             "min(unix_micros(commit_time)) AS oldest_us",
+            "bool_or(coalesce(long_number, true)) AS has_long_number",
         )
     ]

@@ -6,6 +6,8 @@ Expressions of Spark only, the same with ANSI mode on and off. Each form that is
     up to 8 bytes    conv() to BIGINT
     up to 15 bytes   the last eight bytes, and those before them, as DECIMALs
     more             limbs of 20 digits in an array, 7 bytes at a time
+
+Planning these costs a query of a few rows more than the rows do. `short_decimal` and `short_text` are for such: up to 8 bytes, and slower.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 from minercdc.lake.sql import literal
 
 MAX_PRECISION = 38
+SHORT_DIGITS = 18  # of a number of at most eight bytes in any case
 _LONG_DIGITS = 19
 _DOUBLE_BYTES, _LONG_BYTES, _DECIMAL_BYTES = 6, 8, 15
 _CHUNK = 14  # hexadecimal digits of 7 bytes: a limb of 20 digits times 2**56 fits a DECIMAL(38)
@@ -44,6 +47,18 @@ def exact_decimal(member: str, precision: int, scale: int, column: str) -> str:
     return or_refused(value, member, column, wanted)
 
 
+def short_decimal(member: str, precision: int, scale: int, column: str) -> str:
+    """As `exact_decimal`, of a precision of at most `SHORT_DIGITS`."""
+    value = f"try_cast({_scaled(_short_long(member), scale, _LONG_DIGITS)} AS DECIMAL({precision},{max(scale, 0)}))"
+    return or_refused(value, member, column, f"DECIMAL({precision},{max(scale, 0)})")
+
+
+def short_text(member: str, scale: str, column: str) -> str:
+    """As `plain_text`, of at most eight bytes; more are an error."""
+    text = _text_of(f"CAST({_short_long(member)} AS STRING)", scale)
+    return or_refused(text, member, column, f"{_LONG_BYTES} bytes")
+
+
 def plain_text(member: str, scale: str) -> str:
     """All digits of a BINARY member, without an exponent.
 
@@ -65,6 +80,11 @@ def _any_text(member: str, scale: str) -> str:
         f"CASE WHEN length({member}) <= {_LONG_BYTES} THEN CAST({_long(member)} AS STRING) "
         f"WHEN length({member}) <= {_DECIMAL_BYTES} THEN CAST({_wide(member)} AS STRING) ELSE {_limbs(member)} END"
     )
+    return _text_of(unscaled, scale)
+
+
+def _text_of(unscaled: str, scale: str) -> str:
+    """All digits of an integer, which is text, times 10**-scale."""
     digits = "ltrim('-', unscaled_)"
     padded = f"lpad({digits}, greatest(length({digits}), {scale} + 1), '0')"
     sign = "if(startswith(unscaled_, '-'), '-', '')"
@@ -100,6 +120,12 @@ def _long(member: str) -> str:
     )
     unsigned = f"coalesce({double}, CAST(conv({image}, 16, -10) AS BIGINT))"
     return f"shiftright(shiftleft({unsigned}, {missing}), {missing})"  # the sign goes to the left and comes back
+
+
+def _short_long(member: str) -> str:
+    """At most eight bytes as BIGINT; null for more."""
+    image = f"lpad(hex({member}), {2 * _LONG_BYTES}, if({member} >= X'80', 'F', '0'))"
+    return f"CAST(conv(if(length({member}) <= {_LONG_BYTES}, {image}, NULL), 16, -10) AS BIGINT)"
 
 
 def _wide(member: str) -> str:

@@ -85,6 +85,7 @@ class RowDecoder:
         *,
         partial: bool = False,
         before: bool = False,
+        short: bool = False,
     ) -> DataFrame:
         """Rows of the change log, of one table -> typed rows in the columns of its lake table.
 
@@ -93,6 +94,7 @@ class RowDecoder:
         :param scns: lowest and highest SCN among the rows.
         :param partial: mark missing values, in columns `m0`, `m1`, ..
         :param before: take the columns of a deleted row from its before image; else they are null.
+        :param short: the rows are few, and none has a number of more than eight bytes.
         """
         first, last = table.index_at(scns[0]), table.index_at(scns[1])
         fills = self.fills(table)
@@ -103,7 +105,9 @@ class RowDecoder:
                 part = part.where(f"scn >= {table.versions[index].since}")
             if index < last:
                 part = part.where(f"scn < {table.versions[index + 1].since}")
-            typed = self._decode_version(part, table.versions[index], target, key, fills, partial=partial, before=before)
+            typed = self._decode_version(
+                part, table.versions[index], target, key, fills, partial=partial, before=before, short=short
+            )
             decoded = typed if decoded is None else decoded.unionByName(typed)
         assert decoded is not None
         return decoded
@@ -118,6 +122,7 @@ class RowDecoder:
         *,
         partial: bool,
         before: bool,
+        short: bool,
     ) -> DataFrame:
         shape = self.shape(version)
         of_id = {field.id: (field, column) for field, column, _ in shape.columns}
@@ -128,9 +133,9 @@ class RowDecoder:
                 since, fill = fills.get(column.id, (0, "NULL"))
                 selected.append(f"CAST({fill if version.since < since else 'NULL'} AS {column.type}) AS c{i}")
             elif found[0].name in shape.key:
-                selected.append(f"{typed_value(found, 'k', column)} AS c{i}")
+                selected.append(f"{typed_value(found, 'k', column, short=short)} AS c{i}")
             else:
-                selected.append(f"{typed_value(found, 'i', column)} AS c{i}")
+                selected.append(f"{typed_value(found, 'i', column, short=short)} AS c{i}")
             if partial:
                 missing = found[1].unavailable if found and found[0].name not in shape.key else None
                 flag = f"coalesce({missing(_member('i', found[1].member))}, false)" if missing and found else "false"
@@ -139,9 +144,9 @@ class RowDecoder:
                 selected.append(f"{flag} AS m{i}")
         types = {column.id: column for column in target}
         for i, part in enumerate(key):
-            selected.append(f"{self._key_part(of_id.get(part), shape, types[part])} AS k{i}")
+            selected.append(f"{self._key_part(of_id.get(part), shape, types[part], short=short)} AS k{i}")
         if partial and key:
-            parts = (self._key_part(of_id.get(part), shape, types[part], "o", None) for part in key)
+            parts = (self._key_part(of_id.get(part), shape, types[part], "o", None, short=short) for part in key)
             old = ", ".join(f"'k{i}', {part}" for i, part in enumerate(parts))
             selected.append(f"if(o IS NULL, NULL, named_struct({old})) AS old")
         return self._parsed(rows, shape, before=before, old=partial and bool(key)).selectExpr(*selected)
@@ -153,10 +158,14 @@ class RowDecoder:
         column: TableColumn,
         struct: str = "k",
         image: str | None = "i",
+        *,
+        short: bool,
     ) -> str:
         """From the record key; from the row image where the key had other columns at that time."""
         source = struct if found is not None and found[0].name in shape.key else image
-        return f"CAST(NULL AS {column.type})" if found is None or source is None else typed_value(found, source, column)
+        if found is None or source is None:
+            return f"CAST(NULL AS {column.type})"
+        return typed_value(found, source, column, short=short)
 
     def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, old: bool) -> DataFrame:
         """With the parsed record key as `k`, the row image as `i`, and the key of before a change of it as `o`."""
@@ -201,7 +210,13 @@ def _member(struct: str, name: str) -> str:
     return f"{struct}.{quoted(name)}"
 
 
-def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn) -> str:
-    """SQL of a value in the type of the lake's column."""
+def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn, *, short: bool = False) -> str:
+    """SQL of a value in the type of the lake's column.
+
+    :param found: the column of the record.
+    :param struct: SQL of the parsed record's struct.
+    :param short: see `RowDecoder.decode`.
+    """
     _, source = found
-    return in_type(source.value(_member(struct, source.member)), source.spark_type, column.type)
+    value = source.short if short and source.short is not None else source.value
+    return in_type(value(_member(struct, source.member)), source.spark_type, column.type)

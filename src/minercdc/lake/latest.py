@@ -22,27 +22,34 @@ FEW_ROWS = 10_000  # fewer are read sooner by one task than by several, and by t
 _MOST_PLACES = 1_000_000  # some 40 bytes each, in the driver and in each executor
 
 
-def latest_records(rows: DataFrame, by: Sequence[str], *, large: bool, count: int) -> DataFrame:
+def latest_records(rows: DataFrame, by: Sequence[str], *, unplaced: bool, count: int) -> DataFrame:
     """Of records of the change log, the last one per `by`, before they are parsed.
 
-    :param large: the table has large values, so ROWIDs may be missing.
+    :param unplaced: ROWIDs may be missing.
     :param count: of `rows`, at most.
     """
     whole = [name for name in (*RECORD, "key", "value") if name not in by]
     if count < FEW_ROWS:
-        return _last(rows.coalesce(1), by, whole, large=large, several_tasks=False)
+        return _last(rows.coalesce(1), by, whole, unplaced=unplaced, several_tasks=False)
     if count > _MOST_PLACES:
-        return _last(rows, by, whole, large=large)
+        return _last(rows, by, whole, unplaced=unplaced)
     from pyspark.sql.functions import broadcast
 
     # Values are wide: only their places are sorted, and sent to where the values are.
-    places = _last(rows, by, [*_PLACE, *(name for name in RECORD if name not in (*_PLACE, *by))], large=large)
+    places = _last(rows, by, [*_PLACE, *(name for name in RECORD if name not in (*_PLACE, *by))], unplaced=unplaced)
     return rows.join(broadcast(places.select(*_PLACE)), list(_PLACE), "left_semi")
 
 
-def latest_rows(decoded: DataFrame, by: Sequence[str], *, large: bool) -> DataFrame:
-    """Of decoded rows, the last one per `by`; `large` as in `latest_records`."""
-    return _last(decoded, by, [name for name in decoded.columns if name not in by], large=large)
+def last_records(records: DataFrame, by: Sequence[str]) -> DataFrame:
+    """As `latest_records`, of records with a ROWID that lie together by a part of `by`."""
+    return _last(
+        records, by, [name for name in (*RECORD, "key", "value") if name not in by], unplaced=False, several_tasks=False
+    )
+
+
+def latest_rows(decoded: DataFrame, by: Sequence[str], *, unplaced: bool) -> DataFrame:
+    """Of decoded rows, the last one per `by`; `unplaced` as in `latest_records`."""
+    return _last(decoded, by, [name for name in decoded.columns if name not in by], unplaced=unplaced)
 
 
 def _home(by: Sequence[str], arrives: str = "false") -> str:
@@ -60,7 +67,9 @@ def _home(by: Sequence[str], arrives: str = "false") -> str:
     return f"coalesce(row_id, {following}, {preceding}, to_json(struct({keys})))"
 
 
-def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: bool, several_tasks: bool = True) -> DataFrame:
+def _last(
+    rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, unplaced: bool, several_tasks: bool = True
+) -> DataFrame:
     """The last one per `by`; of one transaction's, a delete of another row with that key does not count.
 
     One UPDATE may shift keys (1 to 2, 2 to 3): then key 2 is deleted, as that of the second row, after it was given to the first.
@@ -70,15 +79,17 @@ def _last(rows: DataFrame, by: Sequence[str], kept: Sequence[str], *, large: boo
     together = f"struct({', '.join(map(quoted, kept))})"
     names = ", ".join(map(quoted, by))
     # Sorted for the aggregates: by number first, since keys have long common prefixes.
-    home = _home(by) if large else "coalesce(row_id, '')"
+    home = _home(by) if unplaced else "coalesce(row_id, '')"
     homes = [] if "row_id" in by else [f"{home} AS home"]
     rows = rows.selectExpr("*", f"xxhash64({names}) AS hash", *homes)
     if several_tasks:
         rows = rows.repartition("hash")
+    order = f"struct({_ORDER})"
     if homes:
-        last = expr(f"max_by({together}, struct({_ORDER})) AS last")
+        last = expr(f"max_by({together}, {order}) AS last")
         rows = rows.groupBy("hash", *by, "home").agg(last).selectExpr("hash", *map(quoted, by), "last.*")
-    last = expr(f"max_by({together}, {_ALIVE_ORDER}) AS last")
+        order = _ALIVE_ORDER
+    last = expr(f"max_by({together}, {order}) AS last")
     return rows.groupBy("hash", *by).agg(last).selectExpr(*map(quoted, by), "last.*")
 
 

@@ -8,8 +8,7 @@ difference: a change never overwrites a row with a later (commit SCN, number wit
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from minercdc.config.load import ConnectorConfig
@@ -19,142 +18,29 @@ from minercdc.lake.columns import TableColumn, TypeChange, evolution
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.history import TableHistory
-from minercdc.lake.latest import complete_rows, latest_records, latest_rows
+from minercdc.lake.joint_read import JointRead, JointTable
+from minercdc.lake.latest import FEW_ROWS, complete_rows, latest_records, latest_rows
 from minercdc.lake.modes import MIRROR, modes_of
+from minercdc.lake.pending import Limits, Pending, clearings, is_pending, limits_of, pending, stages
 from minercdc.lake.rows import Clear, MergeStep, TableMode, identity
-from minercdc.lake.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """The records that bring a table from one state to another.
-
-    :param scn: records up to this commit SCN.
-    :param since: rows that were changed before this SCN are gone; 0 for none.
-    :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
-    :param read: what was committed up to this SCN is in the table, as it was read from Oracle; 0 for none.
-    :param clears: the table has such rows.
-    :param scns: lowest and highest SCN among them, as far as known.
-    :param rows: at most so many records.
-    :param partial: some have the placeholder in place of a value.
-    :param vanished: of some only the key is known, since their row was found to be gone.
-    :param late: the table may have some of them already.
-    :param reads: some rows were read by a snapshot.
-    """
-
-    scn: int
-    since: int
-    snapshot: int
-    read: int
-    clears: bool
-    scns: tuple[int, int]
-    rows: int
-    partial: bool
-    vanished: bool
-    late: bool
-    reads: bool
-
-    def clear(self, table: TableHistory) -> Clear | None:
-        """What has to be cleared first."""
-        scn = max(self.since, self.snapshot)
-        return Clear(scn, table.times.get(scn), read=scn != self.since) if self.clears else None
-
-
-def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
-    """Whether a batch may hold records that a table at `applied` lacks, and a table at `goal` has."""
-    later = arrival.batch > applied.batch or arrival.highest > applied.scn
-    return later and arrival.batch <= goal.batch and arrival.lowest <= goal.scn
-
-
-def pending(
-    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool, read: int = 0
-) -> Pending:
-    """What has to be done to bring a table from `applied` to `goal`.
-
-    :param truncate: whether TRUNCATE removes rows.
-    :param read: SCN as of which the table was read from Oracle last, 0 for none.
-    """
-    scn = goal.scn
-    if not table.exists_at(scn):  # dropped: it keeps the rows that it had
-        scn = max((gone for gone in table.dropped if gone <= goal.scn), default=scn + 1) - 1
-    mine = [arrival for arrival in arrivals if is_pending(arrival, applied, Applied(scn, goal.batch))]
-    # Also those that the table has passed: a change log that was read again has rows of before.
-    emptied, reads = clearings(table, mine, scn, truncate=truncate)
-    lowest = min((arrival.scns[0] for arrival in mine), default=0)
-    highest = max((arrival.scns[1] for arrival in mine), default=0)
-    since = max(emptied, default=0)
-    snapshot = max(reads, default=0)
-    return Pending(
-        scn,
-        since,
-        snapshot,
-        read if read <= applied.scn else 0,
-        max(since, snapshot) > applied.scn,
-        (max(lowest, since), max(highest, since)),
-        sum(arrival.rows for arrival in mine),
-        partial=any(arrival.partial for arrival in mine),
-        vanished=any(arrival.vanished for arrival in mine),
-        late=any(arrival.batch > applied.batch and arrival.lowest <= applied.scn for arrival in mine),
-        reads=any(arrival.read for arrival in mine),
-    )
-
-
-def clearings(table: TableHistory, arrivals: Iterable[Arrival], scn: int, *, truncate: bool) -> tuple[list[int], list[int]]:
-    """SCNs up to `scn` before which all rows went, and those as of which an initial snapshot read all rows.
-
-    :param truncate: whether TRUNCATE removes rows.
-    """
-    emptied = list(table.created)
-    if truncate:
-        emptied += [*table.truncated, *(arrival.truncated for arrival in arrivals)]
-    reads = [*table.reads, *(arrival.snapshot for arrival in arrivals if arrival.snapshot in table.snapshots)]
-    return [at for at in emptied if at <= scn], [at for at in reads if at <= scn]
-
-
-def pending_filter(topic: str, work: Pending, applied: Applied, batch: int) -> str:
-    """SQL condition of the records of `work` in the change log.
-
-    :param applied: how far the table is.
-    :param batch: the last one that counts.
-    """
-    return (
-        f"topic = {literal(topic)} AND batch <= {batch} AND commit_scn <= {work.scn} AND op <> 't' AND scn >= {work.since} "
-        f"AND commit_scn >= {work.snapshot} AND commit_scn > {work.read} "
-        f"AND NOT (batch <= {applied.batch} AND commit_scn <= {applied.scn})"
-    )
-
-
-def stages(
-    table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, apart: Iterable[int] = ()
-) -> list[Applied]:
-    """The goals that bring a table from `applied` to `goal`, one after another, so that within each step a row keeps its ROWID.
-
-    Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
-    on its table, so all changes before it have lower commit SCNs.
-
-    :param apart: SCNs at which a step of its own begins.
-    """
-    begins = set(apart)
-    if any((arrival.partial or arrival.vanished) and is_pending(arrival, applied, goal) for arrival in arrivals):
-        begins |= {scn for scn, _ in table.moved}
-    ends = sorted({scn - 1 for scn in begins if applied.scn < scn - 1 < goal.scn})
-    return [*(Applied(scn, goal.batch) for scn in ends), goal]
 
 
 class TableMerge:
     """Merges tables; one per thread.
 
     :param log: read in the session of the thread.
+    :param joint: what was read for several tables at once.
     """
 
-    def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder) -> None:
+    def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder, joint: JointRead | None = None) -> None:
         self._lake = config.lake
         self._mode_of = modes_of(config.lake)
         self._log = log
         self._decoder = decoder
+        self._joint = joint
 
     def run(
         self,
@@ -181,13 +67,36 @@ class TableMerge:
                 f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
                 hint=f"Make it again: minercdc lake rebuild CONFIG --table {table.name}",
             )
-        apart = rekeyings(self._decoder, table)
-        if mode.keeps:  # what was done to rows comes before they go
-            apart += [scn for scns in clearings(table, arrivals, goal.scn, truncate=self._truncates) for scn in scns]
-        for stage in stages(table, arrivals, applied, goal, apart=apart):
+        for stage in self._stages(table, arrivals, applied, goal, mode):
             if self._run(delta, table, arrivals, applied, stage, mode, read=read, again=again):
                 again = False
             applied = stage
+
+    def joint_table(
+        self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, read: int
+    ) -> JointTable | None:
+        """What `run` would read of the change log, where it can be read with what other tables read; else None.
+
+        :param arrivals, applied, goal, read: see `run`.
+        """
+        mode = self._mode_of(table.name)
+        work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
+        if not 0 < work.rows < FEW_ROWS or not table.versions or table.versions[0].since > work.scn:
+            return None
+        if len(self._stages(table, arrivals, applied, goal, mode)) > 1:
+            return None
+        key = key_ids(self._decoder.shape(table.version_at(work.scn)))
+        if work.unplaced or not _takes_records(self._decoder, table, key, work, mode):
+            return None
+        return JointTable(limits_of(table.topic, work, applied, goal.batch), bool(key), work.rows)
+
+    def _stages(
+        self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, mode: TableMode
+    ) -> list[Applied]:
+        apart = rekeyings(self._decoder, table)
+        if mode.keeps:  # what was done to rows comes before they go
+            apart += [scn for scns in clearings(table, arrivals, goal.scn, truncate=self._truncates) for scn in scns]
+        return stages(table, arrivals, applied, goal, apart=apart)
 
     @property
     def _truncates(self) -> bool:
@@ -226,9 +135,9 @@ class TableMerge:
         changes = None
         if work.rows:
             refuse_unplaced(table, key, arrivals, applied, goal)
-            rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
             present = None if new or clear is not None else mode.current(delta.read(), target, key)
-            changes = reduced(self._decoder, rows, present, table, target, key, work, mode)
+            limits = limits_of(table.topic, work, applied, goal.batch)
+            changes = self._changes(limits, present, table, target, key, work, mode)
         if not new:
             mode.merge(delta, changes, step)
         elif changes is None:
@@ -236,6 +145,22 @@ class TableMerge:
         else:
             delta.replace(mode.rows(changes, step), target, goal, mode.name)
         return True
+
+    def _changes(
+        self,
+        limits: Limits,
+        present: DataFrame | None,
+        table: TableHistory,
+        target: Sequence[TableColumn],
+        key: Sequence[str],
+        work: Pending,
+        mode: TableMode,
+    ) -> DataFrame:
+        """See `reduced`."""
+        if self._joint is not None and (records := self._joint.records(self._log.spark, limits)) is not None:
+            return self._decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
+        rows = self._log.rows().where(limits.condition())
+        return reduced(self._decoder, rows, present, table, target, key, work, mode)
 
     def _evolved(
         self,
@@ -298,23 +223,37 @@ def reduced(
     :param present: the source's rows in the lake, None when there are none.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     """
-    first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
-    one_version = first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
-    large = any(column.unavailable is not None for _, column, _ in decoder.shape(last).columns)
-    partial, by = work.partial or (mode.keeps and work.vanished), identity(key)
-    if one_version and not partial and mode.takes == "row":
-        records = latest_records(rows, ["key"] if key else ["row_id"], large=large, count=work.rows)
-        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps)
+    one_version = _has_one_version(decoder, table, key, work)
+    partial, by = _lacks_values(work, mode), identity(key)
+    if _takes_records(decoder, table, key, work, mode):
+        records = latest_records(rows, ["key"] if key else ["row_id"], unplaced=work.unplaced, count=work.rows)
+        return decoder.decode(records, table, target, key, work.scns, before=mode.keeps, short=work.is_short)
     if mode.keeps:  # a record may be in the change log twice
         rows = rows.dropDuplicates(["partition", "offset", "commit_scn", "seq"])
-    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=mode.keeps or not one_version)
+    images = mode.keeps or not one_version
+    decoded = decoder.decode(rows, table, target, key, work.scns, partial=partial, before=images, short=work.is_short)
     if partial:
         decoded = complete_rows(decoded, present, target, key, by, every=mode.takes != "row", before=mode.keeps)
         if mode.takes == "row":
             return decoded
     if mode.takes == "change":
         return decoded
-    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], large=large)
+    return latest_rows(decoded, by if mode.takes == "row" else [*by, "commit_scn"], unplaced=work.unplaced)
+
+
+def _has_one_version(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending) -> bool:
+    first, last = table.version_at(work.scns[0]), table.version_at(work.scns[1])
+    return first is last and key_ids(decoder.shape(first)) == list(key)  # an ALTER may have changed the key since
+
+
+def _lacks_values(work: Pending, mode: TableMode) -> bool:
+    return work.partial or (mode.keeps and work.vanished)
+
+
+def _takes_records(decoder: RowDecoder, table: TableHistory, key: Sequence[str], work: Pending, mode: TableMode) -> bool:
+    """Whether the last record of each row says all, so that no other has to be decoded."""
+    is_whole = _has_one_version(decoder, table, key, work) and not _lacks_values(work, mode)
+    return is_whole and mode.takes == "row"
 
 
 def _refuse_undecodable(table: TableHistory, arrivals: Sequence[Arrival], log_path: str) -> None:

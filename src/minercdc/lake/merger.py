@@ -20,14 +20,17 @@ from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
+from minercdc.lake.joint_read import JointRead, JointTable
 from minercdc.lake.latest import FEW_ROWS
 from minercdc.lake.losses import deleted, unread
 from minercdc.lake.marks import Ends, Mark
-from minercdc.lake.merge import TableMerge, is_pending
+from minercdc.lake.merge import TableMerge
 from minercdc.lake.own_sessions import ThreadSessions, compile_code, own_session
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.pending import is_pending
 from minercdc.lake.sql import literal
 from minercdc.lake.state import NOTED, Entry, StateTable
+from minercdc.lake.sync_report import SyncReport
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,7 +38,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _PUBLISH_S = 10.0  # an SCN without changes is published this often
-_REPORT_S = 60.0
 _LOOK_S = 5.0
 _TRY_AGAIN_S = 600.0  # a table that failed
 
@@ -74,8 +76,9 @@ class Merger:
         self._scn, self._goal_batch, self._history_scn = 0, 0, -1
         self._published, self._published_scn = 0.0, 0  # when, and how far
         self._looked = 0.0  # for what other processes recorded
-        self._reported, self._merged = (0, 0.0), False  # SCN and time of the last report; something was merged since
+        self._report = SyncReport()
         self._sessions = ThreadSessions(self._spark)
+        self._joint = JointRead(ChangeLog(own_session(spark), paths.changes, config.values))
         self._pool = ThreadPoolExecutor(config.lake.minercdc_lake_merge_threads, "lake-merge")
         self._recover()
 
@@ -210,14 +213,10 @@ class Merger:
             if entry.kind == "table" and entry.scn >= self._state.applied(entry.name).scn:
                 log.info("%s was read again: it is at SCN %s now", entry.name, entry.scn)
                 self._state.follow(entry)
-                self._reload(entry.name)
+                if (table := self._history.find(entry.name)) is not None:  # some were forgotten as merged
+                    self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
             elif entry.kind in NOTED:
                 self._state.follow(entry)
-
-    def _reload(self, name: str) -> None:
-        """Take the records of a table's topic from the change log again: some may have been forgotten as merged."""
-        if (table := self._history.find(name)) is not None:
-            self._arrivals.replace(table.topic, self._log.arrivals(f"topic = {literal(table.topic)}"))
 
     def _refresh_history(self) -> None:
         """Read what DDL did up to the present goal; it was written before the goal's mark."""
@@ -265,15 +264,26 @@ class Merger:
         renamed = [table for table in due if table.renamed_to or table.renamed_from]
         done: list[Entry] = []
         for _ in renamed:  # a table whose new name waits for another one takes more than one turn
-            for table in sorted(renamed, key=_first_rename):
+            for table in sorted(renamed, key=lambda table: min((scn for scn, _ in table.renamed_to), default=1 << 63)):
                 for one in self._bring(table, goal) if self._state.applied(table.name) != goal else ():
                     done.append(one)
                     self._state.follow(one)
             renamed = [table for table in renamed if table.name not in self._state.failed]
         others = [table for table in due if not (table.renamed_to or table.renamed_from)]
-        for entries in self._pool.map(lambda table: self._bring(table, goal), others):
-            done += entries
+        with self._joint.of([read for table in others if (read := self._joint_table(table, goal)) is not None]):
+            for entries in self._pool.map(lambda table: self._bring(table, goal), others):
+                done += entries
         return done
+
+    def _joint_table(self, table: TableHistory, goal: Applied) -> JointTable | None:
+        """What the table's merge reads, where it can be read with others' and the table is as it is recorded; else None."""
+        applied, arrivals = self._state.applied(table.name), self._arrivals.of(table.topic)
+        read = read_scn(table.name, self._state.noted, applied.scn)
+        try:
+            merge = TableMerge(self._config, self._log, self._decoder)
+            return merge.joint_table(table, arrivals, applied, goal, read=read)
+        except Exception:  # merging it says why
+            return None
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
         """Merge one table; a failure is its own only."""
@@ -288,7 +298,8 @@ class Merger:
 
     def _brought(self, table: TableHistory, goal: Applied) -> Iterable[Entry]:
         session = self._sessions.get()
-        merge = TableMerge(self._config, ChangeLog(session, self._paths.changes, self._config.values), self._decoder)
+        changes = ChangeLog(session, self._paths.changes, self._config.values)
+        merge = TableMerge(self._config, changes, self._decoder, self._joint)
         delta = DeltaTable(session, self._paths.table(table.table))
         applied = self._state.applied(table.name)
         arrivals = self._arrivals.of(table.topic)
@@ -335,7 +346,7 @@ class Merger:
         """Record what was merged, together with the SCN that all tables can be read at now."""
         news, self._news = self._news, []
         entries = [*news, *done]
-        self._merged = self._merged or bool(done)
+        self._report.merged |= bool(done)
         for entry in done:
             if entry.kind == "failed":
                 self._failed_at[entry.name] = time.monotonic()
@@ -354,16 +365,8 @@ class Merger:
             self._state.follow(entry)
         self._forget_merged()
         self._note_figures()
-        self._report(goal)
-
-    def _report(self, goal: Applied) -> None:
-        """Log the SCN that all tables are merged up to, when that is news."""
-        if self._state.complete < goal.scn or goal.scn <= self._reported[0] or self._waiting:
-            return
-        now = time.monotonic()
-        if self._merged or now - self._reported[1] >= _REPORT_S:
-            log.info("all tables are at SCN %s", goal.scn)
-            self._reported, self._merged = (goal.scn, now), False
+        if self._state.complete >= goal.scn and not self._waiting:
+            self._report.reached(goal.scn)
 
     def _forget_merged(self) -> None:
         """Forget the arrivals that are merged as a whole."""
@@ -390,10 +393,6 @@ class Merger:
                 topic,
             )
         self._unknown |= topics
-
-
-def _first_rename(table: TableHistory) -> int:
-    return min((scn for scn, _ in table.renamed_to), default=1 << 63)
 
 
 def _merged(name: str, applied: Applied, version: int) -> Entry:

@@ -159,7 +159,7 @@ class Append(TableMode):
         )
         begun = flat.where("op = 't'").agg(expr("coalesce(max(commit_scn), 0) AS begun"))
         flat = flat.crossJoin(broadcast(begun)).where("op <> 't' AND commit_scn >= begun").drop("begun")
-        return as_rows(latest_rows(flat, identity(key), large=True).where("op <> 'd'"), target)
+        return as_rows(latest_rows(flat, identity(key), unplaced=True).where("op <> 'd'"), target)
 
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied

@@ -19,9 +19,10 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import NO_TABLE, Applied, DeltaTable, columns_of, exists
 from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
-from minercdc.lake.merge import key_ids, pending, pending_filter, reduced, refuse_unplaced, rekeyings, stages
+from minercdc.lake.merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.modes import MODES
 from minercdc.lake.paths import LakePaths
+from minercdc.lake.pending import limits_of, pending, stages
 from minercdc.lake.retention import versions
 from minercdc.lake.rows import CDC_TYPE, NEWER, as_rows, cdc_struct, matches
 from minercdc.lake.spark_session import refuse_connect
@@ -199,7 +200,7 @@ class _Reader:
                 hint=f"Wait for the next merge, or read SCN {goal.scn} or an earlier one.",
             )
         refuse_unplaced(table, key, arrivals, applied, goal)
-        rows = self._log.rows().where(pending_filter(table.topic, work, applied, goal.batch))
+        rows = self._log.rows().where(limits_of(table.topic, work, applied, goal.batch).condition())
         changes = reduced(self._decoder, rows, present, table, target, key, work)
         if present is None:
             return as_rows(changes.where("op <> 'd'"), target)

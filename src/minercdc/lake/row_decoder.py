@@ -29,7 +29,8 @@ class _Member:
     """A column of the newest version in an image of another version.
 
     :param source: name of the member; None where that version has no such column.
-    :param placeholder: what the member is where redo does not hold the value.
+    :param placeholder: what stands for a value that redo does not hold: text is compared with the member, bytes with the value
+        that is read from it.
     """
 
     name: str

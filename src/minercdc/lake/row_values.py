@@ -44,7 +44,8 @@ def reading_of(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Rea
 
 
 def placeholder_of(column: LakeColumn, values: ValueConfig) -> object:
-    """What a member is where redo does not hold the value; None where values of the type have no placeholder."""
+    """What stands for a value that redo does not hold: the member's text or, of RAW, LONG RAW and BLOB, the bytes that reading the
+    member gives; None where values of the type have no placeholder."""
     if column.unavailable is None:
         return None
     text = values.unavailable_value_placeholder

@@ -27,7 +27,15 @@ from dataclasses import dataclass, replace
 from minercdc.config.lake import LakeConfig
 from minercdc.config.sections import ValueConfig
 from minercdc.errors import ConfigError
-from minercdc.lake.decimals import MAX_PRECISION, exact_decimal, or_refused, plain_text
+from minercdc.lake.decimals import (
+    MAX_PRECISION,
+    SHORT_DIGITS,
+    exact_decimal,
+    or_refused,
+    plain_text,
+    short_decimal,
+    short_text,
+)
 from minercdc.lake.sql import literal
 from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import Column
@@ -67,6 +75,8 @@ class LakeColumn:
         None where values of the type have no placeholder.
     :param source: the column in Oracle; None when it is not known.
     :param member: its name in records (`field.name.adjustment.mode`).
+    :param short: as `value`, with less to plan, and for a few records without a number of more than eight bytes; None where there is
+        no such.
     """
 
     name: str
@@ -76,6 +86,7 @@ class LakeColumn:
     unavailable: Expression | None = None
     source: Column | None = None
     member: str = ""
+    short: Expression | None = None
 
 
 def refuse_unsupported_modes(values: ValueConfig) -> None:
@@ -177,23 +188,36 @@ def _number(column: Column, values: ValueConfig) -> LakeColumn:
     spark_type = f"DECIMAL({precision},{max(scale, 0)})"
     if text:
         return LakeColumn(name, "STRING", spark_type, _checked(column, spark_type), source=column)
-    return LakeColumn(
+    exact = LakeColumn(
         name, "BINARY", spark_type, lambda member: exact_decimal(member, precision, scale, name), source=column
     )
+    if precision > SHORT_DIGITS:
+        return exact
+    return replace(exact, short=lambda member: short_decimal(member, precision, scale, name))
 
 
 def _unconstrained(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeColumn:
     """A NUMBER of any precision and scale, as `minercdc.lake.number` says."""
-    json_type, digits = "STRUCT<scale: INT, value: BINARY>", _variable_scale
+    spark_type = "STRING" if lake.minercdc_lake_number == "text" else lake.minercdc_lake_number.upper()
     if values.decimal_handling_mode == "string":
-        json_type, digits = "STRING", _same
-    if lake.minercdc_lake_number == "text":
-        return LakeColumn(column.name, json_type, "STRING", digits, source=column)
-    spark_type = lake.minercdc_lake_number.upper()
+        return LakeColumn(column.name, "STRING", spark_type, _from_digits(_same, column, spark_type), source=column)
+
+    def short_digits(member: str) -> str:
+        return short_text(f"{member}.value", f"{member}.scale", column.name)
+
+    value, short = (_from_digits(digits, column, spark_type) for digits in (_variable_scale, short_digits))
+    return LakeColumn(column.name, "STRUCT<scale: INT, value: BINARY>", spark_type, value, source=column, short=short)
+
+
+def _from_digits(digits: Expression, column: Column, spark_type: str) -> Expression:
+    """SQL of the parsed member -> SQL of the typed value.
+
+    :param digits: SQL of the parsed member -> SQL of its digits as text.
+    """
+    if spark_type == "STRING":
+        return digits
     if spark_type == "DOUBLE":
-        return LakeColumn(
-            column.name, json_type, "DOUBLE", lambda member: f"CAST({digits(member)} AS DOUBLE)", source=column
-        )
+        return lambda member: f"CAST({digits(member)} AS DOUBLE)"
     scale = int(spark_type.removesuffix(")").partition(",")[2])
 
     def value(member: str) -> str:
@@ -202,7 +226,7 @@ def _unconstrained(column: Column, values: ValueConfig, lake: LakeConfig) -> Lak
         exact = f"try_cast(if({_lost(text, scale)}, NULL, {text}) AS {spark_type})"
         return or_refused(exact, member, column.name, f"{spark_type} (minercdc.lake.number)")
 
-    return LakeColumn(column.name, json_type, spark_type, value, source=column)
+    return value
 
 
 def _variable_scale(member: str) -> str:

@@ -14,8 +14,9 @@ from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder
 from minercdc.lake.delta import Applied
 from minercdc.lake.history import Field, TableHistory, TableVersion
-from minercdc.lake.merge import clearings, key_since, pending, rekeyings, stages
+from minercdc.lake.merge import key_since, rekeyings
 from minercdc.lake.modes import MODES, modes_of, soft_clauses, soft_matches, version_clauses
+from minercdc.lake.pending import clearings, pending, stages
 from minercdc.lake.rows import Clear, matches
 from minercdc.schema.table import Column, TableSchema
 

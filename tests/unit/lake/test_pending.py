@@ -15,7 +15,8 @@ from minercdc.lake.change_log import Arrival
 from minercdc.lake.delta import Applied
 from minercdc.lake.history import TableHistory, TableVersion
 from minercdc.lake.marks import Mark, Marks
-from minercdc.lake.merge import is_pending, pending, pending_filter, refuse_unplaced, stages
+from minercdc.lake.merge import refuse_unplaced
+from minercdc.lake.pending import is_pending, limits_of, pending, stages
 from minercdc.schema.table import TableId, TableSchema
 
 TABLE = TableId("DB", "S", "T")
@@ -144,5 +145,5 @@ def test_rows_without_key_and_rowid_are_refused() -> None:
 def test_what_was_read_from_oracle_is_not_merged_again() -> None:
     work = pending(history(), [arrival(2, 11, 45)], Applied(30, 1), Applied(50, 2), truncate=True, read=30)
     assert (work.read, work.clears) == (30, False)
-    assert "commit_scn > 30 " in pending_filter("p.S.T", work, Applied(30, 1), 2)
+    assert "commit_scn > 30 " in limits_of("p.S.T", work, Applied(30, 1), 2).condition()
     assert pending(history(), [], Applied(20, 1), Applied(25, 2), truncate=True, read=30).read == 0, "not read yet"

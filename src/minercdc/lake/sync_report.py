@@ -1,0 +1,28 @@
+"""The line of the log that says up to which SCN all tables are merged."""
+
+from __future__ import annotations
+
+import logging
+import time
+
+log = logging.getLogger(__name__)
+
+_EVERY_S = 60.0  # while nothing is merged
+
+
+class SyncReport:
+    """Logs SCNs that all tables have reached: each at which something was merged, and else one a minute.
+
+    :ivar merged: something was merged since the last line.
+    """
+
+    def __init__(self) -> None:
+        self.merged = False
+        self._scn, self._time = 0, 0.0
+
+    def reached(self, scn: int) -> None:
+        """All tables are merged up to `scn`."""
+        now = time.monotonic()
+        if scn > self._scn and (self.merged or now - self._time >= _EVERY_S):
+            log.info("all tables are at SCN %s", scn)
+            self._scn, self._time, self.merged = scn, now, False
