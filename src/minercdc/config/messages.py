@@ -36,6 +36,10 @@ class MessageConfig(Section):
     skip_messages_without_change: bool = Field(
         False, description="Leave out updates that change no published column; they need all columns in the redo."
     )
+    include_schema_comments: bool = Field(
+        False,
+        description="Comments of tables and columns (`COMMENT ON`) in schema changes and in the schema history, those of columns as `doc` in the schemas of records, too. Tables that were known before it was turned on get theirs by `snapshot.mode=recovery`.",
+    )
     extended_headers_enabled: bool = Field(
         True,
         description="Headers `__debezium.context.*` with prefix, task, connector and run in each change of a row or a table, as Debezium has them. `false` makes each record 200 bytes smaller.",
