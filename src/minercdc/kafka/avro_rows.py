@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from json.encoder import encode_basestring
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -95,7 +95,7 @@ class AvroRows:
         else:
             print_key = compile_key(compiled.key_columns, compiled.key_frame)
         of_value = value_head(compiled.topic, schema), _columns(compiled.columns, schema["fields"][0])
-        return _compiled(of_key, of_value, print_key, width)
+        return _Writing(of_key, of_value, print_key).compiled(width)
 
 
 class _Column(NamedTuple):
@@ -156,61 +156,70 @@ _Half: TypeAlias = tuple[bytes, list[_Column]]
 """Of a key, or a value: what comes before, and its columns."""
 
 
-def _compiled(
-    of_key: _Half | None, of_value: _Half, print_key: Callable[[Row], bytes | None] | None, width: int
-) -> _WriteRecord:
-    """:param print_key: of keys that are no Avro.
-    :param width: number of columns of a row.
+class _Writing:
+    """The text of the function of a table version, and the names in it.
+
+    :param print_key: of keys that are no Avro.
     """
-    head, columns = of_value
-    shown = {column.position: column for column in columns}
-    alike = {c.position for c in (of_key[1] if of_key else ()) if c.position in shown and _same(c, shown[c.position])}
-    scope: dict[str, Any] = {"print_key": print_key, "join": b"".join, "a2b_base64": a2b_base64}
 
-    def unpacked(row: str) -> str:
-        return "".join(f"{row[0]}{i}, " if i in shown else "_, " for i in range(width)) + f"= {row}"
+    def __init__(self, of_key: _Half | None, of_value: _Half, print_key: Callable[[Row], bytes | None] | None) -> None:
+        self._head, self._columns = of_value
+        self._of_key = of_key
+        self._shown = {column.position: column for column in self._columns}
+        self._scope: dict[str, Any] = {"print_key": print_key, "join": b"".join, "a2b_base64": a2b_base64}
 
-    def key_of(row: str) -> str:
-        if of_key is None:
-            return f"print_key({row})"
-        parts = [
-            f"{row}{c.position}"
-            if c.position in alike
-            else _expression(c, f"{row}[{c.position}]", scope, f"_key{c.position}")
-            for c in of_key[1]
+    def compiled(self, width: int) -> _WriteRecord:
+        """:param width: number of columns of a row."""
+        before, after = (
+            "".join(f"{row[0]}{i}, " if i in self._shown else "_, " for i in range(width)) + f"= {row}"
+            for row in ("before", "after")
+        )
+        lines = [
+            "def write_record(before, after, source, end):",
+            " if before is None:",
+            *(f"  {line}" for line in (after, *self._values("after"))),
+            f"  return {self._key('after')}, {self._envelope('after')}",
+            *(f" {line}" for line in (before, *self._values("before"))),
+            " if after is None:",
+            f"  return {self._key('before')}, {self._envelope('before')}",
+            *(f" {line}" for line in (after, *self._values("after", "before{0} if a{0} is b{0} else "))),
+            f" return {self._key('after')}, {self._envelope('before', 'after')}",
         ]
-        return f"join(({', '.join([repr(of_key[0]), *parts])},))"
+        exec("\n".join(lines) + "\n", self._scope)
+        made: _WriteRecord = self._scope["write_record"]
+        return made
 
-    def envelope(before: bool, after: bool) -> str:
-        parts, constant = [], head
-        for there, row in ((before, "before"), (after, "after")):
-            constant += _THERE if there else _NULL
-            if there and columns:
-                parts += [repr(constant), *(f"{row}{c.position}" for c in columns)]
+    def _values(self, row: str, known: str = "") -> Iterator[str]:
+        """Statements that write the columns of a row.
+
+        :param known: where a value that is written already is taken.
+        """
+        for column in self._columns:
+            i = column.position
+            yield f"{row}{i} = {known.format(i)}{_expression(column, f'{row[0]}{i}', self._scope, str(i))}"
+
+    def _key(self, row: str) -> str:
+        if self._of_key is None:
+            return f"print_key({row})"
+        head, columns = self._of_key
+        return f"join(({', '.join([repr(head), *(self._key_part(column, row) for column in columns)])},))"
+
+    def _key_part(self, column: _Column, row: str) -> str:
+        i = column.position
+        if i in self._shown and _same(column, self._shown[i]):
+            return f"{row}{i}"
+        return _expression(column, f"{row}[{i}]", self._scope, f"_key{i}")
+
+    def _envelope(self, *rows: str) -> str:
+        """:param rows: those that are there."""
+        parts, constant = [], self._head
+        for row in ("before", "after"):
+            constant += _THERE if row in rows else _NULL
+            if row in rows and self._columns:
+                parts += [repr(constant), *(f"{row}{column.position}" for column in self._columns)]
                 constant = b""
         parts += [repr(constant)] if constant else []
         return f"join(({', '.join(parts)}, source, end))"
-
-    def values(row: str, known: str = "") -> list[str]:
-        return [
-            f"{row}{c.position} = {known.format(c.position)}{_expression(c, f'{row[0]}{c.position}', scope, str(c.position))}"
-            for c in columns
-        ]
-
-    lines = [
-        "def write_record(before, after, source, end):",
-        " if before is None:",
-        *(f"  {line}" for line in (unpacked("after"), *values("after"))),
-        f"  return {key_of('after')}, {envelope(False, True)}",
-        *(f" {line}" for line in (unpacked("before"), *values("before"))),
-        " if after is None:",
-        f"  return {key_of('before')}, {envelope(True, False)}",
-        *(f" {line}" for line in (unpacked("after"), *values("after", "before{0} if a{0} is b{0} else "))),
-        f" return {key_of('after')}, {envelope(True, True)}",
-    ]
-    exec("\n".join(lines) + "\n", scope)
-    made: _WriteRecord = scope["write_record"]
-    return made
 
 
 def _same(one: _Column, other: _Column) -> bool:
