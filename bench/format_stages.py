@@ -1,6 +1,6 @@
 """What formats cost, with nothing around them: no database, fetch, buffer, registry or Kafka.
 
-formats    SQL_REDO in memory -> key and value bytes on the native path, in each format of values and keys
+formats    SQL_REDO in memory -> key and value bytes, in each format of values and keys; on the Python path JSON and Avro
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 from bench.processes import Sandbox
 from bench.redo_text import statements
 from bench.report import Measure
-from bench.text_stages import NoRegistry, Prepare, TextStage, json_encoder, scanning
+from bench.text_stages import NoRegistry, Prepare, TextStage, json_encoder, python, python_avro, scanning
 from minercdc import native
 from minercdc.config.registries import Side as SideName
 from minercdc.formats.avro import AvroFormat
@@ -55,13 +55,13 @@ _KINDS: dict[str, tuple[Callable[[SideName], Format] | None, Callable[[SideName]
 
 def formats(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     """JSON as it is printed, then each format; the best of some passes, taken in turns, as in `text`."""
-    if native.rows is None:
-        return
     rows = list(islice(statements(_ROWS), _ROWS))
     gc.collect()
     gc.freeze()
-    kinds: dict[str, Callable[[], Prepare]] = {"JSON": lambda: scanning(json_encoder("bench").encode_run)}
-    kinds |= {name: partial(_converted, *sides) for name, sides in _KINDS.items()}
+    kinds: dict[str, Callable[[], Prepare]] = {"JSON": python, "Avro": python_avro}
+    if native.rows is not None:
+        kinds = {"JSON": lambda: scanning(json_encoder("bench").encode_run)}
+        kinds |= {name: partial(_converted, *sides) for name, sides in _KINDS.items()}
     stages = [TextStage(f"text to key and value bytes, format: {name}", begin, rows) for name, begin in kinds.items()]
     for _ in range(_PASSES):
         for stage in stages:

@@ -32,6 +32,7 @@ from minercdc.formats.converting import RecordConverter, Side
 from minercdc.formats.registered import ConfluentSchemas
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import TOPIC, subject_names
+from minercdc.kafka.avro_rows import Heads, avro_rows
 from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.source_block import SourceBlock
 from minercdc.kafka.table_format import TableFormats
@@ -58,8 +59,8 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
     gc.collect()
     gc.freeze()  # the workload is no memory of the connector's
     kinds: list[tuple[str, Callable[[], Prepare]]] = [
-        ("text to key and value bytes, Python", _python),
-        ("text to key and value bytes, Python, Avro", _python_avro),
+        ("text to key and value bytes, Python", python),
+        ("text to key and value bytes, Python, Avro", python_avro),
         ("split alone, Python", _split_alone),
         ("split and decode, Python", _split_and_decode),
     ]
@@ -85,7 +86,7 @@ def text(_sandbox: Sandbox, _directory: Path) -> Iterator[Measure]:
 
 def best_rate(rows: list[Statement]) -> float:
     """Rows per CPU second of the path in use, text to key and value bytes, in the best of twenty whole passes."""
-    stage = TextStage("", _python if native.rows is None else _native, rows)
+    stage = TextStage("", python if native.rows is None else _native, rows)
     return len(rows) / min(stage.once() for _ in range(_PASSES))
 
 
@@ -119,7 +120,7 @@ def _decoders() -> dict[TableId, RedoDecoder]:
     return {schema.id: RedoDecoder(schema) for schema in (PEOPLE.schema, ORDERS.schema)}
 
 
-def _python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare:
+def python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepare:
     decoders, made = _decoders(), encode or json_encoder("bench").encode
 
     def prepare(rows: list[Statement]) -> Callable[[], None]:
@@ -142,8 +143,9 @@ def _python(encode: Callable[[Event], Sequence[Record]] | None = None) -> Prepar
     return prepare
 
 
-def _python_avro() -> Prepare:
-    return _python(_avro().encoder(json_encoder("bench", numbered=(True, True))).encode)
+def python_avro() -> Prepare:
+    converter = _avro()
+    return python(converter.encoder(json_encoder("bench", numbered=(True, True), avro_heads=converter.avro_heads)).encode)
 
 
 def _split_alone() -> Prepare:
@@ -261,7 +263,12 @@ def records_of(encoder: EnvelopeEncoder, event: Event) -> Iterator[Sequence[Reco
             at += 1
 
 
-def json_encoder(prefix: str, *, numbered: tuple[bool, bool] = (False, False)) -> EnvelopeEncoder:
+def json_encoder(
+    prefix: str,
+    *,
+    numbered: tuple[bool, bool] = (False, False),
+    avro_heads: Heads = (None, None),
+) -> EnvelopeEncoder:
     """The encoder of a connector with nothing but defaults; or with numbers of the schemas of keys, and values, as for other formats."""
     identity, kafka = (
         ConnectorIdentity.model_validate({"topic.prefix": prefix}),
@@ -277,7 +284,8 @@ def json_encoder(prefix: str, *, numbered: tuple[bool, bool] = (False, False)) -
         key_columns=lambda schema: schema.key,
         by_number=numbered,
     )
-    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns)
+    avro = avro_rows(formats.source, avro_heads)
+    return EnvelopeEncoder(formats, include_schema_changes=True, clock_ns=time.time_ns, avro=avro)
 
 
 TEXT_STAGES: dict[str, Callable[[Sandbox, Path], Iterator[Measure]]] = {"text": text}

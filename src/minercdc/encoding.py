@@ -81,6 +81,7 @@ class Encoding:
 
     def _encoder(self) -> EnvelopeEncoder:
         config = self._config
+        converter = self._converter if self._transformer is None else None
         return envelope_encoder(
             config,
             self._topics,
@@ -91,6 +92,7 @@ class Encoding:
             transactions=self._transaction_encoder(),
             counts=self._counts,
             moved=self._moved,
+            avro_heads=converter.avro_heads if converter is not None else (None, None),
         )
 
     def pass_over(self, event: ChangeEvent) -> None:

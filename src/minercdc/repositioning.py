@@ -221,7 +221,8 @@ def _look_up(config: ConnectorConfig, scn: int | None, time: str | None) -> _Dic
             altered = read_altered(connection, ids, scn, margin_seconds=5)
         except SnapshotTooOldError:
             altered = ids
-        return _Dictionary(scn, time_of_scn(connection, scn), read_tables(connection, ids), frozenset(altered))
+        tables = read_tables(connection, ids, comments=config.messages.include_schema_comments)
+        return _Dictionary(scn, time_of_scn(connection, scn), tables, frozenset(altered))
 
 
 def look_reset(config: ConnectorConfig) -> Repositioning:

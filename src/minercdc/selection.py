@@ -11,6 +11,7 @@ from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import TableFilterConfig, ValueConfig
 from minercdc.errors import ConfigError
+from minercdc.kafka.avro_rows import Heads, avro_rows
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.envelope import EnvelopeEncoder
@@ -107,14 +108,16 @@ def envelope_encoder(
     transactions: TransactionEncoder | None = None,
     counts: TransactionCounts | None = None,
     moved: MovedKeys | None = None,
+    avro_heads: Heads = (None, None),
+    clock_ns: Callable[[], int] = time.time_ns,
 ) -> EnvelopeEncoder:
-    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`. Raises ConfigError when a custom converter
-    cannot be loaded."""
+    """The encoder of a connector's records; for the parameters see `EnvelopeEncoder`, and `RecordConverter` for `avro_heads`. Raises
+    ConfigError when a custom converter cannot be loaded."""
     formats = _table_formats(config, topics, counted=counts is not None)
     return EnvelopeEncoder(
         formats,
         include_schema_changes=include_schema_changes,
-        clock_ns=time.time_ns,
+        clock_ns=clock_ns,
         dead_letters=dead_letters,
         notifications=notifications,
         captured=captured,
@@ -122,6 +125,7 @@ def envelope_encoder(
         transactions=transactions,
         counts=counts,
         moved=moved,
+        avro=avro_rows(formats.source, avro_heads),
     )
 
 

@@ -86,3 +86,63 @@ def test_a_statement_is_run_at_each_heartbeat(lab: Lab) -> None:
     with lab.run(lab.config(**options("UPDATE NOTHING SET A = 1")), log="second.log") as connector:
         connector.await_log(r"(heartbeat.action.query failed: .*ORA-00942(.|\n)*){3}")
         connector.stop_in_order()
+
+
+def comments(change: Any) -> dict[str, Any]:
+    """Of a table and its columns, in a schema change."""
+    (one,) = change["tableChanges"]
+    return {"": one["table"]["comment"]} | {column["name"]: column["comment"] for column in one["table"]["columns"]}
+
+
+def documented(record: Read) -> dict[str, str | None]:
+    """What the schema of a value says of each column."""
+    rows = [field for field in record.value["schema"]["fields"] if field["field"] in ("before", "after")]
+    before, after = ({field["field"]: field.get("doc") for field in row["fields"]} for row in rows)
+    assert before == after
+    return after
+
+
+def test_comments_of_tables_and_columns_come_from_the_dictionary_and_from_ddl(lab: Lab) -> None:
+    lab.execute(
+        "ALTER TABLE T ADD (N NUMBER)",
+        "COMMENT ON TABLE T IS 'it''s \"T\"'",
+        "COMMENT ON COLUMN T.ID IS 'its key'",
+        "COMMENT ON COLUMN T.N IS 'žádné číslo'",
+    )
+    options: dict[str, Any] = {f"{part}.converter.schemas.enable": True for part in ("key", "value")}
+    options |= {"include.schema.comments": True, "include.schema.changes": True}
+    first = {"": 'it\'s "T"', "ID": "its key", "V": None, "N": "žádné číslo"}
+    second = {"": None, "ID": None, "V": "alter table t drop column v", "N": "žádné číslo"}
+    third = {"": "again", "ID": None, "W": "alter table t drop column v", "N": "žádné číslo"}
+    with lab.run(lab.config(**options)) as connector:
+        lab.topics.await_records(lab.topic(), 3)
+        connector.await_log("streaming: ")
+        lab.execute(
+            "COMMENT ON COLUMN T.V IS 'alter table t drop column v'",
+            f"COMMENT ON COLUMN {lab.schema}.T.ID IS ''",
+            "COMMENT ON TABLE T IS ''",
+            "INSERT INTO T VALUES (100, 'row', 1.5)",
+        )
+        lab.topics.await_records(lab.topic(), 4)
+        connector.process.kill()
+        connector.process.wait()
+    with lab.run(lab.config(**options), log="again.log") as connector:
+        connector.await_log("streaming: ")
+        lab.execute(
+            "COMMENT ON TABLE T IS 'again'", "ALTER TABLE T RENAME COLUMN V TO W", "INSERT INTO T VALUES (101, 'row', 1.5)"
+        )
+        records = lab.topics.await_records(lab.topic(), 5)
+        connector.stop_in_order()
+    changes = [record.value["payload"] for record in lab.topics.records(lab.name)]
+    assert [comments(changes[i]) for i in (0, 3, -1)] == [first, second, third]
+    assert [change["tableChanges"][0]["type"] for change in changes] == ["CREATE", *["ALTER"] * 5]
+    for record, expected in ((records[0], first), (records[3], second), (records[4], third)):
+        assert documented(record) == {name: text for name, text in expected.items() if name}
+    assert [records[i].key["schema"]["fields"][0].get("doc") for i in (0, 3)] == ["its key", None]
+    with lab.run(lab.config(**options | {"include.schema.comments": False}), log="off.log") as connector:
+        connector.await_log("streaming: ")
+        lab.execute("COMMENT ON COLUMN T.ID IS 'unseen'", "INSERT INTO T VALUES (102, 'row', 1.5)")
+        records = lab.topics.await_records(lab.topic(), 6)
+        connector.stop_in_order()
+    assert len(lab.topics.records(lab.name)) == len(changes)
+    assert documented(records[5]) == dict.fromkeys(("ID", "W"), None) | {"N": "Variable scaled decimal"}

@@ -14,6 +14,7 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.flashback_lab import FlashbackLab, Run
 
 from minercdc.capture.flashback import undo
+from minercdc.capture.flashback.dictionary import Dictionary
 from minercdc.capture.flashback.prerequisites import FlashbackPrerequisites
 from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.sections import DatabaseConfig
@@ -22,7 +23,8 @@ from minercdc.events import Progress
 from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.present_scn import PresentScn, present_scn
-from minercdc.schema.table import TableId
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId, without_comments
 
 _names = (f"fb{n}" for n in itertools.count())
 TABLES = (
@@ -306,6 +308,26 @@ def test_without_any_exact_scn_changes_come_a_little_later(
     lab.run("insert into t values (3, 'x')", "commit")
     run.until(lambda run: len(run.changes()) == 1)
     assert run.changes() == [("c", None, ("3", "x"))]
+
+
+def test_a_comment_alone_is_no_other_shape(make: Callable[..., FlashbackLab]) -> None:
+    lab = make()
+    lab.run("comment on table t is 'all'", "comment on column t.v is 'first'")
+    with connect(lab.config) as connection:
+        plain, described = (
+            Dictionary(TableFilter(schema_include=[lab.schema]), lab.table("t").database, comments=on)
+            for on in (False, True)
+        )
+        assert plain.refresh(connection) == described.refresh(connection) == {lab.table("t"), lab.table("u")}
+        shape = described.shapes[lab.table("t")]
+        assert (shape.comment, [column.comment for column in shape.columns]) == ("all", [None, "first"])
+        assert plain.shapes[lab.table("t")] == without_comments(shape)
+        lab.run("comment on column t.v is 'second'")
+        assert described.refresh(connection) == frozenset()
+        assert described.shapes[lab.table("t")] == shape
+        lab.run("alter table t add (w number)")
+        assert described.refresh(connection) == {lab.table("t")}
+        assert [column.comment for column in described.shapes[lab.table("t")].columns] == [None, "second", None]
 
 
 def test_tables_that_refer_to_each_other_are_named(

@@ -160,7 +160,6 @@ _REFERENCES = "io.confluent.kafka.serializers.subject.defaultreferencesubjectnam
 
 # property -> the values (in any case) that need nothing that is missing here
 INERT: Mapping[str, tuple[str, ...]] = {
-    "include.schema.comments": ("false",),
     "log.mining.continuous.mine": ("false",),
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
@@ -180,7 +179,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 INERT_REASONS: Mapping[str, str] = {
-    "include.schema.comments": "comments of tables and columns are not read from the dictionary",
     "capture.mode": "redo of a physical standby is not mined yet; database.* has to be the primary database",
     "log.mining.continuous.mine": "Oracle 19c and later do not have it",
 }

@@ -18,7 +18,7 @@ _RULES = (
     ("hash_v2", re.compile(r"column\.mask\.hash\.v2\.([^.]+)\.with\.salt\.(.+)")),
     ("hash", re.compile(r"column\.mask\.hash\.([^.]+)\.with\.salt\.(.+)")),
     ("mask", re.compile(r"column\.mask\.with\.(\d+)\.chars")),
-    ("truncate", re.compile(r"column\.truncate\.to\.(\d+)\.chars")),
+    ("truncate", re.compile(r"column\.truncate\.to\.(0*[1-9]\d*)\.chars")),
 )
 _TRACKED = "Debezium saves memory without it; here the member of `source` is null then."
 
@@ -35,6 +35,10 @@ class MessageConfig(Section):
     )
     skip_messages_without_change: bool = Field(
         False, description="Leave out updates that change no published column; they need all columns in the redo."
+    )
+    include_schema_comments: bool = Field(
+        False,
+        description="Comments of tables and columns (`COMMENT ON`) in schema changes and in the schema history, those of columns as `doc` in the schemas of records, too. Tables that were known before it was turned on get theirs by `snapshot.mode=recovery`.",
     )
     extended_headers_enabled: bool = Field(
         True,
@@ -116,7 +120,7 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
         if match is None:
             problems.append(
                 f"{shown}: is none of column.mask.with.N.chars, column.mask.hash.ALGORITHM.with.salt.SALT,"
-                " column.mask.hash.v2.ALGORITHM.with.salt.SALT and column.truncate.to.N.chars"
+                " column.mask.hash.v2.ALGORITHM.with.salt.SALT and column.truncate.to.N.chars (N from 1)"
             )
             continue
         try:

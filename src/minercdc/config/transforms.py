@@ -46,6 +46,13 @@ class Transformation:
     predicate: Predicate | None
 
 
+# Debezium's classes that properties of the connector stand for
+_INSTEAD: Mapping[str, str] = {
+    "io.debezium.transforms.partitions.PartitionRouting": "minercdc.topic.partition.columns chooses the partition by columns of the key",
+    "io.debezium.transforms.SchemaChangeEventFilter": "include.schema.changes=false leaves out schema changes",
+}
+
+
 def take_transformations(properties: dict[str, str], problems: list[str]) -> tuple[Transformation, ...]:
     """The chain of flat properties, which are taken out; what is wrong is added to the problems."""
     predicates = dict(_predicates(properties, problems))
@@ -106,8 +113,11 @@ def _made(
     where: str, kind: str, options: Mapping[str, str], known: Mapping[str, type[Options]], problems: list[str]
 ) -> Options | None:
     if kind not in known:
-        near = difflib.get_close_matches(kind, known, 1, 0.6)
+        near = difflib.get_close_matches(kind, known, 1, 0.8)
         hint = f"; did you mean {near[0]}?" if near else ", which docs/transforms.md lists"
+        if kind in _INSTEAD:
+            problems.append(f"{where}.type: {kind} does not run here (there is no Java); {_INSTEAD[kind]}")
+            return None
         problems.append(
             f"{where}.type: {kind} does not run here (there is no Java); only those do that are built in{hint}"
             if kind

@@ -37,6 +37,10 @@ class AvroFormat:
         headers = self._identity(topic, schema_of(schema)).headers
         return (lambda document, begin, end: headers) if headers else None
 
+    def head(self, topic: str, connect: Schema) -> bytes:
+        """What comes before a record's Avro; the errors of `compile`."""
+        return self._identity(topic, connect).before
+
     def compiled(self, topic: str, connect: Schema) -> tuple[Write, int]:
         """The same as `compile`, and the schema's id."""
         identity = self._identity(topic, connect)

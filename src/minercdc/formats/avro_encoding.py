@@ -7,7 +7,9 @@ function is called for each value.
 from __future__ import annotations
 
 import base64
+import json
 import struct
+from binascii import a2b_base64
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from typing import Any, Final, TypeAlias
@@ -15,10 +17,14 @@ from typing import Any, Final, TypeAlias
 from minercdc.formats.connect import Schema
 
 Write: TypeAlias = Callable[[Any], bytes]
+WriteText: TypeAlias = Callable[[str], bytes]
+UNFIT: Final = (AttributeError, IndexError, KeyError, TypeError, ValueError, OverflowError, struct.error)
+"""What a writer raises for a value of another schema."""
 
 _FLOAT, _DOUBLE = struct.Struct("<f").pack, struct.Struct("<d").pack
 _DEEPEST: Final = 12  # structs in structs that one function writes
 _FEW: Final = 1024  # numbers and lengths that are looked up
+_VARIABLE_SCALE: Final = "io.debezium.data.VariableScaleDecimal"
 _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
@@ -61,6 +67,64 @@ def compile_writer(schema: Schema) -> Write:
     It raises AttributeError, KeyError, TypeError, ValueError or OverflowError for a payload of another schema.
     """
     return _Writing().compiled(schema)
+
+
+class FragmentWriter:
+    """Writes single values from their JSON, with the branch of their union, without a parser of JSON where the type is a common one.
+
+    :ivar null: what is written for null; None where the schema has none.
+    :ivar write: writes the JSON of any other value. It raises one of UNFIT for another schema's, or for `null`.
+    :ivar small: of integers: the bytes of those from 0, each at its place; else empty.
+    :ivar large: writes an integer that is not among those.
+    :ivar lengths: of texts and bytes: what is written before so many.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        kind, is_optional, has_default = schema["type"], bool(schema.get("optional")), schema.get("default") is not None
+        there = (b"\0" if has_default else b"\2") if is_optional else b""
+        self.null = (b"\2" if has_default else b"\0") if is_optional else None
+        numbers = tuple(there + one for one in _SHORT)
+        self.small = numbers[: 1 << _BITS[kind] - 1] if kind in _BITS else ()
+        self.large = _large(_BITS.get(kind, 64), there)
+        self.lengths = numbers
+        self._there = there
+        self.write: WriteText = self._chosen(schema)
+
+    def _chosen(self, schema: Schema) -> WriteText:
+        there, integer = self._there, self.large
+        if schema["type"] in _BITS:
+            return lambda fragment: integer(int(fragment))
+        if schema["type"] == "bytes":
+            return lambda fragment: self.joined(a2b_base64(_quoted(fragment)))  # which passes over the quotes
+        if schema["type"] == "string":
+            return self._text
+        if schema.get("name") == _VARIABLE_SCALE:
+            return lambda fragment: there + _variable_scale(fragment)
+        write = compile_writer({**schema, "optional": False})
+        return lambda fragment: there + write(json.loads(fragment))
+
+    def joined(self, content: bytes) -> bytes:
+        """Bytes, or an encoded text, after their length."""
+        length = len(content)
+        return (self.lengths[length] if length < _FEW else self._there + varint(length)) + content
+
+    def _text(self, fragment: str) -> bytes:
+        text = json.loads(fragment) if "\\" in fragment else _quoted(fragment)[1:-1]
+        return self.joined(text.encode())
+
+
+def _quoted(fragment: str) -> str:
+    if fragment[0] != '"':
+        raise TypeError(f"{fragment[:60]} is no text")
+    return fragment
+
+
+def _variable_scale(fragment: str) -> bytes:
+    _, first, scale, second, _, value, _ = fragment.split('"')
+    if (first, second) != ("scale", "value"):
+        raise KeyError(first)
+    content = a2b_base64(value)
+    return varint(int(scale[1:-1])) + varint(len(content)) + content
 
 
 class _Writing:
@@ -138,6 +202,25 @@ def _apart(schema: Schema) -> Write:
         return lambda value: _block([item(one) for one in value])
     key, entry = compile_writer({"type": "string"}), compile_writer(schema["values"])
     return lambda value: _block([key(name) + entry(one) for name, one in value.items()])
+
+
+@cache
+def _large(bits: int, there: bytes) -> Write:
+    """Integers of single columns, which hardly come again: `varint` within the function, and no memory of them."""
+    lowest, highest = -(1 << bits - 1), (1 << bits - 1) - 1
+    first, before, last = tuple(there + two for two in _BEFORE), _BEFORE, _LAST
+
+    def write(value: int) -> bytes:
+        if not lowest <= value <= highest:
+            raise OverflowError(f"{value} is not between {lowest} and {highest}")
+        number = value << 1 if value >= 0 else ~(value << 1)
+        if 1 << 14 <= number < 1 << 28:
+            return first[number & 16383] + last[number >> 14]
+        if 1 << 42 <= number < 1 << 56:  # milliseconds and microseconds of our time
+            return first[number & 16383] + before[number >> 14 & 16383] + before[number >> 28 & 16383] + last[number >> 42]
+        return there + varint(value)
+
+    return write
 
 
 @cache

@@ -13,7 +13,7 @@ from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError
 from minercdc.events import ChangeRun, Event, ReadRun
-from minercdc.formats.connect import payload_of, split
+from minercdc.formats.connect import Schema, payload_of, split
 
 if TYPE_CHECKING:
     from minercdc.native._rows import AvroWriter
@@ -61,6 +61,17 @@ class FormatWithHeaders(Format, Protocol):
         """A function that makes the headers of records; None for records without."""
 
 
+AvroHead: TypeAlias = Callable[[str, Schema], bytes]
+"""What comes before the Avro of a record of a topic, by its Connect schema. Raises SinkError, DeliveryError: of the registry."""
+
+
+@runtime_checkable
+class BinaryAvro(FormatWithHeaders, Protocol):
+    """Records that are Avro after some bytes."""
+
+    def head(self, topic: str, connect: Schema) -> bytes: ...
+
+
 class Side:
     """The keys, or the values, of all records.
 
@@ -76,8 +87,15 @@ class Side:
         self.native: dict[str, tuple[bytes, AvroWriter]] = {}  # the same, of payloads that compiled code writes
         self._writers: dict[tuple[str, bytes], Write] = {}
 
+    @property
+    def avro_head(self) -> AvroHead | None:
+        """None where records are not plain Avro after some bytes."""
+        return self._format.head if isinstance(self._format, BinaryAvro) and not self.has_headers else None
+
     def rewritten(self, topic: str, document: bytes) -> bytes:
         """A document in the other format; one without a schema stays as it is."""
+        if document[:1] != b"{":  # as nearly all where rows are written as Avro at once
+            return document
         known = self._heads.get(topic)
         if known is not None and document.startswith(known[0]):
             return known[1](document, len(known[0]), len(document) - 1)
@@ -112,12 +130,18 @@ class RecordConverter:
     """Rewrites keys and values of records.
 
     :param key, value: None for a side that stays as it is.
+    :ivar avro_heads: of keys and of values, None for those that cannot be written as Avro at once. What is, stays as it is here.
     """
 
     def __init__(self, key: Side | None, value: Side | None) -> None:
         self._key = key
         self._value = value
         self._has_headers = any(side is not None and side.has_headers for side in (key, value))
+        self.avro_heads: tuple[AvroHead | None, AvroHead | None] = (
+            (None, None)
+            if self._has_headers
+            else (None if key is None else key.avro_head, None if value is None else value.avro_head)
+        )
 
     def record(self, record: Record) -> Record:
         """:raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.

@@ -12,11 +12,12 @@ from typing import Any
 from urllib.parse import quote
 
 import httpx2
-from tenacity import Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception_type, stop_after_delay, wait_exponential
 
 from minercdc.errors import ConfigError, DeliveryError, SinkError
 from minercdc.formats.incompatible import columns_at_fault
 
+_log = logging.getLogger(__name__)
 logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs every request
 
 _CONTENT = "application/vnd.schemaregistry.v1+json"
@@ -157,6 +158,7 @@ class RestClient:
             stop=stop_after_delay(self._access.timeout),
             wait=wait_exponential(0.1, max=5),
             reraise=True,
+            before_sleep=self._say_once,
         )
         content = body if isinstance(body, str) or body is None else json.dumps(body)
         try:
@@ -166,6 +168,14 @@ class RestClient:
                 f"the schema registry at {self._access.shown()} does not answer: {error}",
                 hint=f"Check {self._property}, and that the registry runs; the connector goes on from its offset then.",
             ) from None
+
+    def _say_once(self, state: RetryCallState) -> None:
+        """The connector stands still until the registry answers, or the time is over."""
+        if state.attempt_number == 1 and state.outcome is not None:
+            shown, seconds = self._access.shown(), self._access.timeout
+            _log.warning(
+                "the schema registry at %s does not answer: %s; trying for %g s", shown, state.outcome.exception(), seconds
+            )
 
     def _send(
         self, method: str, path: str, content: str | None, query: Mapping[str, str], headers: Mapping[str, str]

@@ -20,8 +20,13 @@ _DOCS = {"io.debezium.data.VariableScaleDecimal": "Variable scaled decimal"}
 _SNAPSHOT_WORDS = "true,first,first_in_data_collection,last_in_data_collection,last,false,incremental"
 
 
-def field_schema(name: str, field: FieldType, *, optional: bool, default: JsonValue = None) -> Schema:
-    """The schema of one column inside a row's struct; `default` None for no default."""
+def field_schema(
+    name: str, field: FieldType, *, optional: bool, default: JsonValue = None, doc: str | None = None
+) -> Schema:
+    """The schema of one column inside a row's struct; `default` None for no default.
+
+    :param doc: the column's comment, in place of what the type says of itself.
+    """
     schema: Schema = {"type": _WRITTEN.get(field.type, field.type), "optional": optional, "field": name}
     if field.fields:
         schema["fields"] = [field_schema(inner, kind, optional=False) for inner, kind in field.fields]
@@ -31,8 +36,8 @@ def field_schema(name: str, field: FieldType, *, optional: bool, default: JsonVa
         schema["version"] = field.version
     if field.parameters:
         schema["parameters"] = dict(field.parameters)
-    if field.name in _DOCS:
-        schema["doc"] = _DOCS[field.name]
+    if doc := doc or _DOCS.get(field.name or ""):
+        schema["doc"] = doc
     if default is not None:
         schema["default"] = default
     return schema

@@ -45,6 +45,7 @@ from minercdc.events import (
 )
 from minercdc.formats.connect import WITHOUT_SCHEMA
 from minercdc.kafka import connect_schema, table_changes
+from minercdc.kafka.avro_rows import AvroRows
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn
@@ -77,6 +78,7 @@ class EnvelopeEncoder:
     :param counts: numbers the events of a transaction, where `formats` have them; else None.
     :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
+    :param avro: writes rows as Avro at once; None: the converter makes it of what is printed. Without effect with `counts`.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
 
@@ -93,8 +95,10 @@ class EnvelopeEncoder:
         transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
         moved: MovedKeys | None = None,
+        avro: AvroRows | None = None,
     ) -> None:
         self._formats = formats
+        self._avro = avro if counts is None else None
         self._topics, self._source, self._values = formats.topics, formats.source, formats.values
         self._moved = moved or MovedKeys(formats.key_columns)
         self._transactions = transactions
@@ -176,6 +180,16 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
+        if self._avro is not None:
+            self._look_at_clock()
+            written = self._avro.written(compiled, event, op, before, after, self._ns)
+            if written is not None:
+                return (_rowid_key(compiled.rowid_frame, event), written[1]) if compiled.rowid_frame else written
+        return self._print_json(compiled, event, op, before, after)
+
+    def _print_json(
+        self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
+    ) -> tuple[bytes | None, bytes]:
         self._look_at_clock()
         try:
             source = self._source.of_change(event, compiled.source)
@@ -253,10 +267,10 @@ class EnvelopeEncoder:
         assert event.after is not None
         deletes = self._moved.frees(event)
         if deletes:
-            old, deleted = self._print(compiled, event, _DELETE, event.before, None)
+            old, deleted = self._print_json(compiled, event, _DELETE, event.before, None)
         else:
             old, deleted = compiled.print_record(event.before, None, "null", _DELETE, self._end)
-        new, created = self._print(compiled, event, _CREATE, None, event.after)
+        new, created = self._print_json(compiled, event, _CREATE, None, event.after)
         assert old is not None
         assert new is not None
         to_new: Headers = (("__debezium.newkey", new),)

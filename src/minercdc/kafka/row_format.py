@@ -106,6 +106,14 @@ def compile_record(
     return print_record
 
 
+def compile_key(key: Sequence[PrintedColumn], frame: Frame) -> Callable[[Row], bytes | None]:
+    """A function that prints the key of a row; None for a table without one. It raises one of `NO_TEXT` when redo does not hold it."""
+    scope: dict[str, Any] = {f"json{column.position}": column.codec.to_json for column in key}
+    exec(f"def print_key(row): return {_key(key, frame, [_printed(c, f'row[{c.position}]') for c in key])}", scope)
+    print_key: Callable[[Row], bytes | None] = scope["print_key"]
+    return print_key
+
+
 def _record_lines(
     columns: Sequence[PrintedColumn],
     key: Sequence[PrintedColumn],
@@ -115,7 +123,7 @@ def _record_lines(
     transaction: str,
 ) -> list[str]:
     """Source lines for a row before, a row after, or both. A column's JSON is printed once, for both rows, key and value."""
-    printed = {column.position: column for column in (*columns, *key)}
+    printed = {column.position: column for column in (*key, *columns)}  # NULL, too, as in values
     own = _with_own_codec(columns, key)
     unpack_before, unpack_after = (
         "".join(f"{row[0]}{i}, " if i in printed else "_, " for i in range(width)) + f"= {row}"

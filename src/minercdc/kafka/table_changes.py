@@ -60,7 +60,7 @@ def _structure(table: TableSchema, written: Callable[[Column], _Written]) -> dic
         "defaultCharsetName": None,
         "primaryKeyColumnNames": [table.columns[i].name for i in table.key],
         "columns": [_column(column, i, written(column)) for i, column in enumerate(table.columns, 1)],
-        "comment": None,
+        "comment": table.comment,
     }
 
 
@@ -107,7 +107,7 @@ def _column(column: Column, position: int, written: _Written) -> dict[str, JsonV
         "optional": column.nullable,
         "autoIncremented": bool(_IDENTITY.match(column.default or "")),
         "generated": False,
-        "comment": None,
+        "comment": column.comment,
         "defaultValueExpression": column.default,
         "enumValues": None,
     }
@@ -200,6 +200,7 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
             scale=column.get("scale"),
             nullable=column.get("optional", True),
             default=column.get("defaultValueExpression"),
+            comment=column.get("comment"),
         )
         for column in structure["columns"]
     )
@@ -212,4 +213,5 @@ def table_of(change: Mapping[str, Any]) -> TableSchema:
         version=int(attributes.get("VERSION", 1)),
         object_id=int(attributes.get("OBJECT_ID", 0)),
         stored=tuple(json.loads(attributes.get("STORED_COLUMNS", "[]"))),
+        comment=structure.get("comment") or change.get("comment"),
     )

@@ -202,4 +202,4 @@ def _with_defaults_of(schema: TableSchema, positions: Container[int]) -> TableSc
 
 def _field(name: str, column: Column, codec: Codec) -> connect_schema.Schema:
     default = column_default(column, codec)
-    return connect_schema.field_schema(name, codec.field, optional=column.nullable, default=default)
+    return connect_schema.field_schema(name, codec.field, optional=column.nullable, default=default, doc=column.comment)

@@ -21,7 +21,7 @@ from minercdc.kafka.schema_history import changes_of, starts_over, time_of
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema, without_comments
 
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
 
@@ -221,7 +221,7 @@ class TableHistories:
                 table.snapshots.append(scn)
             if change.snapshot:
                 self._note_found(change, table, scn)
-            self._add_version(table, scn, change.after, alter, ddl, created=created)
+            self._add_version(table, scn, without_comments(change.after), alter, ddl, created=created)
             if alter is not None and alter.loses_rows:
                 table.lost.append((scn, ddl))
             if alter is not None and alter.moves_rows:

@@ -98,7 +98,8 @@ class Import:
             with suppress(SchemaHistoryError):  # it is Debezium's; looked at for how many records there are
                 next(iter(history.recover(None)), None)
             history.forget()
-            tables, position = Tables(), self.position.to_json()
+            tables = Tables(comments=config.messages.include_schema_comments)
+            position = self.position.to_json()
             scn = Scn(self.position.delivered_scn)
             for change in describe(tables, list(self.schemas), scn, time.time_ns() // 1000):
                 if (record := history.entry(change, position)) is not None:
@@ -252,7 +253,8 @@ def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[lis
             altered = set(read_altered(connection, ids, scn, margin_seconds=5))
         except SnapshotTooOldError:
             altered = set(ids)
-        present = {schema.id: schema for schema in read_tables(connection, ids)}
+        comments = config.messages.include_schema_comments
+        present = {schema.id: schema for schema in read_tables(connection, ids, comments=comments)}
     of_history = [table for table in ids if table in altered or table not in present]
     return [
         with_stored(end.tables[table], present.get(table)) if table in of_history else present[table] for table in ids

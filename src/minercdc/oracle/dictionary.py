@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -51,6 +52,14 @@ _ALTERED = (
     "SELECT OBJECT_NAME FROM ALL_OBJECTS WHERE OWNER = :owner AND OBJECT_TYPE = 'TABLE'"
     " AND LAST_DDL_TIME > CAST(SCN_TO_TIMESTAMP(:scn) AS DATE) - :margin / 86400"
 )
+_TABLE_COMMENTS = (
+    "SELECT TABLE_NAME, NULL, COMMENTS FROM ALL_TAB_COMMENTS"
+    " WHERE OWNER = :owner AND TABLE_NAME IN ({names}) AND COMMENTS IS NOT NULL"
+)
+_COLUMN_COMMENTS = (
+    "SELECT TABLE_NAME, COLUMN_NAME, COMMENTS FROM ALL_COL_COMMENTS"
+    " WHERE OWNER = :owner AND TABLE_NAME IN ({names}) AND COMMENTS IS NOT NULL"
+)
 _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
 
@@ -66,9 +75,9 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
     return sorted(found)
 
 
-def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list[TableSchema]:
+def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comments: bool = False) -> list[TableSchema]:
     """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
-    too; no virtual or unused ones."""
+    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -76,7 +85,9 @@ def read_tables(connection: oracledb.Connection, ids: Iterable[TableId]) -> list
     found: dict[TableId, TableSchema] = {}
     for (database, owner), names in by_owner.items():
         for start in range(0, len(names), _LIST):
-            for schema in _read_some(connection, database, owner, names[start : start + _LIST]):
+            some = names[start : start + _LIST]
+            read = list(_read_some(connection, database, owner, some))
+            for schema in _with_comments(connection, owner, some, read) if comments else read:
                 found[schema.id] = schema
     return [found[table] for table in wanted if table in found]
 
@@ -133,6 +144,18 @@ def _read_some(connection: oracledb.Connection, database: str, owner: str, names
             object_id=int(objects.get(name) or 0),
             stored=tuple(column for _, column in sorted(stored[name].items())),
         )
+
+
+def _with_comments(
+    connection: oracledb.Connection, owner: str, names: Sequence[str], schemas: Iterable[TableSchema]
+) -> Iterator[TableSchema]:
+    with oracle_errors(f"reading the comments of {owner}"), connection.cursor() as cursor:
+        rows = [row for sql in (_TABLE_COMMENTS, _COLUMN_COMMENTS) for row in _listed(cursor, sql, owner, names)]
+    texts: dict[tuple[str, str | None], str] = {(table, column): text for table, column, text in rows}
+    for schema in schemas:
+        table = schema.id.table
+        columns = tuple(replace(column, comment=texts.get((table, column.name))) for column in schema.columns)
+        yield replace(schema, columns=columns, comment=texts.get((table, None)))
 
 
 def _listed(cursor: oracledb.Cursor, sql: str, owner: str, names: Sequence[str]) -> list[tuple[Any, ...]]:

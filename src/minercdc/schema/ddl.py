@@ -107,6 +107,15 @@ class AlterTable:
 
 
 @dataclass(frozen=True, slots=True)
+class CommentOn:
+    """COMMENT ON a table, or on its column. `text` None takes the comment away."""
+
+    name: TableName
+    column: str | None
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Unclear:
     """A statement about a table whose effect this grammar does not know.
 
@@ -117,7 +126,7 @@ class Unclear:
     reason: str
 
 
-Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | Unclear
+Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | RenameTable | CommentOn | Unclear
 
 
 class ShapeUnclear(Exception):
@@ -160,6 +169,16 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
                     columns[i] = replace(columns[i], nullable=False)
     key_positions = tuple(_index(columns, name) for name in key)
     return replace(table, columns=tuple(columns), key=key_positions, stored=tuple(stored))
+
+
+def commented(table: TableSchema, statement: CommentOn) -> TableSchema:
+    """The table after COMMENT ON, with the `version` of `table`. A column that it lacks is one that is left out for its type."""
+    if statement.column is None:
+        return replace(table, comment=statement.text)
+    columns = (
+        replace(column, comment=statement.text) if column.name == statement.column else column for column in table.columns
+    )
+    return replace(table, columns=tuple(columns))
 
 
 def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:

@@ -2,6 +2,7 @@
 
     CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name change ..     TRUNCATE TABLE name
     DROP TABLE name                                      RENAME name TO name
+    COMMENT ON TABLE name IS text                        COMMENT ON COLUMN name.name IS text
     change := ADD column | ADD (column, ..) | ADD constraint | MODIFY .. | DROP COLUMN name | DROP (name, ..)
             | RENAME COLUMN name TO name | RENAME TO name | anything known to change no shape
 
@@ -18,6 +19,7 @@ from minercdc.schema.ddl import (
     AddColumns,
     AlterTable,
     Change,
+    CommentOn,
     CreateTable,
     DropColumns,
     DropTable,
@@ -75,6 +77,8 @@ def parse_ddl(sql: str) -> Statement | None:
             tokens.take("IF", "EXISTS")
             name = tokens.table_name()
             return _alter(tokens, name)
+        if tokens.take("COMMENT", "ON"):
+            return _comment(tokens)
         if tokens.take("FLASHBACK", "TABLE") or tokens.take("UNDROP", "TABLE"):
             return Unclear(tokens.table_name(), "FLASHBACK TABLE")
     except Unknown as unknown:
@@ -129,6 +133,26 @@ def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
             raise Unknown("a primary key that is disabled")
         tokens.skip_balanced()
     return key
+
+
+def _comment(tokens: Tokens) -> CommentOn | None:
+    """COMMENT ON a table or column; None where it is on something else, or is not understood: a comment is no shape."""
+    on_column = tokens.take("COLUMN")
+    if not on_column and not tokens.take("TABLE"):
+        return None
+    try:
+        names = [tokens.name()]
+        while tokens.take("."):
+            names.append(tokens.name())
+        tokens.expect("IS")
+        text = tokens.text()
+    except Unknown:
+        return None
+    column = names.pop() if on_column else None
+    if len(names) not in (1, 2):
+        return None
+    schema = names[0] if len(names) > 1 else None
+    return CommentOn(TableName(schema, names[-1]), column, text or None)
 
 
 def _alter(tokens: Tokens, name: TableName) -> Statement:

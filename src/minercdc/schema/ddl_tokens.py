@@ -80,6 +80,15 @@ class Tokens:
         self.at += 1
         return -int(text) if negative else int(text)
 
+    def text(self) -> str:
+        """The characters of a text literal, of any of its forms."""
+        self.take("N")  # of N'..', a token of its own
+        kind, text = self.peek()
+        if kind not in ("text", "q"):
+            raise Unknown(f"a text was expected before {text[:60]!r}")
+        self.at += 1
+        return text[1:-1].replace("''", "'") if kind == "text" else text[text.index("'") + 2 : -2]
+
     def text_since(self, start: int) -> str:
         """The SQL from token number `start` up to the cursor, '' when there is nothing between."""
         return self._sql[self._spans[start][0] : self._spans[self.at - 1][1]] if start < self.at else ""

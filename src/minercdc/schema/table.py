@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 
@@ -29,6 +29,7 @@ class Column:
         and INTERVAL; None when not given, as for NUMBER and NUMBER(*).
     :param scale: digits after the decimal point of NUMBER, or of seconds of TIMESTAMP and INTERVAL; None when not given.
     :param default: DATA_DEFAULT as SQL text, None when there is none or it is NULL.
+    :param comment: of COMMENT ON COLUMN, None when there is none, or comments are not captured.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Column:
     scale: int | None = None
     nullable: bool = True
     default: str | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,7 @@ class TableSchema:
     :param object_id: OBJECT_ID of the dictionary, 0 when unknown; changes when a table is dropped and created again.
     :param stored: names of all stored columns in segment order, also of those left out of `columns`: the n-th is LogMiner's
         `COL n` in rows of another version than the dictionary's. Empty when not known.
+    :param comment: of COMMENT ON TABLE, None when there is none, or comments are not captured.
     """
 
     id: TableId
@@ -57,7 +60,15 @@ class TableSchema:
     version: int = 1
     object_id: int = 0
     stored: tuple[str, ...] = ()
+    comment: str | None = None
 
     def positions(self) -> dict[str, int]:
         """Column name -> position."""
         return {column.name: i for i, column in enumerate(self.columns)}
+
+
+def without_comments(schema: TableSchema) -> TableSchema:
+    """The table without the comments of it and its columns; `schema` itself when it has none."""
+    if schema.comment is None and all(column.comment is None for column in schema.columns):
+        return schema
+    return replace(schema, columns=tuple(replace(column, comment=None) for column in schema.columns), comment=None)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Protocol
 
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema, without_comments
 
 
 class ShapeChange(Protocol):
@@ -23,10 +23,12 @@ class ShapeChange(Protocol):
 class Tables:
     """Current version of each table, by name and by object id.
 
+    :param comments: comments of tables and columns are part of their shapes; else they are left out of what is put.
     :ivar generation: rises with every change: what was derived from a table before may be stale.
     """
 
-    def __init__(self, schemas: Iterable[TableSchema] = ()) -> None:
+    def __init__(self, schemas: Iterable[TableSchema] = (), *, comments: bool = False) -> None:
+        self.comments = comments
         self.generation = 0
         self._by_id: dict[TableId, TableSchema] = {}
         self._by_object: dict[int, TableId] = {}
@@ -56,6 +58,7 @@ class Tables:
     def put(self, schema: TableSchema) -> None:
         """Make `schema` the table's current version."""
         self.drop(schema.id)
+        schema = schema if self.comments else without_comments(schema)
         self._by_id[schema.id] = schema
         self._last_version[schema.id] = max(schema.version, self._last_version.get(schema.id, 0))
         if schema.object_id:

@@ -64,7 +64,7 @@ class TableSource:
         :returns: the change to emit; None, and nothing is put, when there is no such table.
         """
         with closing(self._connect()) as connection:
-            found = read_tables(connection, [table])
+            found = read_tables(connection, [table], comments=self._tables.comments)
             scn = present_scn(connection)
         if not found:
             return None

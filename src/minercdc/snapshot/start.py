@@ -49,11 +49,18 @@ class Fixed:
 
 
 def fix_now(
-    connection: oracledb.Connection, table_filter: TableFilter, database: str, lock: Lock, *, redo: bool = True
+    connection: oracledb.Connection,
+    table_filter: TableFilter,
+    database: str,
+    lock: Lock,
+    *,
+    redo: bool = True,
+    comments: bool = False,
 ) -> Fixed:
     """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
 
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
+    :param comments: the structures have the comments of tables and columns.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     """
@@ -61,17 +68,23 @@ def fix_now(
     if not redo:
         with lock(connection, ids):
             scn = present_scn(connection)
-            return Fixed(scn, scn, read_tables(connection, ids))
+            return Fixed(scn, scn, read_tables(connection, ids, comments=comments))
     with lock(connection, ids):
         begun = current_scn(connection)
         oldest = oldest_open_scn(connection)
         scn = current_scn(connection)
-        schemas = read_tables(connection, ids)
+        schemas = read_tables(connection, ids, comments=comments)
     return Fixed(scn, min(begun, oldest or begun), schemas)
 
 
 def fix_given(
-    connection: oracledb.Connection, table_filter: TableFilter, database: str, config: SnapshotConfig, mine_from: MineFrom
+    connection: oracledb.Connection,
+    table_filter: TableFilter,
+    database: str,
+    config: SnapshotConfig,
+    mine_from: MineFrom,
+    *,
+    comments: bool = False,
 ) -> Fixed:
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
@@ -87,11 +100,17 @@ def fix_given(
     else:
         scn = Scn(config.minercdc_start_scn or 0)
     given_by = "minercdc.start.scn" if config.minercdc_start_timestamp is None else "minercdc.start.timestamp"
-    return _fix_past(connection, table_filter, database, scn, given_by, mine_from)
+    return _fix_past(connection, table_filter, database, scn, given_by, mine_from, comments)
 
 
 def fix_handover(
-    connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: int, mine_from: MineFrom
+    connection: oracledb.Connection,
+    table_filter: TableFilter,
+    database: str,
+    scn: int,
+    mine_from: MineFrom,
+    *,
+    comments: bool = False,
 ) -> Fixed:
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
@@ -100,16 +119,22 @@ def fix_handover(
     :raises SourceError: it lies in the future.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
-    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from)
+    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from, comments)
 
 
 def _fix_past(
-    connection: oracledb.Connection, table_filter: TableFilter, database: str, scn: Scn, given_by: str, mine_from: MineFrom
+    connection: oracledb.Connection,
+    table_filter: TableFilter,
+    database: str,
+    scn: Scn,
+    given_by: str,
+    mine_from: MineFrom,
+    comments: bool,
 ) -> Fixed:
     now = present_scn(connection)
     if scn > now:
         raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
-    schemas = read_tables(connection, read_table_ids(connection, table_filter, database))
+    schemas = read_tables(connection, read_table_ids(connection, table_filter, database), comments=comments)
     _warn_of_ddl(connection, schemas, scn)
     return Fixed(scn, Scn(mine_from(scn)), schemas)
 

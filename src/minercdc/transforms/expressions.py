@@ -18,6 +18,7 @@ from minercdc.config.transform_options import Expression, FilterByExpression, Ro
 from minercdc.errors import ConfigError, ValueDecodeError
 from minercdc.transforms.record import ConnectRecord, Transform
 
+_HINT = "What may be null, or not be there, needs a look before: value.after != null && has(value.after.X) && .."
 Evaluate = Callable[[ConnectRecord], Any]
 
 
@@ -49,7 +50,7 @@ def compile_expression(text: str, result: str) -> Evaluate:
         found = program.eval(data={"key": key, "value": value, "topic": record.topic, "headers": headers})
         kind = found.type()
         if kind == cel.Type.ERROR:
-            raise ValueDecodeError(f"{text}: {found.value()}")
+            raise ValueDecodeError(f"{text}: {found.value()}", hint=_HINT)
         if kind not in (wanted, cel.Type.NULL):
             raise ValueDecodeError(f"{text} gives {kind.name()}, not {result}")
         return found.value()

@@ -81,7 +81,8 @@ class PipelineParts:
         self._factory = adapter_factory(config.database.database_connection_adapter)
         self._adapter: Adapter | None = None
         self._loaded: Offset | None = None
-        self._tables = Tables()
+        self._comments = config.messages.include_schema_comments
+        self._tables = Tables(comments=self._comments)
         self._filter = table_filter(config)
         self._database = database_name(config.database)
         self._signal_table = signal_table(config)
@@ -172,7 +173,7 @@ class PipelineParts:
 
     def _read_table(self, table: TableId) -> TableSchema | None:
         with closing(self._connect_pdb()) as connection:
-            found = read_tables(connection, [table])
+            found = read_tables(connection, [table], comments=self._comments)
         return found[0] if found else None
 
     def _time_zone(self) -> str:
@@ -246,7 +247,7 @@ class PipelineParts:
             if not self._process.decide(Start(offset_exists=True, snapshot_under_way=False)).again_on_schema_error:
                 raise
             log.warning("%s; the structures are read again", error.message)
-            self._tables = Tables()
+            self._tables = Tables(comments=self._comments)
             self._history.forget()
             self._process.schema_lost = True
         else:
@@ -310,15 +311,16 @@ class PipelineParts:
 
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
-        return fix_now(connection, self._filter, self._database, lock, redo=redo)
+        return fix_now(connection, self._filter, self._database, lock, redo=redo, comments=self._comments)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
+        where = (connection, self._filter, self._database)
         if self._process.handover and handover_scn is not None:
-            return fix_handover(connection, self._filter, self._database, handover_scn, self.opened().mine_from)
+            return fix_handover(*where, handover_scn, self.opened().mine_from, comments=self._comments)
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            return fix_given(connection, self._filter, self._database, config, self.opened().mine_from)
+            return fix_given(*where, config, self.opened().mine_from, comments=self._comments)
         return self._fix_now(connection)
 
 

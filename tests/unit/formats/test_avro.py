@@ -358,3 +358,20 @@ def test_structs_in_many_structs() -> None:
     for _ in range(40):
         schema, value = {"type": "struct", "fields": [schema], "optional": True, "field": "f"}, {"f": value}
     assert compile_writer(schema)(value) == b"\2" * 40 + b"\xd0\x0f"
+
+
+def test_a_columns_comment_is_its_doc_in_keys_and_values() -> None:
+    described = tuple(
+        Column(c.name, c.type_name, c.length, c.scale, c.nullable, comment=f"it's {c.name}") for c in ALL.columns[:5]
+    )
+    table = TableSchema(ALL.id, described, key=(0,))
+    made = encoder(key_converter_schemas_enable="true", value_converter_schemas_enable="true")
+    (record,) = made.encode(event(Op.CREATE, None, ("1", "2", "3", "4", "5"), table))
+    key, value = (avro_schema(parts(document)[0]) for document in (record.key, record.value))
+    assert isinstance(key, dict)
+    assert isinstance(value, dict)
+    assert key["fields"][0]["type"]["connect.doc"] == "it's ID"
+    row = value["fields"][0]["type"][1]
+    kinds = [field["type"] if isinstance(field["type"], dict) else field["type"][1] for field in row["fields"]]
+    assert [kind["connect.doc"] for kind in kinds] == [f"it's {column.name}" for column in described]
+    fastavro.parse_schema(json.loads(avro_text(value)))

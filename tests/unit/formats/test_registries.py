@@ -154,6 +154,14 @@ def test_an_answer_that_is_no_registrys_is_an_error_that_says_so(content: Any) -
                 ask()
 
 
+def test_what_is_waited_for_is_said_at_once(caplog: pytest.LogCaptureFixture) -> None:
+    answers = iter([(503, {"message": "starting"}), (503, {"message": "starting"}), (200, {"id": 7})])
+    with registry_server(lambda _: next(answers)) as server:
+        assert SchemaRegistry(RegistryAccess((f"http://u:s3cret@{server.address}",), timeout=9)).register("s", TEXT) == 7
+    (said,) = caplog.messages
+    assert said == f"the schema registry at http://{server.address} does not answer: 503 starting; trying for 9 s"
+
+
 def test_a_url_that_is_none_is_an_error_without_the_password() -> None:
     for url in ("http://registry:port", "http://user:s3?cret@registry:8081"):
         registry = SchemaRegistry(RegistryAccess((url,), timeout=1))

@@ -139,6 +139,7 @@ def test_a_number_that_is_to_be_masked_is_never_shown() -> None:
         ("column.mask.with.x.chars", "column.mask.with.x.chars: is none of"),
         ("column.mask.hash.SHA-256", "column.mask.hash.SHA-256: is none of"),
         ("column.mask.hash.Blowfish.with.salt.secret", "column.mask.hash.Blowfish: there is no hash Blowfish"),
+        ("column.truncate.to.0.chars", "column.truncate.to.0.chars: is none of"),
         ("column.truncate.to.3.char", "column.truncate.to.3.char: is none of"),
     ],
 )

@@ -41,6 +41,17 @@ def test_what_the_schema_history_says_can_be_given_back() -> None:
     assert change_of(document) == (T, TABLE)
 
 
+def test_comments_are_given_back_also_from_where_debezium_writes_them() -> None:
+    described = replace(TABLE, comment="all", columns=(replace(TABLE.columns[0], comment="its number"), *TABLE.columns[1:]))
+    for written in (published, remembered):
+        (document,) = json.loads(json.dumps(written(replace(CHANGE, after=described))))
+        assert document["table"]["comment"] == "all"
+        assert [column.get("comment") for column in document["table"]["columns"][:2]] == ["its number", None]
+        assert change_of(document) == (T, described)
+        beside = {**document, "comment": document["table"].pop("comment")}
+        assert change_of(beside) == (T, described)
+
+
 def test_identity_columns_number_themselves() -> None:
     identity = replace(TABLE.columns[0], default='"S"."ISEQ$$_73218".nextval')
     (document,) = published(replace(CHANGE, after=replace(TABLE, columns=(identity, *TABLE.columns[1:]))))

@@ -7,21 +7,25 @@ from dataclasses import replace
 import pytest
 
 from minercdc.schema.ddl import (
+    AddColumns,
     AlterTable,
+    CommentOn,
     CreateTable,
     DropTable,
     KeyUnclear,
+    RenameColumn,
     RenameTable,
     ShapeUnclear,
     TableName,
     TruncateTable,
     Unclear,
     apply_changes,
+    commented,
     create_table,
     with_key_of,
 )
 from minercdc.schema.ddl_parser import parse_ddl
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema, without_comments
 
 ITEM = TableId("DB", "LAB", "ITEM")
 TABLE = TableSchema(ITEM, (Column("ID", "NUMBER", 10, 0, nullable=False), Column("NAME", "VARCHAR2", 80)), (0,))
@@ -195,13 +199,52 @@ def test_whole_table_statements(sql: str, expected: object) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("comment on table item is 'it''s -- all'", CommentOn(TableName(None, "ITEM"), None, "it's -- all")),
+        (
+            "COMMENT ON COLUMN item.name IS 'alter table item'",
+            CommentOn(TableName(None, "ITEM"), "NAME", "alter table item"),
+        ),
+        ('comment on column lab."it.em"."na me" is n\'\u017e\'', CommentOn(TableName("LAB", "it.em"), "na me", "\u017e")),
+        ("comment on table lab.item is q'[it's]'", CommentOn(TableName("LAB", "ITEM"), None, "it's")),
+        ("comment on table lab.item is nq'!it's!'", CommentOn(TableName("LAB", "ITEM"), None, "it's")),
+        ("comment on table lab.item is ''", CommentOn(TableName("LAB", "ITEM"), None, None)),
+    ],
+)
+def test_comments(sql: str, expected: CommentOn) -> None:
+    assert parse_ddl(sql) == expected
+
+
+def test_a_comment_changes_the_table_only_where_it_names_it() -> None:
+    def after(column: str | None, text: str | None, table: TableSchema = TABLE) -> TableSchema:
+        return commented(table, CommentOn(TableName(None, "ITEM"), column, text))
+
+    first = TABLE.columns[0].name
+    described = after(None, "all", after(first, "of it"))
+    assert described == replace(
+        TABLE, comment="all", columns=(replace(TABLE.columns[0], comment="of it"), *TABLE.columns[1:])
+    )
+    assert after("LEFT_OUT", "of another") == TABLE
+    assert after(None, None, after(first, None, described)) == TABLE
+    assert without_comments(described) == TABLE
+    renamed = apply_changes(described, [RenameColumn(first, "NEW"), AddColumns((Column("MORE", "DATE"),))])
+    assert (renamed.comment, renamed.columns[0].comment, renamed.columns[-1].comment) == ("all", "of it", None)
+
+
+@pytest.mark.parametrize(
     "sql",
     [
+        "comment on materialized view v is 'x'",
+        "comment on edition e is 'x'",
+        "comment on table a.b.c is 'x'",
+        "comment on column c is",
+        'comment on column i.c is "N"',
+        "comment on column item is 'x'",
         "grant select on item to x",
         "create index i on item (name)",
         "create or replace view v as select 1 from dual",
         "create global temporary table g (a number)",
-        "comment on table item is 'alter table item drop column name'",
         "analyze table item compute statistics",
         "drop index i",
         "",

@@ -44,6 +44,10 @@ def problems(properties: dict[str, str]) -> Sequence[str]:
         ),
         ({"transforms.t0.type": ""}, "transforms.t0.type: needed"),
         ({"transforms.t0.type": f"{KAFKA}ReplaceField"}, "did you mean org.apache.kafka.connect.transforms.ReplaceField$"),
+        (
+            {"transforms.t0.type": "io.debezium.transforms.partitions.PartitionRouting"},
+            "(there is no Java); minercdc.topic.partition.columns chooses the partition by columns of the key",
+        ),
         ({"transforms.t0.add.feilds": "op"}, "transforms.t0.add.feilds: this transformation has no such option"),
         ({"transforms.t0.add.fields": "a.b.c"}, "transforms.t0: add.fields, add.headers: a.b.c is not of the form"),
         ({"transforms.t0.predicate": "p"}, "transforms.t0.predicate: predicates does not list p"),

@@ -98,7 +98,7 @@ class FlashbackCapture:
         self._tick = shared.poll_interval_ms / 1000
         self._split = split
         self._captured = replace(mined, also=frozenset(), _cache={})
-        self._dictionary = Dictionary(mined, database)
+        self._dictionary = Dictionary(mined, database, comments=tables.comments)
         self._ends = WindowEnd(config)
         self._undo = UndoWatch(config)
         self._stability = Stability()

@@ -7,7 +7,7 @@ that time has seconds only and one statement may follow another.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -17,7 +17,7 @@ from minercdc.capture.flashback.order import ForeignKey, ForeignKeys
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema, without_comments
 from minercdc.values.supported import without_unsupported
 
 _RECENT_SECONDS = 10
@@ -54,11 +54,13 @@ class Dictionary:
 
     :param table_filter: of the tables to read.
     :param database: first part of each TableId.
+    :param comments: shapes have the comments of tables and columns, as they were when the shape last changed.
     :ivar shapes: as of the last `refresh`, without columns of unsupported types, version 1.
     :ivar foreign_keys: likewise, between the tables in `shapes`.
     """
 
-    def __init__(self, table_filter: TableFilter, database: str) -> None:
+    def __init__(self, table_filter: TableFilter, database: str, *, comments: bool = False) -> None:
+        self._comments = comments
         self._filter = table_filter
         self._database = database
         self._stamps: dict[TableId, Stamp] = {}
@@ -75,9 +77,9 @@ class Dictionary:
         gone = self._stamps.keys() - stamps.keys()
         if not doubtful and not gone:
             return frozenset()
-        read = {schema.id: without_unsupported(schema) for schema in read_tables(connection, sorted(doubtful))}
+        read = self._read(connection, sorted(doubtful))
         shapes = {table: read.get(table, self.shapes.get(table)) for table in stamps}
-        found = {table: shape for table, shape in shapes.items() if shape is not None}
+        found = {table: self._known(shape) for table, shape in shapes.items() if shape is not None}
         changed = {table for table in {*found, *self.shapes} if found.get(table) != self.shapes.get(table)}
         altered = any(stamp != self._stamps.get(table) for table, stamp in stamps.items())
         self._stamps, self.shapes = stamps, found
@@ -91,8 +93,17 @@ class Dictionary:
         if stamps != self._stamps:
             return True
         recent = sorted(table for table, stamp in stamps.items() if stamp.recent)
-        read = {schema.id: without_unsupported(schema) for schema in read_tables(connection, recent)}
-        return any(read.get(table) != self.shapes.get(table) for table in recent)
+        read = self._read(connection, recent)
+        return any(_shape(read.get(table)) != _shape(self.shapes.get(table)) for table in recent)
+
+    def _read(self, connection: oracledb.Connection, tables: Sequence[TableId]) -> dict[TableId, TableSchema]:
+        read = read_tables(connection, tables, comments=self._comments)
+        return {schema.id: without_unsupported(schema) for schema in read}
+
+    def _known(self, shape: TableSchema) -> TableSchema:
+        """The shape as it is known, where only comments differ: rows of before and after them are alike."""
+        known = self.shapes.get(shape.id)
+        return known if known is not None and _shape(known) == _shape(shape) else shape
 
     def _read_stamps(self, connection: oracledb.Connection) -> Iterator[tuple[TableId, Stamp]]:
         ids = read_table_ids(connection, self._filter, self._database)
@@ -117,6 +128,10 @@ class Dictionary:
                     if child in self.shapes and parent in self.shapes
                 ]
         return found
+
+
+def _shape(table: TableSchema | None) -> TableSchema | None:
+    return None if table is None else without_comments(table)
 
 
 def _by_owner(tables: Iterable[TableId]) -> Iterator[tuple[str, list[TableId]]]:

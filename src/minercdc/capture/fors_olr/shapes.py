@@ -23,7 +23,7 @@ from minercdc.events import SchemaChange, Scn
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import current_scn
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableSchema, without_comments
 from minercdc.values.supported import without_unsupported
 
 _log = logging.getLogger(__name__)
@@ -149,7 +149,8 @@ def _since(scn: int) -> str:
 
 
 def _same(present: TableSchema | None, known: TableSchema) -> bool:
-    return present is not None and replace(present, version=known.version) == known
+    """Comments may differ: they change no row."""
+    return present is not None and without_comments(replace(present, version=known.version)) == without_comments(known)
 
 
 def _once(read: Callable[[], str]) -> Callable[[], str]:

@@ -26,7 +26,8 @@ class TableList:
     def __init__(self, context: CaptureContext) -> None:
         with closing(context.connect_pdb()) as connection:
             self._ids = read_table_ids(connection, context.mined, context.database)
-            self.schemas: Sequence[TableSchema] = [without_unsupported(one) for one in read_tables(connection, self._ids)]
+            read = read_tables(connection, self._ids, comments=context.tables.comments)
+            self.schemas: Sequence[TableSchema] = [without_unsupported(one) for one in read]
         if not self._ids:
             raise SourceError(
                 "there is no table to replicate: none that the user may see is in the include lists",

@@ -12,6 +12,7 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.events import SchemaChange, Scn
 from minercdc.schema.ddl import (
     AlterTable,
+    CommentOn,
     CreateTable,
     DropTable,
     KeyUnclear,
@@ -20,6 +21,7 @@ from minercdc.schema.ddl import (
     TableName,
     TruncateTable,
     apply_changes,
+    commented,
     create_table,
     with_key_of,
 )
@@ -120,6 +122,9 @@ class ShapeTracker:
                     created = replace(create_table(statement, table), object_id=row.object_id)
                     yield self._new_version(row, time_us, None, created, sql)
                     self._warn_if_unlogged(table)
+            case CommentOn():
+                if known and self.tables.comments:
+                    yield self._altered(row, time_us, known, commented(known, statement), sql)
             case RenameTable(_, new_name):
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
             case AlterTable(_, changes, loses_rows):

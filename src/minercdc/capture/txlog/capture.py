@@ -90,7 +90,7 @@ class TxlogCapture:
         self._lobs = shared.lob_enabled
         self._tick = shared.poll_interval_ms / 1000
         self._split = split
-        self._dictionary = Dictionary(mined, database)
+        self._dictionary = Dictionary(mined, database, comments=tables.comments)
         self._present = PresentScn()
         self._connection = KeptConnection(connect)
         self._alerts: AlertWatch | None = None
