@@ -19,7 +19,7 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
     :param wrapped: whether the key is the payload of {schema, payload}.
     :raises SchemaMismatchError: it is no such key.
     """
-    text = key.decode()
+    text = key.decode(errors="backslashreplace")  # which is no JSON then
     try:
         found = _members(text, 0)
         return _members(found["payload"], 0) if wrapped else found
@@ -63,7 +63,7 @@ def _fits(column: PrintedColumn, text: str) -> bool:
     kind = column.codec.field.type
     if kind in ("string", "bytes"):
         return text.startswith('"')
-    if kind in ("float", "double"):
+    if kind in ("float32", "float64"):
         return text in ('"NaN"', '"Infinity"', '"-Infinity"') or (text[0] not in '"{[ntf' and any(c in text for c in ".eE"))
     if kind == "boolean":
         return text in ("true", "false")
