@@ -202,7 +202,7 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     """Name of the connector, its topic.prefix, and the offset of a document.
 
     :param where: the document comes from, for messages.
-    :raises ConfigError: it is none of ours, or of a newer version.
+    :raises ConfigError: it is none of ours, or of another version.
     """
     hint = "It has to be what `minercdc offsets export` printed."
     try:

@@ -72,7 +72,7 @@ def verify(
 
     :param table: `SCHEMA.TABLE`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka.
+    :raises ConfigError: the sink is not Kafka, records are in a format that is not read back, or a key or converter cannot be used.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
         a record in a topic is not of minercdc.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.

@@ -84,7 +84,7 @@ class PartitionReader:
             return tuple((partition, self._end_of(topic, partition, deadline)) for partition in wanted)
 
     def offset(self, topic: str, partition: int, which: OffsetSpec) -> int:
-        """The first or last offset of a partition, once it has a leader."""
+        """The first offset of a partition, or its high watermark, as `which` says; once it has a leader."""
         deadline = self._patience(topic)
         with _classified(deadline.doing):
             self._await_leader(topic, partition, deadline)
