@@ -83,6 +83,7 @@ class StoredOffset:
 def read_stored(config: ConnectorConfig) -> StoredOffset | None:
     """The offset that the connector stored last, with its schema history; None when it has none. Nothing is changed.
 
+    :raises ConfigError: as `topic_names`.
     :raises SchemaHistoryError: the offset or the schema history cannot be read.
     :raises SinkError: Kafka, or the sink's files, cannot be read.
     """

@@ -133,7 +133,7 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """One table; what keeps it from being compared is in the report."""
+        """One table; what keeps it from being compared is in the report. Raises VerificationError for a record that is not ours."""
         report = TableReport(str(table))
         known = self._history.find(report.name)
         if known is None or not known.exists_at(self._scn):
