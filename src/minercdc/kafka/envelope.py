@@ -13,8 +13,8 @@ notification            one record, when there is a topic for them
 begin, end              of a transaction: a record each, with `provide.transaction.metadata`
 
 Tombstones come only with `tombstones.on.delete`, and never for a null key. A vanished row has a tombstone alone, in any case, where
-the schema of values needs more than its key; it has no record when its key is of another key definition. Row changes and truncates of `skipped.operations` have
-no record.
+the schema of values needs more than its key; it has no record when its key is of another key definition. Row changes and
+truncates of `skipped.operations` have no record.
 """
 
 from __future__ import annotations

@@ -19,12 +19,13 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
     :param wrapped: whether the key is the payload of {schema, payload}.
     :raises SchemaMismatchError: it is no such key.
     """
-    text = key.decode(errors="backslashreplace")  # which is no JSON then
     try:
-        found = _members(text, 0)
+        found = _members(key.decode(), 0)
         return _members(found["payload"], 0) if wrapped else found
     except (ValueError, KeyError, IndexError) as error:
-        raise SchemaMismatchError(f"the key of a record cannot be read: {error!r}", where=text[:100]) from None
+        raise SchemaMismatchError(
+            f"the key of a record cannot be read: {error!r}", where=key[:100].decode(errors="replace")
+        ) from None
 
 
 def _members(text: str, at: int) -> dict[str, str]:
