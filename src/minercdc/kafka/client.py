@@ -271,11 +271,15 @@ class KafkaClient(Connections):
     def produce(self, topic: str, key: bytes, value: bytes) -> None:
         """Write one record to partition 0, outside of any Kafka transaction; it is durable when this returns.
 
-        :raises DeliveryError, SinkError: it may not have arrived.
+        :raises DeliveryError, SinkError: it may not have arrived, or librdkafka refuses it or a setting.
         """
         failed: list[KafkaError] = []
-        producer = Producer(self.settings() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"})
-        producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
+        settings = self.settings() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"}
+        try:
+            producer = Producer(settings)
+            producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
+        except KafkaException as error:
+            raise classify(error.args[0], f"sending to topic {topic}") from None
         left = producer.flush(self.timeout + 5)
         if failed:
             raise classify(failed[0], f"sending to topic {topic}")
