@@ -29,8 +29,8 @@ class Batch:
         return self.records >= self._bounds.records or self.bytes >= self._bounds.bytes
 
     def splits(self) -> bool:
-        """Whether a source transaction has to be split here: the batch is full and has `hold_bytes`, or is older than
-        `longest`."""
+        """Whether a source transaction has to be split here: the batch is full and has at least `hold_bytes`, or it has records
+        and is older than `longest` seconds."""
         large = self.full() and self.bytes >= self._bounds.hold_bytes
         return large or bool(self.records and self.age() > self._bounds.longest)
 

@@ -34,7 +34,7 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
     """When Kafka is the sink: one blocking finding when it does not answer or refuses, else what is wrong with the connector's
-    own topics. [] for another sink."""
+    own topics. [] for another sink. Raises ConfigError as `topic_names`."""
     if not config.sink.is_kafka:
         return []
     try:
@@ -48,7 +48,7 @@ def check_broker(config: ConnectorConfig) -> list[Finding]:
 
 def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:
     """What is wrong with the connector's own topics, when Kafka is the sink; else []. Raises SinkError when Kafka does not answer
-    (DeliveryError) or refuses."""
+    (DeliveryError) or refuses, and ConfigError as `topic_names`."""
     return internal_topic_findings(client, topic_names(config)) if config.sink.is_kafka else []
 
 

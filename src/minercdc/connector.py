@@ -131,8 +131,8 @@ class Connector:
 
         The stream ends as at a stop, and begins again from its offset as at a start. After an error it goes on as before.
 
-        :raises PrerequisiteError: the database is not ready for these tables.
-        :raises ConfigError: the record key of one of them has a column that it does not have.
+        :raises PrerequisiteError: the database is not ready for these tables, or refuses a check.
+        :raises ConfigError: the record key of one of them has a column that it does not have, or a pattern took too long.
         :raises SinkError: two of them have the same topic.
         :raises SourceError: the database cannot be read.
         """

@@ -149,7 +149,7 @@ class EncodedRun(NamedTuple):
     :param bytes: length of the records' values, and 100 more for each record.
     :param operations: how many of the rows are creates, deletes, updates and reads.
     :param tables: how many are of each table, `SCHEMA.TABLE`.
-    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC.
+    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC; 0 without rows.
     """
 
     records: Sequence[Record]
@@ -181,7 +181,7 @@ class Heartbeat(Protocol):
         """Seconds between two records."""
 
     def beat(self) -> Record | None:
-        """A record with the present time; None when transformations leave it out."""
+        """A record with the present time; None when transformations leave it out. Raises as `RecordEncoder.encode`."""
 
 
 class SchemaHistory(Protocol):

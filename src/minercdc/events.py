@@ -183,6 +183,7 @@ class UndecodableRow:
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
     :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
     :param redo_sql: SQL_REDO, as far as there is any.
+    :param scn, time_us, tx, row_id, rs_id, ssn: as of `ChangeEvent`.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
     :param hint: of the error.
@@ -236,6 +237,7 @@ class SchemaChange:
     :param before: None when the table is new.
     :param after: None when it was dropped.
     :param ddl: the statement, '' when there is none.
+    :param time_us: of the statement, or when the snapshot read the structure; microseconds since the epoch in UTC.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param snapshot: found by a snapshot, not read from redo.
     :param rows: the snapshot is an initial one that reads the table's rows, too, as of `scn`.
@@ -285,6 +287,7 @@ class Notification:
     :param id: of the signal or run; a UUID where nothing else names it.
     :param aggregate_type: its subject: `Initial Snapshot`, `Incremental Snapshot`, `Signal`, ...
     :param type: what happened: STARTED, IN_PROGRESS, COMPLETED, ...
+    :param time_us: when; microseconds since the epoch in UTC.
     :param additional_data: Debezium's keys; `connector_name` is added when it is written.
     """
 

@@ -36,7 +36,7 @@ def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
 
 
 def fix(row: UndecodableRow) -> str:
-    """What repairs a table that is suspended for this row."""
+    """What repairs a table that is suspended for this row, as text for the user."""
     after = f"minercdc signal CONFIG resume-table --collection {row.table}"
     if not row.hint:
         return f"Once the cause is gone: {after}"
@@ -66,8 +66,8 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
 
 
 class LeftOut:
-    """Leaves out rows that have no record, and suspends their tables; the other tables go on. Its methods raise what `write` and
-    `notify` raise.
+    """Leaves out rows that have no record, and suspends their tables; the other tables go on. Its methods raise what `write`,
+    `notify` and the pipeline's encoder raise.
 
     :param pipeline: its suspensions are loaded already.
     :param write: writes records of a row into the present Kafka transaction.

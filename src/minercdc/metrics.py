@@ -135,14 +135,16 @@ class Counters:
         return max(now + (self.source_ahead_us - self.progress_us) / 1e6, 0.0)
 
     def least_lag_seconds(self, now: float) -> float:
-        """`lag_seconds`; while that is not known, what it is at least: the time since the process, or its snapshot, began."""
+        """`lag_seconds`; while that is not known, what it is at least: the time since the process, or its snapshot, began.
+        NaN when neither is known."""
         known = self.lag_seconds(now)
         if known == known or not self.since_us:
             return known
         return max(now - self.since_us / 1e6, 0.0)
 
     def scanned(self) -> tuple[int, int | None]:
-        """Rows read by the initial snapshot, and how many are expected: None unless that is known of every table."""
+        """Rows read by the initial snapshot, and how many are expected: None without tables, or unless that is known of
+        each."""
         expected = [scan.expected_rows for scan in self.scans]
         known = [n for n in expected if n is not None]
         return sum(scan.rows for scan in self.scans), sum(known) if expected and len(known) == len(expected) else None

@@ -12,8 +12,9 @@ from minercdc.offset import JsonValue, Offset, PartialTransaction, SuspendedTabl
 class NextOffset:
     """Follows what is written, from the offset that is stored.
 
-    `latest` is the last Progress: what the next commit stores. `partial` names what an earlier run, or this one, delivered of a
-    split transaction; it stays until that transaction's own Progress, since idle ticks may come before its commit is mined again.
+    `latest` is the last Progress, None before the first: what the next commit stores. `partial` names what an earlier run, or this
+    one, delivered of a split transaction; it stays until that transaction's own Progress, since idle ticks may come before its
+    commit is mined again.
 
     :param adapter: `database.connection.adapter` of the positions to come.
     :ivar stored: what the last commit stored.

@@ -102,7 +102,7 @@ class TableRead:
     :param table: its name, `SCHEMA.TABLE`.
     :param condition: what the signal requests: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
     :param order: columns it is read in order of, `ROWID` among them; () until it is begun.
-    :param last: Row text of `order` in the last row that is delivered, () when none is.
+    :param last: values of `order`, as a `Row` has them, in the last row that is delivered; () when none is.
     :param maximum: the same of the last row there was when reading began: rows after it come by the stream.
     :param rows: delivered so far; those that the stream had a newer image of are not.
     :param chunks: incremental: delivered so far.

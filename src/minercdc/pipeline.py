@@ -105,7 +105,8 @@ class PipelineFactory:
     :param open_pipeline: opens what one run needs; the engine closes `Pipeline.sink`.
     :param max_restarts: restarts that are allowed without progress in between; -1 for any number. At most five after an
         UnknownSourceError.
-    :param longest_wait: most seconds to wait before a restart; the first waits last a tenth of it and then double.
+    :param longest_wait: most seconds to wait before a restart; the first wait lasts a tenth of it, and each further one twice
+        as long as the one before.
     :param monotonic: seconds of a clock that never goes back.
     """
 

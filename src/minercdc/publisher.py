@@ -59,7 +59,7 @@ def publish(
 
     :param offset: the stored one, None for none.
     :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the
-        key of a vanished row cannot be read.
+        key of a vanished row cannot be read, and `pipeline` does not skip it.
     :raises ConfigError: `message.key.columns` names a column that a table does not have.
     :raises SchemaHistoryError: a schema change cannot be stored.
     :raises SinkError: Kafka refuses or cannot be reached, another instance has taken over (FencedError), or two tables share a

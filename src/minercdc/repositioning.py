@@ -95,8 +95,8 @@ class Repositioning:
 
 def refuse_running(config: ConnectorConfig) -> None:
     """Raise ConfigError when a process on this machine runs the connector, or one elsewhere does, or is its standby, as far as
-    its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one.
-    Raises SinkError when Kafka does not answer."""
+    its consumer group shows. While that has members this waits, some seconds longer than Kafka takes to notice a killed one;
+    a group that Kafka does not show, or that may not be described, counts as one without members."""
     if is_running(config.capture.minercdc_state_dir, config.identity.name) or _has_members(config):
         raise ConfigError(
             [f"connector {config.identity.name} is running; stop it first"],
@@ -120,8 +120,8 @@ def _has_members(config: ConnectorConfig) -> bool:
 def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
     """What an import of an exported offset would store.
 
-    :raises ConfigError: the file cannot be read, is no export, is of another `topic.prefix`, or its position is of another family
-        of adapters.
+    :raises ConfigError: the file cannot be read, is no export, or is of another `topic.prefix`; its position is missing, or of
+        another family of adapters; or the stored position cannot be read.
     :raises LogGapError: redo from there on is gone.
     :raises SourceError, PrerequisiteError, SinkError, SchemaHistoryError: the database, Kafka or what is stored cannot be read.
     """
@@ -157,7 +157,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
 
     :param scn: None: the one of `time`.
     :param time: ISO 8601; UTC unless it has an offset.
-    :raises ConfigError: the initial snapshot is not complete; `time` is none.
+    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, or the stored position cannot be read.
     :raises LogGapError: redo from there on, or of a transaction that was open there, is gone.
     :raises SourceError, PrerequisiteError: the SCN lies in the future, the time has no SCN, or the database cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.

@@ -8,7 +8,7 @@ _LONGEST_DDL = 2000
 
 
 def of_ddl(change: SchemaChange) -> Notification:
-    """What DDL did to a table; the statement is cut where it is long."""
+    """The notification of what DDL did to a table, with the first 2000 characters of the statement."""
     data = {"data_collections": f"{change.table.database}.{change.table}", "ddl": change.ddl[:_LONGEST_DDL]}
     data["scn"] = str(change.scn)
     if change.user:

@@ -1,5 +1,4 @@
-"""Made from a configuration: which tables and columns are selected, the names of topics, how values are printed, and the encoder
-that uses all of these."""
+"""What a configuration selects: tables and columns, topic names, how values are printed, and the encoder made of them."""
 
 from __future__ import annotations
 
@@ -29,7 +28,8 @@ from minercdc.values.codec import ValueHandling
 
 
 def table_filter(config: ConnectorConfig) -> TableFilter:
-    """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to."""
+    """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to. Raises ConfigError
+    for an adapter that there is not."""
     lists = config.filters
     return TableFilter(
         *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
@@ -38,12 +38,15 @@ def table_filter(config: ConnectorConfig) -> TableFilter:
 
 
 def topic_names(config: ConnectorConfig) -> TopicNames:
-    """All topics of a connector."""
+    """All topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be loaded."""
     return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
 
 
 def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
-    """How codecs represent decimals, times, intervals, RAW and unavailable values."""
+    """How codecs represent decimals, times, intervals, RAW and unavailable values.
+
+    :param legacy_decimal: `legacy.decimal.handling.strategy`.
+    """
     return ValueHandling(
         decimal=config.decimal_handling_mode,
         time_precision=config.time_precision_mode,
@@ -63,7 +66,7 @@ def encoded_values(config: ConnectorConfig) -> ValueConfig:
 
 def published_columns(config: TableFilterConfig) -> Published:
     """A function that returns whether a column is in the record value: column.include.list or column.exclude.list decides by
-    `SCHEMA.TABLE.COLUMN`; without either list every column is.
+    `SCHEMA.TABLE.COLUMN`; without either list every column is. The function raises ConfigError when a pattern takes too long.
     """
     include, exclude = config.column_include_list, config.column_exclude_list
 
@@ -80,7 +83,7 @@ def key_columns(config: TableFilterConfig) -> KeyColumns:
     """A function that returns the positions of the record key's columns: those of the first rule of message.key.columns that
     matches the table, else those of the table's own key, () when it has none.
 
-    The function raises ConfigError for a rule with a column that the table does not have.
+    The function raises ConfigError for a rule with a column that the table does not have, and when a pattern takes too long.
     """
     rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from minercdc.config.converters import JSON
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import ConfigError, LocalServiceError
+from minercdc.formats.reading import json_payload, record_readers
 from minercdc.http_port.client import fetch_notifications
 from minercdc.kafka.client import KafkaClient
 from minercdc.signalling import http_token
@@ -16,6 +17,7 @@ from minercdc.signalling import http_token
 Document: TypeAlias = Mapping[str, Any]
 _INTERVAL_SECONDS = 0.2
 _FINAL = ("COMPLETED", "REFUSED", "ABORTED")
+_MEMBERS = {"id", "type", "aggregate_type", "additional_data"}
 _FAILED = ("SQL_EXCEPTION", "UNKNOWN_SCHEMA", "NO_PRIMARY_KEY")
 
 
@@ -44,29 +46,37 @@ class TopicNotifications:
     """The topic of channel `sink`: notifications written after construction. Makes the topic when it is missing and
     `topic.creation.enable` is true.
 
+    :raises ConfigError: values are in a format that is not read back, or a certificate of the registry cannot be read.
     :raises DeliveryError, SinkError: Kafka cannot be used.
     """
 
     def __init__(self, config: ConnectorConfig, topic: str) -> None:
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topic = topic
+        self._read = json_payload if config.converters.value_converter == JSON else record_readers(config)[1]
         self._client.ensure_topic(topic, partitions=1)
         self._next = self._client.end_offset(topic)
 
     def latest(self) -> Sequence[Document]:
-        """Those since the last call, each once. Raises SinkError when the topic cannot be read."""
+        """Those since the last call, each once, without records that are no notifications. Raises SinkError when the topic, or
+        the schema registry, cannot be read."""
         found = []
         for message in self._client.read_since(self._topic, self._next, committed=True):
             self._next = message.offset() + 1
-            document = json.loads(message.value())
-            found.append(document.get("payload", document))
+            try:
+                document = self._read(message.value() or b"")
+            except ValueError:
+                continue
+            if isinstance(document, dict) and document.keys() >= _MEMBERS:
+                found.append(document)
         return found
 
 
 def notifications_of(config: ConnectorConfig) -> Notifications:
     """Where the answers of this connector can be read from another process.
 
-    :raises ConfigError: neither an HTTP port (0, a free one, does not count) nor a topic is configured.
+    :raises ConfigError: neither an HTTP port (0, a free one, does not count) nor a topic is configured, or the topic's values are in
+        a format that is not read back.
     :raises StateDirectoryError: the port's token is neither configured nor can be kept.
     :raises DeliveryError, SinkError: the topic cannot be used.
     """

@@ -48,7 +48,8 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
 
 
 def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *, redo: bool = True) -> list[Finding]:
-    """What the signal table lacks; nothing when none is configured.
+    """What the signal table lacks; nothing when none is configured. With marks, what is not committed on `connection` is rolled
+    back.
 
     :param redo: the adapter reads redo.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.

@@ -83,6 +83,7 @@ class StoredOffset:
 def read_stored(config: ConnectorConfig) -> StoredOffset | None:
     """The offset that the connector stored last, with its schema history; None when it has none. Nothing is changed.
 
+    :raises ConfigError: as `topic_names`.
     :raises SchemaHistoryError: the offset or the schema history cannot be read.
     :raises SinkError: Kafka, or the sink's files, cannot be read.
     """
@@ -202,7 +203,7 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     """Name of the connector, its topic.prefix, and the offset of a document.
 
     :param where: the document comes from, for messages.
-    :raises ConfigError: it is none of ours, or of a newer version.
+    :raises ConfigError: it is none of ours, or of another version.
     """
     hint = "It has to be what `minercdc offsets export` printed."
     try:

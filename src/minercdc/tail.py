@@ -22,7 +22,8 @@ from minercdc.selection import topic_names
 from minercdc.stored_offset import read_stored
 
 LATEST: Final = 10
-"""Places of each partition that are read first, unless a time is given; commit markers take some of them."""
+"""Places of each partition that are read first, unless a time is given: so many at least, twice the messages that are wanted if
+that is more; commit markers take some of them."""
 
 Readers: TypeAlias = tuple[Callable[[bytes], Any], Callable[[bytes], Any]]
 
@@ -35,6 +36,7 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 class Message:
     """One message.
 
+    :param table: `SCHEMA.TABLE`; the topic's name where messages of a topic are read.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """

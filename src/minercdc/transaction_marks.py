@@ -9,7 +9,7 @@ from minercdc.transaction_counts import TransactionCounts
 
 
 class TransactionMarks:
-    """Writes the marks of transactions, as their changes are counted.
+    """Writes the marks of transactions, as their changes are counted. Its methods raise what `write` raises.
 
     :param write: writes the records of a mark into the present Kafka transaction.
     """
@@ -19,13 +19,16 @@ class TransactionMarks:
         self._write = write
 
     def counted(self, tx: TransactionInfo, time_us: int) -> None:
-        """Keep the numbers of a change's events; the first ones begin their transaction."""
+        """Keep the numbers of a change's events; write the mark of the begin when they are the transaction's first.
+
+        :param time_us: of the change, microseconds since the epoch in UTC.
+        """
         kept = self._counts.keep()
         if kept and kept == self._counts.total:
             self._write(TransactionMark(tx, time_us))
 
     def ended(self, tx: TransactionInfo) -> None:
-        """A transaction has ended; one without events has no record of that."""
+        """Write the mark of a transaction's end, unless it has no events, and forget its numbers."""
         if events := self._counts.of(tx):
             self._write(TransactionMark(tx, tx.commit_us, events))
         self._counts.end()

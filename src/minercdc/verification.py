@@ -72,7 +72,7 @@ def verify(
 
     :param table: `SCHEMA.TABLE`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka.
+    :raises ConfigError: the sink is not Kafka, records are in a format that is not read back, or a key or converter cannot be used.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
         a record in a topic is not of minercdc.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
@@ -133,7 +133,7 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """One table; what keeps it from being compared is in the report."""
+        """One table; what keeps it from being compared is in the report. Raises VerificationError for a record that is not ours."""
         report = TableReport(str(table))
         known = self._history.find(report.name)
         if known is None or not known.exists_at(self._scn):

@@ -24,7 +24,9 @@ def value(op: str) -> bytes:
     return b'{"before":{"op":"d"},"after":{"op":"c"},"op":"' + op.encode() + b'","ts_ms":1}'
 
 
-@pytest.mark.parametrize(("record", "alive"), [(value("c"), True), (value("d"), False), (value("r"), True), (None, False)])
+@pytest.mark.parametrize(
+    ("record", "alive"), [(value("c"), True), (value("d"), False), (value("r"), True), (None, False), (b'{"abcd":1}', True)]
+)
 def test_the_operation_is_that_of_the_envelope(record: bytes | None, alive: bool) -> None:
     assert is_alive(record) == alive
 

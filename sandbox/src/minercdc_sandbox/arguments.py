@@ -75,7 +75,7 @@ Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 
 
 def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:
-    """Make the procedures of a package, by qualified name, each of the names of its parameters and its body."""
+    """Make a package's procedures from their parameter names and bodies; by qualified name."""
     return {name: _procedure(name.rpartition(".")[2], *rest) for name, rest in bodies.items()}
 
 

@@ -91,6 +91,6 @@ class ApicurioConfig(Section):
     key_converter_apicurio_registry_auth_password: SecretStr = Field(SecretStr(""), description=SAME)
 
     def apicurio(self, side: Side, name: str) -> Any:
-        """The value of one side's property, by the end of its field's name."""
+        """The value of one side's property, by the end of its field's name; a password as plain text."""
         found = getattr(self, f"{side}_converter_apicurio_registry_{name}")
         return found.get_secret_value() if isinstance(found, SecretStr) else found

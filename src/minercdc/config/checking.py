@@ -18,8 +18,9 @@ _STANDS_IN: Final = "x"  # for a required text that is missing
 
 
 def checked(section: type[Section], given: Mapping[str, str], problems: list[str], unusable: set[str]) -> Section:
-    """The section, with the defaults of what cannot be used.
+    """The section, with the defaults of what cannot be used; `x` for a required text that is missing.
 
+    :param given: property -> text.
     :param problems: gets what is wrong with single values, and within the section.
     :param unusable: properties without a value that can be used; gets those that are found here.
     """
@@ -48,7 +49,10 @@ def checked(section: type[Section], given: Mapping[str, str], problems: list[str
 
 
 def contradictions(sections: Mapping[str, Section], unusable: set[str]) -> Iterator[str]:
-    """Contradictions between sections."""
+    """Contradictions between sections, a line each.
+
+    :param unusable: properties without a value that can be used; what depends on them is not checked.
+    """
     seen = {name: Sound(section, unusable) for name, section in sections.items()}
     for check in _RULES:
         yield from holds(check, seen)

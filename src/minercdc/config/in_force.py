@@ -42,8 +42,8 @@ class InForce(NamedTuple):
 
 
 def in_force(config: ConnectorConfig) -> Iterator[InForce]:
-    """Every property in force: those of the sections, in their order, then those that are passed on, then those without
-    effect."""
+    """Every property in force: those of the sections, in their order, SELECTs of tables, those that are passed on, those of groups
+    such as `transforms`, then those without effect."""
     secret = _secret_names(config.run.custom_sanitize_pattern)
     for name in SECTIONS:
         section: Section = getattr(config, name)

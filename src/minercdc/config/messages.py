@@ -98,7 +98,7 @@ class ColumnRule:
     salt: str = field(default="", repr=False)
 
     def matches(self, name: str) -> bool:
-        """Whether it is about a column, `SCHEMA.TABLE.COLUMN`."""
+        """Whether it is about a column, `SCHEMA.TABLE.COLUMN`. Raises ConfigError when a pattern takes too long."""
         return any(configured_pattern(pattern).matches(name) for pattern in self.patterns)
 
 

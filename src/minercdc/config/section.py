@@ -158,7 +158,7 @@ class Section(BaseSettings):
 
     @classmethod
     def rules(cls) -> Iterator[Callable[[Any], Iterator[str]]]:
-        """The methods that `rule` marks."""
+        """The methods of this class itself, not of its bases, that `rule` marks."""
         for name in dir(cls):
             found = cls.__dict__.get(name)
             if getattr(found, "is_rule", False):

@@ -80,13 +80,13 @@ def relay_directory(state: Path, name: str) -> Path:
 
 
 def brokers_given(sections: Mapping[str, Any]) -> Iterator[str]:
-    """Kafka needs brokers."""
+    """A problem when Kafka is the sink, and no brokers are given."""
     if sections["sink"].is_kafka and not sections["kafka"].bootstrap_servers:
         yield "minercdc.kafka.bootstrap.servers: needed (or schema.history.internal.kafka.bootstrap.servers)"
 
 
 def channels_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
-    """Signals that need Kafka."""
+    """A problem when channel `kafka` is enabled, and the sink is not Kafka."""
     sink = sections["sink"]
     if not sink.is_kafka and "kafka" in sections["signals"].signal_enabled_channels:
         kind = f"debezium.sink.type={sink.debezium_sink_type}"
@@ -94,7 +94,7 @@ def channels_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def history_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
-    """A schema history that needs Kafka."""
+    """A problem when the schema history is to be in a topic, and the sink is not Kafka."""
     sink, history = sections["sink"], sections["history"]
     if not sink.is_kafka and "schema_history_internal" in history.model_fields_set and history.file is None:
         kind = f"debezium.sink.type={sink.debezium_sink_type}"
@@ -102,7 +102,7 @@ def history_of_sink(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def adapt_to_sink(sections: dict[str, Any]) -> dict[str, str]:
-    """Give a sink without Kafka its schema history in a file beside the records, unless one is configured.
+    """Give a sink without Kafka its schema history in a file (`SinkConfig.beside`), unless one is configured: replaces the section.
 
     :returns: the properties that the sink leaves without effect, with the reason.
     """

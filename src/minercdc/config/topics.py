@@ -55,7 +55,7 @@ class TopicRule:
     settings: Mapping[str, str] = field(default_factory=dict)
 
     def matches(self, topic: str) -> bool:
-        """Whether a topic of this name is in the group."""
+        """Whether a topic of this name is in the group. Raises ConfigError when a pattern takes too long."""
         return any(configured_pattern(pattern).matches(topic) for pattern in self.include) and not any(
             configured_pattern(pattern).matches(topic) for pattern in self.exclude
         )

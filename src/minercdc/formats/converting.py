@@ -28,7 +28,7 @@ MakeHeaders: TypeAlias = Callable[[bytes, int, int], Headers]
 
 
 class NativeWrite:
-    """A `Write` by compiled code, and by Python what that leaves to it.
+    """A `Write` by compiled code, which hands to Python what it does not write.
 
     :ivar writer: the compiled one.
     """

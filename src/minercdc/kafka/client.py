@@ -49,7 +49,8 @@ class KafkaClient(Connections):
         self._reader = PartitionReader(self)
 
     def group_members(self, group: str) -> frozenset[str] | None:
-        """Client ids of the members of a consumer group; None when Kafka does not say at present, or may not."""
+        """Client ids of the members of a consumer group, none for one that does not exist; None when Kafka does not say at present,
+        or may not be asked."""
         try:
             answer = self.admin().describe_consumer_groups([group], request_timeout=_GROUP_S)[group].result()
         except KafkaException as error:
@@ -65,7 +66,9 @@ class KafkaClient(Connections):
         A topic is looked up once only.
 
         :param partitions: None for the configured number; with 1, unless `compacted`, the topic keeps its records for ever.
-        :param compacted: `cleanup.policy` is `compact` in place of `delete`.
+        :param compacted: `cleanup.policy` is `compact`; otherwise `delete`, unless `topic.creation.*` says another. With either
+            parameter the topic is the connector's own: of `topic.creation.*` it takes the default replication factor and, without
+            `partitions`, the default number of them.
         :raises DeliveryError, SinkError: Kafka cannot be reached, or refuses.
         """
         if name in self._known:
@@ -124,7 +127,8 @@ class KafkaClient(Connections):
         return self._reader.messages(topic, partition, begin, end)
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """(partition, offset that its next record will have), of all partitions; () when there is no such topic.
+        """(partition, offset that its next record will have), of all partitions; () when there is no such topic, or Kafka
+        reports an error of it.
 
         :raises DeliveryError, SinkError: the topic cannot be read.
         """
@@ -267,11 +271,15 @@ class KafkaClient(Connections):
     def produce(self, topic: str, key: bytes, value: bytes) -> None:
         """Write one record to partition 0, outside of any Kafka transaction; it is durable when this returns.
 
-        :raises DeliveryError, SinkError: it may not have arrived.
+        :raises DeliveryError, SinkError: it may not have arrived, or librdkafka refuses it or a setting.
         """
         failed: list[KafkaError] = []
-        producer = Producer(self.settings() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"})
-        producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
+        settings = self.settings() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"}
+        try:
+            producer = Producer(settings)
+            producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
+        except KafkaException as error:
+            raise classify(error.args[0], f"sending to topic {topic}") from None
         left = producer.flush(self.timeout + 5)
         if failed:
             raise classify(failed[0], f"sending to topic {topic}")

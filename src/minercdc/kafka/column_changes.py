@@ -21,7 +21,8 @@ _PARAMETER = "__debezium.source.column."
 
 @dataclass(frozen=True, slots=True)
 class ColumnChanges:
-    """What the configuration makes of published columns; keys stay as they are.
+    """What the configuration makes of published columns; keys stay as they are. Its methods raise ConfigError when a pattern
+    takes too long.
 
     :param rules: the first one that matches a column counts.
     :param by_name, by_type: patterns of columns, and of `SCHEMA.TABLE.TYPE`, whose schemas name the source's type.

@@ -119,7 +119,10 @@ TRANSACTION = struct(
 
 
 def envelope(topic: str, row_fields: Sequence[Schema]) -> Schema:
-    """Schema of a table topic's values."""
+    """Schema of a table topic's values.
+
+    :param topic: the topic's name as schemas have it; their names begin with it.
+    """
     return struct(
         [
             struct(row_fields, name=f"{topic}.Value", optional=True, field="before"),
@@ -137,7 +140,7 @@ def envelope(topic: str, row_fields: Sequence[Schema]) -> Schema:
 
 
 def key(topic: str, key_fields: Sequence[Schema]) -> Schema:
-    """Schema of a table topic's keys."""
+    """Schema of a table topic's keys; for the parameter see `envelope`."""
     return struct(key_fields, name=f"{topic}.Key")
 
 

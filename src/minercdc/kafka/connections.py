@@ -110,7 +110,7 @@ class Connections:
         return found
 
     def admin(self) -> Any:
-        """The AdminClient, made when it is needed."""
+        """The AdminClient, made at the first call. Raises KafkaException when librdkafka refuses a setting."""
         if self._admin is None:  # kept: destroying it while a request is under way fails that request
             self._admin = AdminClient(self.settings())
         return self._admin

@@ -12,8 +12,9 @@ DDL, structures         a record of the schema-change topic, with `include.schem
 notification            one record, when there is a topic for them
 begin, end              of a transaction: a record each, with `provide.transaction.metadata`
 
-Tombstones come only with `tombstones.on.delete`, and never for a null key. Row changes and truncates of `skipped.operations` have
-no record.
+Tombstones come only with `tombstones.on.delete`, and never for a null key. A vanished row has a tombstone alone, in any case, where
+the schema of values needs more than its key; it has no record when its key is of another key definition. Row changes and
+truncates of `skipped.operations` have no record.
 """
 
 from __future__ import annotations
@@ -120,13 +121,14 @@ class EnvelopeEncoder:
             self._runs = RunEncoder(native.rows, formats, changes=changes, reads=plain)
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published.
+        """Records of an event, in the order to be written; none for Progress, skipped operations and what is not published;
+        none for a run either, which `encode_run` takes.
 
         :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;
             or the key of a VanishedRow cannot be read.
-        :raises ConfigError: from `key_columns`; two columns become one name; or a converter or naming function gives what is not
-            usable.
+        :raises ConfigError: from `key_columns`; two columns become one name; a pattern takes too long; or a converter or naming
+            function gives what is not usable.
         :raises SinkError: another table has the same topic, or it is one of the connector's own.
         """
         if type(event) is not ChangeEvent:

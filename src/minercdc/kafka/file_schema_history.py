@@ -28,6 +28,7 @@ class FileSchemaHistory:
     """History of one connector (contracts.SchemaHistory); no other process may write to its file.
 
     :param server: topic.prefix.
+    :param clock_ms: milliseconds since the epoch.
     """
 
     def __init__(self, path: Path, *, server: str, clock_ms: Callable[[], int]) -> None:
@@ -68,7 +69,7 @@ class FileSchemaHistory:
         """The changes within the first `mark` bytes, oldest first; the rest is cut off with the next line.
 
         :param mark: as the offset has it; None for an offset that was stored with another kind of history.
-        :raises SchemaHistoryError: `mark` is None, or the file is shorter than it, or cannot be read.
+        :raises SchemaHistoryError: `mark` is None, or the file is shorter than it, or it or one of its lines cannot be read.
         """
         if mark is None:
             raise SchemaHistoryError(
@@ -84,7 +85,7 @@ class FileSchemaHistory:
         for number, line in enumerate(content[:mark].splitlines(), 1):
             try:
                 yield from changes_of(json.loads(line))
-            except (ValueError, KeyError, TypeError, IndexError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SchemaHistoryError(
                     f"line {number} of the schema history {self._path} cannot be read: {error!r}", hint=_HINT
                 ) from None

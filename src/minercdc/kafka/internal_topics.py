@@ -2,7 +2,7 @@
 
 offsets          compacted, or the last offset is deleted with time
 schema history   never deleted; not compacted, since its records have no key
-both             not more in-sync replicas wanted than there are; more than one, where there are several
+both             not more in-sync replicas wanted than there are; more than one, where there are three replicas or more
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from minercdc.oracle.prerequisites import Finding
 
 
 def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Finding]:
-    """What is wrong with the topics that are there.
+    """What is wrong with the topics that are there, and whose settings may be read.
 
-    :raises DeliveryError, SinkError: Kafka cannot be reached, or does not show their settings.
+    :raises DeliveryError, SinkError: Kafka cannot be reached, or fails to show their settings.
     """
     names = [topics.offsets, *((topics.schema_history,) if topics.has_history else ())]
     found = client.states(names)

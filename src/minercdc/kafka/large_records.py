@@ -26,7 +26,7 @@ _SHOWN: Final = 200
 
 
 def shown_key(key: bytes | None) -> str:
-    """A record's key, for a message."""
+    """A record's key as text for a message, at most 200 characters of it; `none` for a record without."""
     if key is None:
         return "none"
     text = key.decode("utf-8", "backslashreplace")
@@ -38,7 +38,7 @@ class LargeRecords:
     """What is sent in place of records that are too large.
 
     :param most: bytes of key and value together; a record with more is too large.
-    :param directory: where the values are stored; None: they are not, and there are only dead letters.
+    :param directory: where the values are stored; None: they are not, and `dead_letters` is given.
     :param dead_letters: topic; None: the record itself becomes a claim check.
     """
 

@@ -68,8 +68,8 @@ def _snapshot_to_json(state: SnapshotState) -> dict[str, JsonValue]:
 
 
 def offset_from_bytes(stored: bytes, where: str) -> Offset:
-    """The stored offset, of this format version or an earlier one. Raises SchemaHistoryError, naming `where` it is stored, for
-    another."""
+    """The stored offset, of this format version or an earlier one. Raises SchemaHistoryError, naming `where` it is stored, when it
+    is of another version, has a member that is not known, or cannot be read."""
     try:
         document: dict[str, Any] = json.loads(stored)
         if document["v"] > FORMAT_VERSION:
@@ -91,7 +91,7 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
             ),
             complete_scn=int(document.get("complete_scn", 0)),
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise SchemaHistoryError(
             f"the offset stored in {where} cannot be read: {error!r}",
             hint="it was written by another version; run that one, or give this connector a new name and snapshot again",

@@ -76,6 +76,7 @@ class Ownership:
 
     :param name: of the connector.
     :param member: see `Claim`.
+    :ivar instance: identity of this process, 32 hex digits.
     :ivar address: host and HTTP port for the claim; None without a port.
     :ivar topic: of offsets, once the name is claimed; '' before.
     """

@@ -84,7 +84,7 @@ class PartitionReader:
             return tuple((partition, self._end_of(topic, partition, deadline)) for partition in wanted)
 
     def offset(self, topic: str, partition: int, which: OffsetSpec) -> int:
-        """The first or last offset of a partition, once it has a leader."""
+        """The first offset of a partition, or its high watermark, as `which` says; once it has a leader."""
         deadline = self._patience(topic)
         with _classified(deadline.doing):
             self._await_leader(topic, partition, deadline)
@@ -146,6 +146,6 @@ class _Deadline:
             raise DeliveryError(f"{self.doing} made no progress for {self._seconds:.0f} s")
 
     def retrying(self, wanted: retry_base) -> Retrying:
-        """Tries again when it is `wanted`, until the deadline."""
+        """What calls a function again, every 0.2 s, while its result or error is `wanted`. Raises DeliveryError after the deadline."""
         pause = wait_fixed(_BETWEEN_TRIES_S)
         return Retrying(retry=wanted, wait=pause, sleep=time.sleep, before_sleep=lambda _: self.check())

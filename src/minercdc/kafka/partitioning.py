@@ -60,7 +60,8 @@ class PartitionedEncoder:
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`.
 
-        :raises ConfigError: a rule names a column that is not of the table's record key.
+        :raises ConfigError: a rule names a column that is not of the table's record key, or a pattern takes too long.
+        :raises DeliveryError, SinkError: what `count` raises.
         """
         records = self._encoder.encode(event)
         if isinstance(event, ChangeEvent) and records and (places := self._places_of(event.schema)):

@@ -137,7 +137,7 @@ class KafkaSchemaHistory:
                 document = json.loads(value)
                 if document["source"]["server"] == self._server:
                     yield from changes_of(document)
-            except (ValueError, KeyError, TypeError, IndexError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise SchemaHistoryError(
                     f"record {offset} of the schema history {self._topic} cannot be read: {error!r}",
                     hint=f"It was not written by minercdc, or by another version. {_RECOVERY}",
@@ -185,14 +185,14 @@ def _found_by(change: SchemaChange) -> dict[str, JsonValue]:
 
 
 def time_of(document: Mapping[str, Any]) -> int:
-    """Microseconds since 1970: of the change, or of the record where that has no other. Raises KeyError or TypeError for another
-    form."""
+    """Microseconds since 1970: of the change, or of the record where that has no other. Raises KeyError, ValueError, TypeError or
+    AttributeError for another form."""
     time_us = document["position"].get(_TIME)
     return int(document["ts_ms"] * 1000 if time_us is None else time_us)
 
 
 def changes_of(document: dict[str, Any]) -> Iterator[SchemaChange]:
-    """The changes that a record holds. Raises KeyError, ValueError, TypeError or IndexError for another form."""
+    """The changes that a record holds. Raises KeyError, ValueError, TypeError or AttributeError for another form."""
     for item in document["tableChanges"]:
         table = table_changes.table_of(item) if item.get("table") else None
         dropped = item["type"] == "DROP"

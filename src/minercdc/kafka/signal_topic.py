@@ -94,8 +94,8 @@ def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
 
     :raises DeliveryError, SinkError: it cannot be created.
     """
-    admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})
     try:
+        admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})
         admin.create_topics([NewTopic(topic, num_partitions=1)], request_timeout=10)[topic].result()
     except KafkaException as error:
         if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
@@ -107,7 +107,7 @@ def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str
 
     :param settings: of librdkafka, as of `SignalTopic`.
     :param key: topic.prefix of the connector; `value` is the signal as JSON.
-    :raises DeliveryError, SinkError: it may not have arrived.
+    :raises DeliveryError, SinkError: it may not have arrived, or librdkafka refuses it or a setting.
     """
     failed: list[KafkaError] = []
 
@@ -115,8 +115,11 @@ def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str
         if error is not None:
             failed.append(error)
 
-    producer = Producer({"logger": logging.getLogger("librdkafka"), "message.timeout.ms": 10_000, **settings})
-    producer.produce(topic, value.encode(), key.encode(), 0, on_delivery=delivered)
+    try:
+        producer = Producer({"logger": logging.getLogger("librdkafka"), "message.timeout.ms": 10_000, **settings})
+        producer.produce(topic, value.encode(), key.encode(), 0, on_delivery=delivered)
+    except KafkaException as error:
+        raise classify(error.args[0], f"sending to topic {topic}") from None
     left = producer.flush(15)
     if failed:
         raise classify(failed[0], f"sending to topic {topic}")

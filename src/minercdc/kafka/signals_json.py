@@ -67,7 +67,8 @@ def _table_to_json(table: TableRead) -> JsonValue:
 
 
 def signals_from_json(document: Mapping[str, Any]) -> SignalState:
-    """The state. Raises ValueError, KeyError or TypeError when it is of another version, or has unknown members."""
+    """The state. Raises ValueError, KeyError, TypeError or AttributeError when it is of another version or form, or has unknown
+    members."""
     if document.get("v") != VERSION:
         raise ValueError(f"signals: format version {document.get('v')} is not {VERSION}")
     _known(document, {"v", *(item.name for item in fields(SignalState))}, "signals")

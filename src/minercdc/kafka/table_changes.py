@@ -1,4 +1,5 @@
-"""Table structures as Debezium writes them in schema-change and schema-history records, and back."""
+"""Table structures in records of the schema-change topic, as Debezium writes them, and of the schema history, which has our types
+and attributes besides; and back."""
 
 from __future__ import annotations
 

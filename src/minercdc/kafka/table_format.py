@@ -41,7 +41,7 @@ class TableFormat:
     :param rowid_frame: of a key that is the row's ROWID; None for tables whose key is not.
     :param frame, columns: of values; the published columns.
     :param key_frame, key_columns: of keys.
-    :param is_changed: values of some column are masked, hashed or cut.
+    :param is_changed: some column is masked, hashed or cut, or taken by a custom converter: its codec is not that of its type.
     """
 
     topic: str
@@ -99,8 +99,9 @@ class TableFormats:
         """The format of a table version.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
-        :raises ConfigError: from `key_columns`; two columns become one name; a converter gives a type that there is not.
-        :raises SinkError: another table has the same topic.
+        :raises ConfigError: from `key_columns`; two columns become one name; a pattern takes too long; or a converter or naming
+            function gives what is not usable.
+        :raises SinkError: another table has the same topic, or it is one of the connector's own.
         """
         return self._formats.get((schema.id, schema.version)) or self._compile(schema)
 

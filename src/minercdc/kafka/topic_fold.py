@@ -43,11 +43,11 @@ _LEFT = "SELECT count(*) FROM keys WHERE alive AND NOT touched AND given"
 
 def is_alive(value: bytes | None) -> bool:
     """Whether a key has a row after this record: neither a tombstone nor a delete. The envelope's `op` is the last of that
-    name."""
+    name; a value without one is of a row."""
     if value is None:
         return False
-    at = value.rfind(_OP) + len(_OP)
-    return value[at : at + 1] != b"d"
+    _, operation, rest = value.rpartition(_OP)
+    return not operation or rest[:1] != b"d"
 
 
 class TopicRecords(Protocol):
@@ -85,7 +85,8 @@ class TopicFold:
 
         :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`. A partition
             without a mark has it at 0.
-        :raises SinkError: another table has the same topic.
+        :raises ConfigError, SinkError: as `TopicNames.of_table`.
+        :raises OSError: such a file cannot be deleted.
         """
         self.close()
         for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed

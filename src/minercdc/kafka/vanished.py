@@ -19,12 +19,13 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
     :param wrapped: whether the key is the payload of {schema, payload}.
     :raises SchemaMismatchError: it is no such key.
     """
-    text = key.decode()
     try:
-        found = _members(text, 0)
+        found = _members(key.decode(), 0)
         return _members(found["payload"], 0) if wrapped else found
     except (ValueError, KeyError, IndexError) as error:
-        raise SchemaMismatchError(f"the key of a record cannot be read: {error!r}", where=text[:100]) from None
+        raise SchemaMismatchError(
+            f"the key of a record cannot be read: {error!r}", where=key[:100].decode(errors="replace")
+        ) from None
 
 
 def _members(text: str, at: int) -> dict[str, str]:
@@ -63,7 +64,7 @@ def _fits(column: PrintedColumn, text: str) -> bool:
     kind = column.codec.field.type
     if kind in ("string", "bytes"):
         return text.startswith('"')
-    if kind in ("float", "double"):
+    if kind in ("float32", "float64"):
         return text in ('"NaN"', '"Infinity"', '"-Infinity"') or (text[0] not in '"{[ntf' and any(c in text for c in ".eE"))
     if kind == "boolean":
         return text in ("true", "false")

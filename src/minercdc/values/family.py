@@ -21,7 +21,8 @@ class FieldType:
 
     :param type: int8, int16, int32, int64, float32, float64, boolean, string, bytes or struct.
     :param name: semantic name such as `io.debezium.time.Timestamp`, None for a plain type.
-    :param fields: of a struct, in order.
+    :param version, parameters: of its schema; None and {} for none.
+    :param fields: of a struct, (name, type) in order.
     """
 
     type: str

@@ -100,8 +100,9 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """The Connect type by `decimal.handling.mode`, precision and scale, as Debezium chooses it. BINARY_FLOAT is float32 and
-    BINARY_DOUBLE float64 in every mode; their text has to be canonical, and is not checked."""
+    """The Connect type by `decimal.handling.mode`, `legacy.decimal.handling.strategy`, precision and scale, as Debezium
+    chooses it. BINARY_FLOAT is float32 and BINARY_DOUBLE float64 in every mode; their text has to be canonical, and is not
+    checked."""
     if column.type_name == "BINARY_FLOAT":
         return Writing(FieldType("float32"), _float_json)
     if column.type_name == "BINARY_DOUBLE":

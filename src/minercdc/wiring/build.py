@@ -33,7 +33,8 @@ def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
 
 
 def adapter_of(config: ConnectorConfig) -> Adapter:
-    """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet."""
+    """The adapter of `database.connection.adapter`, for other uses than a run of the connector. It is not connected yet.
+    Raises ConfigError when the configuration names a function that cannot be loaded."""
     watch = Watch(Counters())
     ownership, posting = Ownership(config.identity.name), Posting(config.notifications, config.identity.topic_prefix, watch)
     process = ProcessState(decision_of(config.snapshot), watch, (), ownership, posting)
@@ -54,7 +55,7 @@ def build(
     """The factory of a connector's pipelines; nothing is connected before the engine opens one. Logs properties without effect.
 
     :param counters: None for new ones; `PipelineFactory.counters` has them.
-    :param watch: receives notifications and the state of signals.
+    :param watch: receives notifications and the state of signals; None for a new one.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
     :param target: where events go instead of the configured sink.

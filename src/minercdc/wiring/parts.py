@@ -95,6 +95,7 @@ class PipelineParts:
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
     def open(self) -> Pipeline:
+        """The pipeline, with its sink opened. Raises ConfigError for what cannot be loaded, and SinkError as the sink."""
         config = self._config
         encoding = Encoding(
             config,

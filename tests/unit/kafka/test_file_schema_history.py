@@ -88,6 +88,10 @@ def test_a_file_that_is_gone_or_spoilt_stops(path: Path) -> None:
     path.write_bytes(b"x" * mark)
     with pytest.raises(SchemaHistoryError, match="line 1"):
         recovered(path, mark)
+    foreign = b'{"tableChanges":["x"]}'
+    path.write_bytes(foreign)
+    with pytest.raises(SchemaHistoryError, match="line 1"):
+        recovered(path, len(foreign))
     path.unlink()
     with pytest.raises(SchemaHistoryError, match="No such file"):
         recovered(path, mark)

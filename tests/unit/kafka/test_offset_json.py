@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
+from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import Offset, Resumption, SignalState, SuspendedTable
 
@@ -27,3 +30,10 @@ def test_an_offset_of_before_there_were_any_is_read() -> None:
     }
     read = offset_from_bytes(json.dumps(stored).encode(), "here")
     assert read == Offset("a", {}, signals=SignalState(paused=True))
+
+
+@pytest.mark.parametrize("part", [{"signals": [1]}, {"partial": [1]}, {"snapshot": [1]}, {"suspended": [1]}])
+def test_an_offset_of_another_form_is_refused(part: dict[str, list[int]]) -> None:
+    stored = {"v": 1, "adapter": "a", "position": {}} | part
+    with pytest.raises(SchemaHistoryError, match="stored in here cannot be read"):
+        offset_from_bytes(json.dumps(stored).encode(), "here")

@@ -54,7 +54,7 @@ def test_a_number_does_not_pass_through_a_float() -> None:
     }
 
 
-@pytest.mark.parametrize("key", [b"17", b"{", b'{"a"', b"{}x"])
+@pytest.mark.parametrize("key", [b"17", b"{", b'{"a"', b"{}x", b"\xff\x00", b'{"a":"\\\xff"}'])
 def test_what_is_no_key_of_ours_is_refused(key: bytes) -> None:
     with pytest.raises(SchemaMismatchError):
         members(key, wrapped=key.endswith(b"x"))
@@ -66,6 +66,13 @@ def test_a_delete_that_does_not_fit_its_schema_is_a_tombstone_alone() -> None:
     (written,) = made.encode(event(Op.CREATE, None, ROW, table))
     (tombstone,) = made.encode(VanishedRow(table, b'{"schema":null,"payload":{"ORDER_ID":12345678901234567}}', Scn(99), 0))
     assert (tombstone.key, tombstone.value) == (written.key, None)
+
+
+def test_a_key_with_a_binary_float_is_of_the_present_key() -> None:
+    table = replace(ORDERS, columns=(Column("X", "BINARY_DOUBLE"), *ORDERS.columns[1:]), key=(0,))
+    key = b'{"schema":null,"payload":{"X":1.5}}'
+    made = encoder(by_number=(True, True), key_converter_schemas_enable="true", value_converter_schemas_enable="true")
+    assert made.encode(VanishedRow(table, key, Scn(99), 0))
 
 
 @pytest.mark.parametrize("payload", [b'{"ORDER_ID":5,"LINE":2}', b'{"ID":5}', b'{"ORDER_ID":"5"}'])

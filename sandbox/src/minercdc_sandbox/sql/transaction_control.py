@@ -46,7 +46,8 @@ class TransactionControl:
         self.alone = False
 
     def before_change(self) -> None:
-        """To be called before a row changes, with the storage locked. Raises ORA-01013 when the session was cancelled."""
+        """Before a row changes: read open cursors that show the transaction's own changes to their end, so that they do not see
+        the new change. Call it with the storage locked. Raises ORA-01013 when the session was cancelled."""
         self._client.check()
         self._settle()
 

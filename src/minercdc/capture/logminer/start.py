@@ -19,9 +19,11 @@ Connect = Callable[[], oracledb.Connection]
 
 
 def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
-    """Where streaming begins after a snapshot as of `snapshot_scn`.
+    """Where streaming begins after a snapshot as of `snapshot_scn`: redo is read from the lower of both SCNs on, and commits and
+    DDL at or below `snapshot_scn` are dropped.
 
-    :param mine_from: START_SCN of the oldest transaction that was open then, or an SCN read before those were.
+    :param mine_from: an SCN at or below the start of every transaction that commits after `snapshot_scn`.
+    :raises SourceError, PrerequisiteError: the database cannot be reached, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
         return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))

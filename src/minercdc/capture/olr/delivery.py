@@ -109,7 +109,7 @@ class Delivery:
         )
 
     def position(self, begun: int) -> OlrPosition:
-        """The position that everything is emitted up to.
+        """The position up to which everything is emitted.
 
         :param begun: every transaction that is not delivered began there or later.
         """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import unicodedata
@@ -130,9 +131,17 @@ def _bytes_of(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def _blanks(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return " " * (error.end - error.start), error.end
+
+
+codecs.register_error("blanks", _blanks)
+
+
 def substr_bytes(text: str, start: bytes, length: bytes | None = None) -> str:
-    """SUBSTRB: a character that is cut becomes blanks."""
-    return _part(_bytes_of(text), start, length).decode("utf-8", "replace").replace("\ufffd", " ")
+    """SUBSTRB, by bytes of UTF-8: each byte of a character that is cut becomes a blank."""
+    return _part(_bytes_of(text), start, length).decode("utf-8", "blanks")
 
 
 def instr_bytes(text: str, part: str) -> bytes:
