@@ -21,7 +21,7 @@ _LEAST_PLAIN, _LEAST_LARGE = 1e-3, 1e7  # between them Java prints a number with
 
 
 class StringFormat:
-    """Of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's text."""
+    """Texts of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
@@ -40,7 +40,7 @@ class StringFormat:
 
 
 class BytesFormat:
-    """Of one side of the records, key or value (formats.converting.Format): the bytes of a single value."""
+    """Bytes of one side of the records, key or value (formats.converting.Format), whose values are single ones of type bytes."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.

@@ -53,9 +53,9 @@ class Grant:
         return self.on.removeprefix("SYS.").replace("V_$", "V$", 1)
 
     def statement(self, user: str, *, everywhere: bool = False, platform: Platform = Platform.ORACLE) -> str:
-        """The statement that gives it to a user.
+        """The statement that gives it to a user. On Amazon RDS what belongs to SYS is granted by a procedure of Amazon's.
 
-        :param everywhere: in all containers, to a common user.
+        :param everywhere: in all containers, to a common user; without effect on that procedure.
         """
         if platform is Platform.RDS and self.on.startswith("SYS."):
             name = self.on.removeprefix("SYS.")

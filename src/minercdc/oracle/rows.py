@@ -61,7 +61,7 @@ class RowConverter:
         self.places = tuple((1 + i if is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
 
     def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
-        """(ROWID, Row) pairs of at least one row.
+        """(ROWID, Row) pairs of `batch`, which must not be empty.
 
         :raises ValueDecodeError: a value does not fit its type.
         """
@@ -72,7 +72,7 @@ class RowConverter:
         return zip(fetched[0], rows, strict=True)
 
     def values(self, batch: Sequence[FetchedRow], column: int) -> Sequence[Value]:
-        """The values of one column, by its position, of at least one row; raises ValueDecodeError."""
+        """The values of one column, by its position, of a batch that is not empty. Raises ValueDecodeError for one that does not fit."""
         place, null = self.places[column]
         if not isinstance(batch, list) and place >= 0 and null < 0:
             return self._conversions[column](cast(ColumnarRows, batch).column(place))

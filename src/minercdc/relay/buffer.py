@@ -127,7 +127,7 @@ class EventBuffer:
     def publish(self, windows: Sequence[Window]) -> None:
         """Add windows, each whole.
 
-        :raises RelayError: an SCN is not above the one before, or a window is larger than the buffer.
+        :raises RelayError: an SCN is not above the one before (none is added), or a window is too large (those before it are).
         """
         last = self._state.max_scn
         for scn, _, _ in windows:
@@ -271,6 +271,7 @@ class EventBuffer:
 
         :raises ScnNotFoundError: the buffer does not hold its window any more.
         :raises OvertakenError: it was overwritten while it was looked up.
+        :raises RelayError: the buffer is damaged.
         """
         with self._lock:
             state = self._state
@@ -315,7 +316,7 @@ class EventBuffer:
         return place
 
     def latest(self) -> int:
-        """Place of the newest window; the end of an empty buffer."""
+        """Place of the newest window; the end of an empty buffer. Raises as `end_of_event`."""
         with self._lock:
             state = self._state
             if state.is_empty:
@@ -336,7 +337,7 @@ class EventBuffer:
     def cut(self, begin: int, most: int) -> Cut:
         """What can be answered from `begin` on in at most `most` bytes. It ends with a window wherever a whole one fits.
 
-        :raises OvertakenError: it was overwritten meanwhile.
+        :raises OvertakenError: it was overwritten meanwhile; RelayError: the buffer is damaged.
         """
         with self._lock:
             tail = self._state.tail
@@ -382,7 +383,7 @@ class EventBuffer:
             self._recent[scn, offset] = place
 
     def wait(self, seen: int, seconds: float) -> bool:
-        """Until the buffer's end is beyond place `seen`, or for some seconds; whether it is."""
+        """Wait until the buffer's end is beyond place `seen`, at most `seconds`; returns whether it is."""
         with self._grown:
             return self._grown.wait_for(lambda: self._state.tail > seen, seconds)
 

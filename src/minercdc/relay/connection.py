@@ -76,7 +76,7 @@ class Connection:
         return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
 
     def schemas(self, sources: Sequence[int]) -> list[SchemaInfo]:
-        """All versions of the schemas of some sources."""
+        """All versions of the schemas of some sources, by id; () for all."""
         wanted = {"sources": ",".join(map(str, sources))} if sources else {}
         found = self._json("/register", {**wanted, "protocolVersion": "3"})
         return [
@@ -162,5 +162,5 @@ class Connection:
         raise RelayError(f"{self.url} refused: {kind}: {message}")
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice. A later request opens it again."""
         self._http.close()

@@ -132,12 +132,12 @@ def packed(
 
 
 def end_of_window(scn: int, time_ns: int) -> bytes:
-    """The event that ends window `scn`."""
+    """The event that ends window `scn`; `time_ns` is in nanoseconds since the epoch. Raises RelayDataError as `pack`."""
     return packed(END_OF_WINDOW, scn, 0, 0, b"", NO_SCHEMA, time_ns)
 
 
 def with_sequence(event: bytes, sequence: int) -> bytes:
-    """The event in another window."""
+    """The event in another window. Raises RelayDataError as `unpack` and `pack`."""
     return pack(replace(unpack(event), sequence=sequence))
 
 

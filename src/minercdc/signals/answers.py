@@ -85,7 +85,8 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
 
 
 def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
-    """Suspend, and log, a table that cannot be read and that the initial snapshot left to this one; [] for other snapshots.
+    """Log, and return the events that suspend, a table that cannot be read and that the initial snapshot left to this one. []
+    for other snapshots.
 
     :param name: DATABASE.SCHEMA.TABLE.
     :param reason: message of the error.
