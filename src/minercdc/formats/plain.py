@@ -55,7 +55,10 @@ class BytesFormat:
             )
 
         def written(document: bytes, begin: int, end: int) -> bytes:
-            return base64.b64decode(json.loads(document[begin:end]))
+            try:
+                return base64.b64decode(json.loads(document[begin:end]))
+            except (TypeError, ValueError) as error:
+                raise DecodeError(f"a record of topic {topic} cannot be written as bytes: {error!r}") from None
 
         return written
 

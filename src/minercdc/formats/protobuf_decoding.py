@@ -71,9 +71,11 @@ class _Compiled:
 
     def reader(self, message: str) -> Read:
         if message not in self._readers:
-            fields = {number: self._field(message, *given) for number, given in self._outline[message].items()}
-            absent = {field.name: field.absent for field in fields.values()}
+            fields, absent = dict[int, _Field](), dict[str, Any]()
             self._readers[message] = lambda content: _read(content, fields, absent)
+            # Only now: a field may be of this message.
+            fields.update({number: self._field(message, *given) for number, given in self._outline[message].items()})
+            absent.update({field.name: field.absent for field in fields.values()})
         return self._readers[message]
 
     def _field(self, within: str, label: str, kind: str, name: str) -> _Field:

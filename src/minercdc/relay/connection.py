@@ -63,12 +63,16 @@ class Connection:
     """
 
     def __init__(self, url: str, *, timeout: float = 60.0, name: str = "") -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise RelayError(f"{url} is not of the form http://HOST:PORT: {error}") from None
+        if parts.scheme not in ("http", "https") or not host:
             raise RelayError(f"{url} is not of the form http://HOST:PORT")
         self.url = url.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._http = kind(parts.hostname, parts.port, timeout=timeout)
+        self._http = kind(host, port, timeout=timeout)
         self._headers = {"x-minercdc-client": name} if name else {}
 
     def sources(self) -> list[SourceInfo]:

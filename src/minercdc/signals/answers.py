@@ -5,7 +5,8 @@ microseconds since the epoch in UTC.
 |------------------------|------------------------------------------------------------------------------------------|
 | `Signal` (ours)        | ACCEPTED, COMPLETED, REFUSED, ABORTED                                                    |
 | `Incremental Snapshot` | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, PAUSED, RESUMED, ABORTED, COMPLETED          |
-| `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, COMPLETED: also of blocking snapshots, as there |
+| `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, ABORTED, COMPLETED: also of blocking snapshots, as there |
+| `Table` (ours)         | SUSPENDED, RESUMED                                                                       |
 """
 
 from __future__ import annotations
