@@ -108,10 +108,8 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not
-    locators.
-
-    None leaves other types to the driver.
+    """A handler for `Cursor.outputtypehandler`, which has NUMBER fetched as text, since a float loses digits beyond the fifteenth,
+    and LOBs as values, not locators. It returns None for other types, which the driver fetches in its own way.
     """
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)

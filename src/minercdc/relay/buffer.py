@@ -105,7 +105,7 @@ class EventBuffer:
         return self._state
 
     def start_after(self, scn: int) -> None:
-        """Of an empty buffer: say that everything up to `scn` was in it once."""
+        """Say of an empty buffer that everything up to `scn` was in it once."""
         with self._lock:
             assert self._state.is_empty
             place = self._state.tail
@@ -226,7 +226,7 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """What `read` does; clients that read the same get the same copy."""
+        """As `read`, with the same error; clients that read the same get the same copy."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known

@@ -92,8 +92,8 @@ class InitialSnapshot:
         new snapshot, and `streaming.delay.ms` after its end.
 
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
-        :raises ConfigError: a table with a SELECT has no key, or the callable of `snapshot.query.mode=custom` returned neither a
-            SELECT nor None.
+        :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
+            `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
         :raises MinerCdcError: what `connect`, `fix`, `start_position` and `load_position` raise, or the connection broke.
         """
         if state is None:

@@ -86,8 +86,8 @@ class RowMarks:
             yield Placed(place, events)
 
     def end_table(self, table: int) -> Iterator[Placed]:
-        """End a table, all ranges of which are read: its row that is held back is now the last row so far, if it has one. Then
-        yields the last row of the table that ended before it."""
+        """End a table, all ranges of which are read: its row that is held back, if there is one, is the last row so far, and the
+        last row of the table that ended before it is yielded."""
         held = self._held.pop(table, None)
         if held is not None:
             yield from self._not_the_last()
