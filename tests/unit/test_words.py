@@ -44,7 +44,7 @@ GENERATED = {"_rows.c"}
 WORDS: dict[str, tuple[str, str]] = {
     r"behind": (
         "after, or lag",
-        r"lag, behind|milliseconds behind|(stream|connector) is behind|behind a (proxy|firewall|load balancer)",
+        r"\*behind\* is not used for it|milliseconds behind|(stream|connector) is behind|behind a (proxy|firewall|load balancer)",
     ),
     r"told|tells?|telling": (
         "emitted, delivered, reported, recorded",

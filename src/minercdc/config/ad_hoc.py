@@ -43,7 +43,7 @@ class SignalConfig(Section):
     )
     minercdc_http_host: str = Field(
         "127.0.0.1",
-        description="Address of that port. On one that others reach, everything but /health and /metrics needs the token; the page comes without data until it has it.",
+        description="Address of that port. On one that others reach, everything but /health, /ready, /live and /metrics needs the token; the page comes without data until it has it.",
     )
     minercdc_http_token: SecretStr | None = Field(
         None,

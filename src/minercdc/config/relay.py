@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 
+from minercdc.config.messages import ColumnRule
 from minercdc.config.section import CommaList, Section, environment_name, rule
 
 _SOURCE = re.compile(r"(?P<id>\d+)?:(?P<table>[^:]+\.[^:]+):(?P<name>[A-Za-z_][\w]*(?:\.[A-Za-z_][\w]*)+)")
@@ -106,6 +107,19 @@ class RelayConfig(Section):
         """Id (0: the next free one) and name by `SCHEMA.TABLE`."""
         found = [_SOURCE.fullmatch(text) for text in self.minercdc_relay_sources]
         return {one["table"]: (int(one["id"] or 0), one["name"]) for one in found if one}
+
+
+def masks_refused(sink: str | None, rules: Sequence[ColumnRule]) -> list[str]:
+    """The problem of a relay with `column.mask.*` or `column.truncate.*`: it would show the values that these hide. [] for other
+    sinks, or without such properties.
+
+    :param sink: `debezium.sink.type`, None when it is not given.
+    """
+    if sink != "relay" or not rules:
+        return []
+    return [
+        "column.mask.*, column.truncate.*: a relay has values as they are; column.exclude.list leaves columns out of its events"
+    ]
 
 
 def implied(given: Mapping[str, str]) -> dict[str, str]:

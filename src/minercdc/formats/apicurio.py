@@ -36,7 +36,10 @@ _VIOLATION: Final = "RuleViolationException"
 
 
 def artifact_names(strategy: str, side: str, group: str) -> Strategy:
-    """:param strategy: the last part of the name of Apicurio's class.
+    """The strategy of a class of Apicurio's; of an unknown one TopicIdStrategy, `TOPIC-key` or `TOPIC-value`.
+
+    :param strategy: the last part of the class's name.
+    :param side: key or value.
     :param group: that is configured, '' for the strategy's own.
     """
 
@@ -58,6 +61,7 @@ class Artifact:
     """A version of a schema in the registry.
 
     :ivar ids: by their kind.
+    :ivar text: of the schema; '' when it was only registered.
     """
 
     ids: Mapping[str, int]
@@ -77,7 +81,7 @@ class ApicurioRegistry:
         self._old = _VERSION_2 in access.urls[0]
 
     def register(self, group: str, artifact: str, schema: SchemaText, if_exists: str) -> Artifact:
-        """A schema, which becomes a version of the artifact unless it is one already.
+        """The artifact's version with a schema, which is made unless it is there already. Group '' is the default one.
 
         :param if_exists: what to do where the artifact is there, in the words of version 2 or 3 of the API; not RETURN.
         :raises SinkError: the registry refuses it, as incompatible with the versions before it or as invalid.
@@ -122,8 +126,8 @@ class ApicurioRegistry:
     def schema(self, kind: IdKind, number: int) -> str:
         """The text of the schema with an id.
 
-        :raises SinkError: there is none.
-        :raises DeliveryError: the registry does not answer.
+        :raises SinkError: there is none, or the registry refuses to answer.
+        :raises DeliveryError: it does not answer.
         """
         status, content = self._rest.request("GET", f"ids/{kind}s/{number}")
         if status != httpx2.codes.OK:
@@ -155,6 +159,8 @@ class ApicurioSchemas:
     """Schemas as artifacts (formats.registered.RegisteredSchemas).
 
     :param auto_register: register schemas; it goes before `find_latest`, as in Apicurio's own; else the newest version of the artifact has to have the table's fields.
+    :param if_exists: as of `ApicurioRegistry.register`; with RETURN the newest version has to have the table's fields.
+    :param find_latest: for the text of errors.
     :param kind: of ids in records.
     :param as_confluent: ids have four bytes.
     :param header_prefix: of the headers that hold the id, '' for ids before the content.

@@ -29,7 +29,8 @@ _DEEPEST = 16  # the compiled writer calls itself for each record in a record
 
 
 def described(schema: Schema) -> list[Field] | None:
-    """The fields of a schema, each before those below it; None for one with arrays or maps, which Python writes."""
+    """The fields of a schema, each before those below it; None for one with arrays, maps or more than 16 levels of records, which
+    Python writes."""
     fields: list[Field] = []
     return fields if _describe(schema, b"", 0, fields) else None
 

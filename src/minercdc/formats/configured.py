@@ -33,7 +33,7 @@ from minercdc.schema.name_adjustment import schema_name
 def record_converter(
     config: ConverterConfig, timeout: float, json_schemas: tuple[bool, bool] | None = None
 ) -> RecordConverter | None:
-    """None where keys and values are JSON as the encoders print it.
+    """The converter of keys and values; None where they stay JSON as the encoders print it.
 
     :param timeout: seconds to try to reach a registry for.
     :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
@@ -167,6 +167,6 @@ def apicurio_access(config: ConverterConfig, side: SideName, timeout: float) -> 
 
 
 def apicurio_names(config: ConverterConfig, side: SideName) -> Strategy:
-    """Which artifact of Apicurio's registry a schema of one side is."""
+    """The configured strategy that names the artifacts of Apicurio's registry for the schemas of one side."""
     strategy = config.apicurio(side, "artifact_resolver_strategy").rpartition(".")[2]
     return artifact_names(strategy, side, config.apicurio(side, "artifact_group_id"))

@@ -11,7 +11,7 @@ from minercdc.formats.registry import SchemaText
 
 
 class ExtJsonFormat:
-    """Of one side of the records, key or value (formats.converting.Format)."""
+    """JSON with the id of its schema, of one side of the records, key or value (formats.converting.Format)."""
 
     def __init__(self, schemas: ApicurioSchemas) -> None:
         self._schemas = schemas

@@ -21,7 +21,7 @@ _LEAST_PLAIN, _LEAST_LARGE = 1e-3, 1e7  # between them Java prints a number with
 
 
 class StringFormat:
-    """Of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's text."""
+    """Texts of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
@@ -40,7 +40,7 @@ class StringFormat:
 
 
 class BytesFormat:
-    """Of one side of the records, key or value (formats.converting.Format): the bytes of a single value."""
+    """Bytes of one side of the records, key or value (formats.converting.Format), whose values are single ones of type bytes."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
@@ -55,7 +55,10 @@ class BytesFormat:
             )
 
         def written(document: bytes, begin: int, end: int) -> bytes:
-            return base64.b64decode(json.loads(document[begin:end]))
+            try:
+                return base64.b64decode(json.loads(document[begin:end]))
+            except (TypeError, ValueError) as error:
+                raise DecodeError(f"a record of topic {topic} cannot be written as bytes: {error!r}") from None
 
         return written
 

@@ -31,7 +31,10 @@ class ProtobufFormat:
         self._references: dict[str, Reference] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`."""
+        """See `formats.converting.Format`.
+
+        :raises SinkError, DeliveryError: Protobuf has no such schema; the registry refuses it, or does not answer.
+        """
         connect = schema_of(schema)
         text, imports, write, place = self._compiled(topic, connect)
         registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))

@@ -52,7 +52,7 @@ class _Field:
 
 
 def compile_reader(text: str) -> Read:
-    """A function that reads messages of a schema's first message.
+    """A function that reads records of the first message in the text of a schema.
 
     :raises ValueError: this is no schema of Protobuf, or it has what is not read here.
     """
@@ -71,9 +71,11 @@ class _Compiled:
 
     def reader(self, message: str) -> Read:
         if message not in self._readers:
-            fields = {number: self._field(message, *given) for number, given in self._outline[message].items()}
-            absent = {field.name: field.absent for field in fields.values()}
+            fields, absent = dict[int, _Field](), dict[str, Any]()
             self._readers[message] = lambda content: _read(content, fields, absent)
+            # Only now: a field may be of this message.
+            fields.update({number: self._field(message, *given) for number, given in self._outline[message].items()})
+            absent.update({field.name: field.absent for field in fields.values()})
         return self._readers[message]
 
     def _field(self, within: str, label: str, kind: str, name: str) -> _Field:
@@ -142,7 +144,7 @@ def _content(content: bytes, at: int, wire: int) -> tuple[Any, int]:
 
 
 def read_varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number without sign, and the place after it. Raises ValueError for none."""
+    """The number without sign, of 64 bits, that is at a place, and the place after it. Raises ValueError for none."""
     number = 0
     for shift in range(0, 70, 7):
         if at >= len(content):

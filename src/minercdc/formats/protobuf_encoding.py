@@ -39,7 +39,11 @@ def compile_writer(file: ProtobufFile) -> Write:
 
 
 def compile_single(schema: Schema) -> tuple[Write, int]:
-    """A function that writes single values as google.protobuf's wrapper of their type, and the place of that in its file."""
+    """A function that writes single values as google.protobuf's wrapper of their type, and the place of that in its file. It raises
+    as that of `compile_writer`.
+
+    :param schema: of a type in `protobuf_schema.SCALARS`.
+    """
     scalar = SCALARS[schema["type"]]
     return _implicit(1, scalar, schema["type"]), list(WRAPPED).index(scalar)
 

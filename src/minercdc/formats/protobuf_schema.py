@@ -81,6 +81,7 @@ class Field:
     :param message: of a message that is defined within this schema.
     :param member: name in the Connect struct.
     :param schema: of the value, or of a repeated field's items.
+    :param params: of its `confluent.field_meta`.
     """
 
     name: str
@@ -119,7 +120,7 @@ class ProtobufFile:
 def protobuf_file(schema: Schema, options: ProtobufOptions) -> ProtobufFile:
     """The file of a Connect struct.
 
-    :raises SinkError: a name in it is none of Protobuf's; what Protobuf does not have is in it.
+    :raises SinkError: a name in it is none of Protobuf's, two become the same, or Protobuf does not have what is in it.
     """
     return _Conversion(options).file(schema)
 

@@ -75,7 +75,8 @@ def _field(field: Field, indent: str) -> Iterator[str]:
 
 
 def outline(text: str) -> Outline:
-    """The messages of a schema and their fields; what is not read here is left out, so that two schemas with it may differ.
+    """The messages of a schema and their fields, with types without their package. Options, and what stands outside of messages, are
+    left out; another block within a message (enum, oneof) counts as a field with a negative number.
 
     :raises ValueError: this is no schema of Protobuf.
     """
@@ -86,7 +87,7 @@ def outline(text: str) -> Outline:
 
 
 def messages(text: str) -> Outline:
-    """The same, with types as they are written: with their package where that is another one."""
+    """As `outline`, with types as they are written: with their package where that is another one. Raises ValueError as it."""
     tokens = [token for token in _TOKEN.findall(text) if not token.startswith(("//", "/*"))]
     found: Outline = {}
     _read(tokens, 0, "", found)

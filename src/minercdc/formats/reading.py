@@ -46,7 +46,7 @@ def _reader(config: ConnectorConfig, side: Side) -> Read:
 
 
 def json_payload(content: bytes) -> Any:
-    """A document of Connect's JsonConverter, or of Apicurio's, without its schema."""
+    """The value of a document of Connect's JsonConverter, or of Apicurio's, without its schema. Raises ValueError when it is no JSON."""
     document = json.loads(content)
     wrapped = isinstance(document, dict) and document.keys() in ({"schema", "payload"}, {"schemaId", "payload"})
     return document["payload"] if wrapped else document
@@ -102,7 +102,7 @@ class RegisteredReader:
 def without_logical_types(schema: Any, instead: Mapping[str, Any] = MappingProxyType({})) -> Any:
     """An Avro schema whose values are those of its primitive types, as JsonConverter writes them.
 
-    :param instead: of a primitive type.
+    :param instead: what stands in the place of a primitive type, by its name.
     """
     if isinstance(schema, str):
         return instead.get(schema, schema)

@@ -21,6 +21,7 @@ class Identity:
 
     :ivar number: its id.
     :ivar before: bytes before the content of each record.
+    :ivar headers: of each record.
     """
 
     number: int
@@ -56,6 +57,7 @@ class ConfluentSchemas:
 
     :param auto_register: register schemas; else each has to be there.
     :param use_latest: write with the newest schema of the subject, which has to have the same fields.
+    :param normalize: have the registry normalize what is registered.
     :param use_id: write with the schema of this id, which has to, too; None: with that of the subject.
     """
 
@@ -104,7 +106,10 @@ class ConfluentSchemas:
 
 
 def other_fields(what: str, latest: str, property_name: str) -> SinkError:
-    """The error for a registered schema that the table's rows do not fit."""
+    """The error for a registered schema, `latest`, that the table's rows do not fit.
+
+    :param what: the schema's place, and `property_name` the property that chose it; for the message.
+    """
     return SinkError(
         f"the schema of {what} has other fields than the table: {latest}",
         hint=f"Register a schema of the table's fields, or leave {property_name} out.",

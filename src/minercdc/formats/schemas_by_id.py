@@ -37,7 +37,7 @@ class SchemasById(Protocol):
 
 
 class ConfluentById:
-    """Of a registry with Confluent's API."""
+    """Schemas of a registry with Confluent's API (`SchemasById`)."""
 
     id_bytes = SHORT
 
@@ -55,7 +55,7 @@ class ConfluentById:
 
 
 class ApicurioById:
-    """Of Apicurio's registry, by its own API."""
+    """Schemas of Apicurio's registry, by its own API (`SchemasById`)."""
 
     def __init__(self, registry: ApicurioRegistry, names: Strategy, kind: IdKind, id_bytes: int) -> None:
         self._registry = registry

@@ -15,7 +15,10 @@ TOPIC_RECORD = "io.confluent.kafka.serializers.subject.TopicRecordNameStrategy"
 
 
 def subject_names(strategy: str, side: Side) -> Subject:
-    """:param strategy: the Java class that has this name in Confluent's serializers."""
+    """The function that names subjects.
+
+    :param strategy: Confluent's Java class; `TOPIC-key` or `TOPIC-value` for one that is neither RECORD nor TOPIC_RECORD.
+    """
     if strategy == RECORD:
         return lambda _, name: name
     if strategy == TOPIC_RECORD:

@@ -22,9 +22,9 @@ class Topics(Protocol):
 
 
 def readable(config: ConnectorConfig, topics: Topics) -> Topics:
-    """The topics as if keys and values were JSON.
+    """The topics as if keys and values were JSON; `topics` itself where they are.
 
-    :raises ConfigError: a certificate of the registry cannot be read.
+    :raises ConfigError: a certificate of the registry cannot be read, or records are in a format that is not read back.
     """
     converters = config.converters
     if {converters.key_converter, converters.value_converter} == {JSON}:
@@ -55,7 +55,7 @@ class FormattedTopics:
         return self._topics.first_offset(topic, partition=partition)
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
-        """The same messages, with other keys and values.
+        """The same messages, with keys as JSON without schemas, and of values in another format the member `op` only.
 
         :raises SinkError: a record is not in the format, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.

@@ -61,7 +61,8 @@ def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tup
 
 
 def archive_reach(connection: oracledb.Connection) -> float | None:
-    """Seconds since the begin of the oldest archived log that is there: the least of all threads. None when there is none."""
+    """Seconds since the begin of the oldest archived log of this incarnation that is there: the least of all threads. None when
+    there is none."""
     with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
         cursor.execute(_OLDEST_ARCHIVED)
         firsts = [first for (first,) in cursor if first is not None]
@@ -74,12 +75,12 @@ def deletes_archived(connection: oracledb.Connection) -> bool:
 
 
 def is_in_current_log(connection: oracledb.Connection, scn: int) -> bool:
-    """Whether redo from an SCN on is in logs that are written: such a log is not deleted."""
+    """Whether the current log of a thread begins at or before an SCN: such a log is not deleted."""
     return bool(one_row(connection, _CURRENT, "reading V$LOG", scn=scn)[0])
 
 
 def age_of_log(connection: oracledb.Connection, scn: int) -> float | None:
-    """Seconds since the begin of the log that holds an SCN; None when no log has it."""
+    """Seconds since the begin of the oldest log, online or archived, that holds an SCN; None when no log has it."""
     times = [one_row(connection, sql, "reading the logs", scn=scn)[0] for sql in _HOLDING]
     found = [time for time in times if time is not None]
     return _age(connection, min(found)) if found else None

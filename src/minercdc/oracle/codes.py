@@ -242,7 +242,7 @@ def text_of(error: BaseException) -> str:
 def code_of(error: oracledb.Error) -> tuple[str, int]:
     """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
 
-    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned.
+    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned, if `ORA` has it.
     Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
     """
     detail = error.args[0] if error.args else None

@@ -41,9 +41,7 @@ class ArrowColumn(NamedTuple):
 
 def arrow_columns(schema: TableSchema, lobs: bool) -> list[ArrowColumn] | None:
     """What `selected_columns` selects, so that it can come as columns of Arrow; None when a column that is read has a type that
-    cannot, or not exactly: binary floats, large values, JSON, BOOLEAN.
-
-    :raises ValueDecodeError: a column's type is not supported.
+    cannot, or not exactly: binary floats, large values, JSON, BOOLEAN, types that are not supported.
     """
     found = [ArrowColumn("ROWID", "ROWIDTOCHAR(ROWID)", "U")]
     for column in schema.columns:
@@ -82,7 +80,7 @@ def fetch_columns(
 ) -> Iterator[Sequence[FetchedRow]] | None:
     """Batches of rows, none of them empty; None, and nothing was read, when the driver cannot give these columns.
 
-    Only where the native path is in use.
+    The first batch is fetched at once. The native path has to be in use.
     :param sql: selects `columns`.
     :param fetch_size: rows of each batch but the last one.
     :raises oracledb.Error: here or later.

@@ -80,8 +80,8 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
-    """A connection with the session settings; its calls may take `database.query.timeout.ms`. Logging on is tried four times
-    when it fails by a TransientSourceError, as when the listener is not there yet.
+    """A connection with the session settings, which has run `database.initial.statements`; its calls may take
+    `database.query.timeout.ms`. Logging on is tried four times while it fails by a TransientSourceError (no listener yet).
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
     :raises ConfigError: `database.pdb.name` is no name, or the token of `minercdc.database.token.location` cannot be read.

@@ -68,6 +68,7 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
     left out, as are nested tables and overflow segments.
 
     :param database: first part of the ids.
+    :raises ConfigError: a pattern of the filter took too long.
     """
     with oracle_errors("listing tables"), connection.cursor() as cursor:
         cursor.execute(_TABLES)

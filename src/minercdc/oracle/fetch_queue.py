@@ -27,7 +27,7 @@ class FetchQueue(Generic[T]):
 
     :param depth: how many items may wait.
     :param fetching: number of threads, each of which calls `end` once.
-    :ivar abandoned: to be set when the consumer takes no more.
+    :ivar abandoned: the consumer sets it when it takes no more: `give` and `end` then return without putting anything.
     """
 
     def __init__(self, depth: int, fetching: int = 1) -> None:
@@ -40,7 +40,7 @@ class FetchQueue(Generic[T]):
         return self._put(item)
 
     def end(self, error: BaseException | None = None) -> None:
-        """To be called by each thread when it ends; waits for room, as `give`.
+        """Say that a fetching thread has ended; waits for room, as `give`.
 
         :param error: why it could not go on, for `taken` to raise; None when it has given everything.
         """

@@ -44,18 +44,18 @@ class Grant:
 
     @property
     def name(self) -> str:
-        """As people call it: `SELECT on V_$LOG`."""
+        """The name for people: `SELECT on V_$LOG`; of a system privilege that alone."""
         return f"{self.privilege} on {self.on.removeprefix('SYS.')}" if self.on else self.privilege
 
     @property
     def view(self) -> str:
-        """As a query names it: grants of `V$LOG` are on `V_$LOG`."""
+        """The object as a query names it, `V$LOG` where the grant is on `V_$LOG`; '' for a system privilege."""
         return self.on.removeprefix("SYS.").replace("V_$", "V$", 1)
 
     def statement(self, user: str, *, everywhere: bool = False, platform: Platform = Platform.ORACLE) -> str:
-        """The statement that gives it to a user.
+        """The statement that gives it to a user. On Amazon RDS what belongs to SYS is granted by a procedure of Amazon's.
 
-        :param everywhere: in all containers, to a common user.
+        :param everywhere: in all containers, to a common user; without effect on that procedure.
         """
         if platform is Platform.RDS and self.on.startswith("SYS."):
             name = self.on.removeprefix("SYS.")

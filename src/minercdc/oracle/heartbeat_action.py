@@ -17,6 +17,7 @@ class HeartbeatAction:
     """Runs the statement, and commits. A failure is logged: it is tried again at the next heartbeat, in a new session.
 
     :param connect: to the database that the statement is for.
+    :param statement: SQL; a `;` at its end is dropped.
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], statement: str) -> None:
@@ -25,7 +26,7 @@ class HeartbeatAction:
         self._connection: oracledb.Connection | None = None
 
     def __call__(self) -> None:
-        """Run it once."""
+        """Run the statement once, and commit; raises no error of Oracle."""
         try:
             if self._connection is None:
                 self._connection = self._connect()

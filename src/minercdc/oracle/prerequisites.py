@@ -207,7 +207,7 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 
 def filter_findings(patterns: Sequence[str], names: Sequence[str], user: str) -> Iterator[Finding]:
     """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
-    slip, or since `user` has no privilege on the table."""
+    slip, or since `user` has no privilege on the table. Raises ConfigError when a pattern takes too long."""
     for pattern in patterns:
         if not any(configured_pattern(pattern).matches(name) for name in names):
             yield Finding(

@@ -31,13 +31,13 @@ class PresentScn:
 
     @property
     def is_exact(self) -> bool:
-        """Whether every commit so far has an SCN up to what `read` returned last; else that may be three seconds old."""
+        """Whether what `read` returned last was the present SCN, not one of up to three seconds before; True before the first `read`."""
         return self._way < len(_WAYS) - 1
 
     def read(self, connection: oracledb.Connection) -> Scn:
         """The present SCN. It has been given out, so that it can be read as of.
 
-        :raises SourceError, PrerequisiteError: Oracle refuses even TIMESTAMP_TO_SCN.
+        :raises SourceError, PrerequisiteError: Oracle refuses even TIMESTAMP_TO_SCN, or fails otherwise than for a grant.
         """
         while True:
             try:
@@ -57,8 +57,8 @@ def present_scn(connection: oracledb.Connection) -> Scn:
 
 
 def reached_scn(connection: oracledb.Connection) -> Scn:
-    """An SCN that the stream comes to even when nothing more is written: `written_scn`, or the present where V$THREAD is not
-    granted and no redo is read. Raises as `PresentScn.read`."""
+    """An SCN that the stream comes to even when nothing more is written: `written_scn`, or the present SCN where V$THREAD is
+    not granted, as where no redo is read. Raises as `PresentScn.read`."""
     try:
         return written_scn(connection)
     except PrerequisiteError:

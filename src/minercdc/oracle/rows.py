@@ -61,7 +61,7 @@ class RowConverter:
         self.places = tuple((1 + i if is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
 
     def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
-        """(ROWID, Row) pairs of at least one row.
+        """(ROWID, Row) pairs of `batch`, which must not be empty.
 
         :raises ValueDecodeError: a value does not fit its type.
         """
@@ -72,7 +72,7 @@ class RowConverter:
         return zip(fetched[0], rows, strict=True)
 
     def values(self, batch: Sequence[FetchedRow], column: int) -> Sequence[Value]:
-        """The values of one column, by its position, of at least one row; raises ValueDecodeError."""
+        """The values of one column, by its position, of a batch that is not empty. Raises ValueDecodeError for one that does not fit."""
         place, null = self.places[column]
         if not isinstance(batch, list) and place >= 0 and null < 0:
             return self._conversions[column](cast(ColumnarRows, batch).column(place))
@@ -108,10 +108,8 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """For `Cursor.outputtypehandler`: NUMBER as text, since a float loses digits beyond the fifteenth; LOBs as values, not
-    locators.
-
-    None leaves other types to the driver.
+    """A handler for `Cursor.outputtypehandler`, which has NUMBER fetched as text, since a float loses digits beyond the fifteenth,
+    and LOBs as values, not locators. It returns None for other types, which the driver fetches in its own way.
     """
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)

@@ -47,12 +47,15 @@ class SnapshotBootstrap:
         self._config = config
 
     def __call__(self, connection: Connection, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
-        """Hand over all rows; again, from the beginning, when DDL comes in between or undo is gone, three times in all.
+        """Hand over all rows of the sources that have a schema; again, from the beginning, when DDL comes in between or undo is
+        gone, three times in all. Returns the checkpoint of the rows.
 
         :raises RelayError: the relay does not say of which table a source is, or there is no such table; or it refuses.
         :raises OSError: the relay does not answer.
         :raises SourceError, PrerequisiteError: Oracle refuses, or the third try failed (SnapshotTooOldError).
         :raises DecodeError: a value does not fit its column or schema.
+        :raises ConfigError: as `oracle.connect.connect`.
+        :raises Exception: what the consumer raises.
         """
         for _ in range(_TRIES - 1):
             try:

@@ -105,7 +105,7 @@ class EventBuffer:
         return self._state
 
     def start_after(self, scn: int) -> None:
-        """Of an empty buffer: say that everything up to `scn` was in it once."""
+        """Say of an empty buffer that everything up to `scn` was in it once."""
         with self._lock:
             assert self._state.is_empty
             place = self._state.tail
@@ -127,7 +127,7 @@ class EventBuffer:
     def publish(self, windows: Sequence[Window]) -> None:
         """Add windows, each whole.
 
-        :raises RelayError: an SCN is not above the one before, or a window is larger than the buffer.
+        :raises RelayError: an SCN is not above the one before (none is added), or a window is too large (those before it are).
         """
         last = self._state.max_scn
         for scn, _, _ in windows:
@@ -226,7 +226,7 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """What `read` does; clients that read the same get the same copy."""
+        """As `read`, with the same error; clients that read the same get the same copy."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known
@@ -271,6 +271,7 @@ class EventBuffer:
 
         :raises ScnNotFoundError: the buffer does not hold its window any more.
         :raises OvertakenError: it was overwritten while it was looked up.
+        :raises RelayError: the buffer is damaged.
         """
         with self._lock:
             state = self._state
@@ -315,7 +316,7 @@ class EventBuffer:
         return place
 
     def latest(self) -> int:
-        """Place of the newest window; the end of an empty buffer."""
+        """Place of the newest window; the end of an empty buffer. Raises as `end_of_event`."""
         with self._lock:
             state = self._state
             if state.is_empty:
@@ -336,7 +337,7 @@ class EventBuffer:
     def cut(self, begin: int, most: int) -> Cut:
         """What can be answered from `begin` on in at most `most` bytes. It ends with a window wherever a whole one fits.
 
-        :raises OvertakenError: it was overwritten meanwhile.
+        :raises OvertakenError: it was overwritten meanwhile; RelayError: the buffer is damaged.
         """
         with self._lock:
             tail = self._state.tail
@@ -382,7 +383,7 @@ class EventBuffer:
             self._recent[scn, offset] = place
 
     def wait(self, seen: int, seconds: float) -> bool:
-        """Until the buffer's end is beyond place `seen`, or for some seconds; whether it is."""
+        """Wait until the buffer's end is beyond place `seen`, at most `seconds`; returns whether it is."""
         with self._grown:
             return self._grown.wait_for(lambda: self._state.tail > seen, seconds)
 

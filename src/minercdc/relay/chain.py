@@ -26,7 +26,7 @@ _TRIES = 3
 class ChainedFeed:
     """See the module.
 
-    :param ready: called once the sources are known.
+    :param ready: called each time the sources have been read, at the start and after damaged events.
     :param longest_wait: seconds between two tries when the upstream relay does not answer.
     """
 
@@ -57,7 +57,7 @@ class ChainedFeed:
         self._window: list[bytes] = []  # events of the window under way
 
     def run(self, stop: StopFlag) -> None:
-        """Until `stop` is set.
+        """Fill the buffer until `stop` is set; then close the connection. Waits while the upstream relay does not answer.
 
         :raises RelayError: the upstream relay refuses a request, has other schemas, or sends damaged events again and again; or a
             window is larger than the buffer.

@@ -103,7 +103,7 @@ class FileCheckpoints:
         self._path = path
 
     def load(self) -> Checkpoint | None:
-        """None when there is no file. Raises RelayError when it cannot be read."""
+        """The checkpoint; None when there is no file. Raises RelayError when it cannot be read, or holds no checkpoint."""
         try:
             return checkpoint_of(self._path.read_text())
         except FileNotFoundError:
@@ -112,7 +112,7 @@ class FileCheckpoints:
             raise RelayError(f"the checkpoint {self._path.absolute()} cannot be read: {error}") from None
 
     def save(self, checkpoint: Checkpoint) -> None:
-        """Raises RelayError when it cannot be written."""
+        """Replace the file. Raises RelayError when it cannot be written."""
         try:
             replace_file(self._path, checkpoint.to_json().encode())
         except OSError as error:
@@ -176,7 +176,7 @@ class RelayClient:
         self.windows = self.events = 0
 
     def run(self, stop: StopFlag) -> None:
-        """Hand over windows until `stop` is set.
+        """Hand over windows until `stop` is set; then close the connection to the relay.
 
         :raises FellOffError: the relay does not hold the client's place any more, and there is no bootstrap.
         :raises RelayDataError: events are damaged, again and again.

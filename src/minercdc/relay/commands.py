@@ -43,11 +43,11 @@ class Commands:
 
     @property
     def names(self) -> list[str]:
-        """Of the commands that there are."""
+        """Names of the commands that there are."""
         return list(self._known)
 
     def run(self, name: str) -> str:
-        """Do what a command says; the text for who sent it.
+        """Do what a command says; returns the text for who sent it.
 
         :raises KeyError: there is no such command.
         :raises RelayDataError: the buffer is damaged.

@@ -63,12 +63,16 @@ class Connection:
     """
 
     def __init__(self, url: str, *, timeout: float = 60.0, name: str = "") -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(url)
+            host, port = parts.hostname, parts.port
+        except ValueError as error:
+            raise RelayError(f"{url} is not of the form http://HOST:PORT: {error}") from None
+        if parts.scheme not in ("http", "https") or not host:
             raise RelayError(f"{url} is not of the form http://HOST:PORT")
         self.url = url.rstrip("/")
         kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-        self._http = kind(parts.hostname, parts.port, timeout=timeout)
+        self._http = kind(host, port, timeout=timeout)
         self._headers = {"x-minercdc-client": name} if name else {}
 
     def sources(self) -> list[SourceInfo]:
@@ -76,7 +80,7 @@ class Connection:
         return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
 
     def schemas(self, sources: Sequence[int]) -> list[SchemaInfo]:
-        """All versions of the schemas of some sources."""
+        """All versions of the schemas of some sources, by id; () for all."""
         wanted = {"sources": ",".join(map(str, sources))} if sources else {}
         found = self._json("/register", {**wanted, "protocolVersion": "3"})
         return [
@@ -162,5 +166,5 @@ class Connection:
         raise RelayError(f"{self.url} refused: {kind}: {message}")
 
     def close(self) -> None:
-        """Safe to call twice."""
+        """Close the connection; safe to call twice. A later request opens it again."""
         self._http.close()

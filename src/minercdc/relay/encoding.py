@@ -147,7 +147,7 @@ def _whole(row: Row) -> bool:
 
 def key_of(table: TableSchema, positions: Sequence[int]) -> MakeKey:
     """A function from a row and its ROWID to the key of its events: a number for one column of whole numbers up to 18 digits,
-    else the texts of the columns, joined by tabs; the ROWID of a table without a key.
+    else the texts of the columns, joined by tabs; the ROWID of a table without a key, b"" when it is not known.
 
     The function raises ValueDecodeError when redo does not hold the key.
     """

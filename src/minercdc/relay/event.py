@@ -110,7 +110,7 @@ def packed(
     time_ns: int,
     partitions: tuple[int, int] = (0, 0),
 ) -> bytes:
-    """What `pack` does, without an object for the event; the same error.
+    """The bytes of an event, without an object for it. Raises RelayDataError as `pack`.
 
     :param partitions: physical and logical.
     """
@@ -132,12 +132,12 @@ def packed(
 
 
 def end_of_window(scn: int, time_ns: int) -> bytes:
-    """The event that ends window `scn`."""
+    """The event that ends window `scn`; `time_ns` is in nanoseconds since the epoch. Raises RelayDataError as `pack`."""
     return packed(END_OF_WINDOW, scn, 0, 0, b"", NO_SCHEMA, time_ns)
 
 
 def with_sequence(event: bytes, sequence: int) -> bytes:
-    """The event in another window."""
+    """The event in another window. Raises RelayDataError as `unpack` and `pack`."""
     return pack(replace(unpack(event), sequence=sequence))
 
 
@@ -191,7 +191,7 @@ def events_in(data: bytes | memoryview) -> Iterator[RelayEvent]:
 
 
 def whole_events(data: bytes) -> Iterator[RelayEvent]:
-    """As `events_in`; an event that is cut off at the end is left out."""
+    """The events that follow each other in `data`, without one that is cut off at the end. Raises RelayDataError as `unpack`."""
     view, at = memoryview(data), 0
     while at + LENGTH_AT + 4 <= len(data):
         length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])

@@ -15,7 +15,8 @@ _INT = 1 << 32
 
 
 def source_filter(sources: Collection[int], keys: Mapping[int, KeyFilter]) -> Callable[[RelayEvent], bool]:
-    """Whether an event is of one of the sources, and its key passes the source's filter."""
+    """A function that says whether an event is of one of `sources`, and its key passes the filter that `keys` has for the source, if
+    any."""
 
     def passes(event: RelayEvent) -> bool:
         if event.source not in sources:
@@ -27,7 +28,7 @@ def source_filter(sources: Collection[int], keys: Mapping[int, KeyFilter]) -> Ca
 
 
 def key_filters(text: str) -> dict[int, KeyFilter]:
-    """The filters of the parameter `filters`, by source id.
+    """The filters of the parameter `filters`, by source id. Without `partitionType`, or with NONE, every key passes.
 
         {"101": {"partitionType": "MOD", "filters": [{"numBuckets": 10, "bktRange": {"start": 0, "end": 2}}]}}
         {"101": {"partitionType": "RANGE", "filters": [{"keyRange": {"start": 0, "end": 1000}}]}}

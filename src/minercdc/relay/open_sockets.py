@@ -18,12 +18,12 @@ class Connections:
         return len(self._open)
 
     def opened(self, connection: socket.socket) -> None:
-        """This thread serves it from here on."""
+        """Note that this thread serves `connection` from here on."""
         with self._lock:
             self._open[threading.get_ident()] = connection
 
     def closed(self) -> None:
-        """This thread's connection has ended."""
+        """Forget this thread's connection, which has ended."""
         with self._lock:
             self._open.pop(threading.get_ident(), None)
 

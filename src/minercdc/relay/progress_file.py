@@ -37,7 +37,7 @@ class OffsetFile:
         self._path = path
 
     def load(self) -> Stored | None:
-        """None when nothing was stored yet. Raises RelayError when the file cannot be read."""
+        """What was stored last; None when nothing was. Raises RelayError when the file cannot be read, or is damaged."""
         try:
             document = json.loads(self._path.read_bytes())
             return Stored(int(document["scn"]), document["offset"])
@@ -64,7 +64,7 @@ class MaxScnFile:
         self._path = path
 
     def load(self) -> int | None:
-        """The SCN; None when there is no file. Raises RelayError when it holds none."""
+        """The SCN; None when there is no file. Raises RelayError when it cannot be read, or holds none."""
         try:
             text = self._path.read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:

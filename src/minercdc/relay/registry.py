@@ -31,6 +31,7 @@ class Version:
     """One version of a source's schema.
 
     :param text: compact JSON, as clients get it.
+    :param id: by which events name it (`schemas.schema_id` of `text`).
     """
 
     number: int
@@ -101,7 +102,7 @@ class SchemaRegistry:
         return versions
 
     def file(self, name: str, version: int) -> Path:
-        """Of a version of a source's schema."""
+        """The file of a version of a source's schema, whether it is there or not."""
         return self._directory / f"{name}.{version}.avsc"
 
     def sources(self) -> list[Source]:

@@ -52,7 +52,7 @@ class RefusedError(RelayError):
 class Reply:
     """An answer.
 
-    :param chunks: its content; a first one that raises OvertakenError makes it an error.
+    :param chunks: its content; when the first one raises a MinerCdcError, the answer is that error.
     :param content_type: of the content.
     """
 
@@ -99,7 +99,8 @@ class Requests:
         }
 
     def reply(self, path: str, parameters: Mapping[str, str], client: str) -> Reply:
-        """The answer to a request.
+        """The answer to a request, which is counted in the statistics. An error that the request meets is an answer, too, with
+        `error_headers`.
 
         :param path: as `/bufferInfo/inbound/1/0`.
         :param client: name for the statistics.

@@ -60,20 +60,20 @@ def _number(column: Column, types: Types) -> str:
 
 
 def lower_camel(name: str) -> str:
-    """`FIRST_NAME` -> `firstName`."""
+    """`FIRST_NAME` -> `firstName`; `_` as of `upper_camel`."""
     made = upper_camel(name)
     return made[:1].lower() + made[1:] if made[:1] != "_" else made
 
 
 def upper_camel(name: str) -> str:
-    """`SY$PERSON_NAME` -> `SyPersonName`."""
+    """`SY$PERSON_NAME` -> `SyPersonName`; `_` is put before what would be empty or begin with a digit."""
     parts = [part for part in _SEPARATORS.split(name) if part]
     made = "".join(part[:1].upper() + (part[1:].lower() if part.isupper() or part.islower() else part[1:]) for part in parts)
     return made if made and not made[0].isdigit() else f"_{made}"
 
 
 def record_name(table: str) -> str:
-    """Of a table or view, without Databus's prefix: `SY$PERSON` -> `Person`."""
+    """Name of the record of a table or view, without Databus's prefix: `SY$PERSON` -> `Person`."""
     return upper_camel(re.sub(r"(?i)^sy\$", "", table))
 
 

@@ -99,7 +99,7 @@ class Relay:
         return buffer
 
     def run(self, stop: StopFlag, ready: Callable[[str], None]) -> None:
-        """Serve clients, and fill the buffer, until `stop` is set.
+        """Serve clients, and fill the buffer, until `stop` is set; then release the buffer and the files. Runs once.
 
         :param ready: called with `HOST:PORT` once clients may connect and no later change is missed.
         :raises MinerCdcError: the port is taken, or what fills the buffer cannot go on.

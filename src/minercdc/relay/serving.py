@@ -112,7 +112,8 @@ def filtered_answer(
 
 
 def events_between(buffer: EventBuffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """(Place, bytes) of each event between two places; the last one may be cut off there and is left out."""
+    """(Place, bytes) of each event between two places; the last one may be cut off there and is left out. Raises OvertakenError
+    when newer windows have overwritten them."""
     place = begin
     while place < end:
         data = buffer.read(place, min(end, place + _STEP))

@@ -51,7 +51,7 @@ class RelaySink:
     """Fills the buffer (contracts.RecordSink), and beats (contracts.Heartbeat) when a window that is held back is complete.
 
     :param owner: of the relay's directory.
-    :param ready: called once an offset is stored.
+    :param ready: called each time an offset is stored, and when `load_offset` finds one.
     :param hold_seconds: how long the newest window waits for one more transaction of its SCN, when only that is in doubt.
     :param clock_ns: nanoseconds since the epoch.
     :param monotonic: seconds of a clock that never goes back.

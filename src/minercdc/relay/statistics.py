@@ -18,6 +18,7 @@ _OTHERS = "others"
 class Inbound:
     """Events of one source, or of all, that came in.
 
+    :param windows: counted for all sources together only.
     :param time_ms: of the last one's window, milliseconds since the epoch; 0 for none.
     """
 
@@ -104,9 +105,12 @@ class Statistics:
         *,
         error: str = "",
     ) -> None:
-        """An answer.
+        """Count an answer.
 
         :param call: `stream`, `register` or `sources`.
+        :param client: its name; from the 1001st client on it is counted as `others`.
+        :param sources: ids of those requested.
+        :param size: bytes of events.
         :param error: Databus's name of it, '' for none.
         """
         with self._lock:

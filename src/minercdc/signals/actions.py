@@ -118,9 +118,8 @@ class Actions:
             return self._refused(received, defect, state, time_us)
 
     def after(self, state: SignalState, time_us: int) -> Acted:
-        """Called at each Progress before `act`: answer COMPLETED to each `drop-transaction` that this run gave up before.
-
-        One that an earlier run left in the state is given up again now, and answered at the next call.
+        """Answer COMPLETED to each `drop-transaction` whose transaction was given up before this Progress, and take it out of the
+        state. One that an earlier run left in the state is given up again now, and answered at the next call.
         """
         reports: list[Event] = []
         for signal_id, xid in state.drops:

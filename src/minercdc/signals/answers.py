@@ -5,7 +5,8 @@ microseconds since the epoch in UTC.
 |------------------------|------------------------------------------------------------------------------------------|
 | `Signal` (ours)        | ACCEPTED, COMPLETED, REFUSED, ABORTED                                                    |
 | `Incremental Snapshot` | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, PAUSED, RESUMED, ABORTED, COMPLETED          |
-| `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, COMPLETED: also of blocking snapshots, as there |
+| `Initial Snapshot`     | STARTED, IN_PROGRESS, TABLE_SCAN_COMPLETED, ABORTED, COMPLETED: also of blocking snapshots, as there |
+| `Table` (ours)         | SUSPENDED, RESUMED                                                                       |
 """
 
 from __future__ import annotations
@@ -85,7 +86,8 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
 
 
 def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
-    """Suspend, and log, a table that cannot be read and that the initial snapshot left to this one; [] for other snapshots.
+    """Log, and return the events that suspend, a table that cannot be read and that the initial snapshot left to this one. []
+    for other snapshots.
 
     :param name: DATABASE.SCHEMA.TABLE.
     :param reason: message of the error.

@@ -66,6 +66,7 @@ class BlockingSnapshots:
     :param now_us: microseconds since the epoch in UTC.
     :param runs: emit ReadRuns for rows that are fetched together.
     :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
+    :ivar changes: notes the stream's changes of the tables; the stage passes them to it.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class TableSource:
         self._reading = KeptConnection(connect)
 
     def list_tables(self) -> list[TableId]:
-        """Captured tables that exist now."""
+        """Captured tables that exist now. Raises ConfigError, too: a pattern of the filter took too long."""
         with closing(self._connect()) as connection:
             return read_table_ids(connection, self._filter, self._database)
 

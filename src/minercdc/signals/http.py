@@ -16,7 +16,7 @@ from minercdc.signals.signal import SignalRefused, action_of, signal_of_json
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """To a request; `content` goes as JSON."""
+    """The answer to a request: its HTTP status, and the content of its body, which is sent as JSON."""
 
     status: HTTPStatus
     content: JsonValue
@@ -46,7 +46,8 @@ class SignalReceiver:
         return None
 
     def receive(self, body: bytes) -> Answer:
-        """The signal is durable when the answer is ACCEPTED; it has an id from then on. Only after `refusal` gave None."""
+        """Put a signal into the journal, which `refusal` has to allow. ACCEPTED with its id, a UUID if it had none: it is
+        durable. BAD_REQUEST: it is refused. INSUFFICIENT_STORAGE: it could not be written."""
         assert self._journal is not None
         try:
             signal = signal_of_json(body, "http")

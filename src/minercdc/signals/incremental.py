@@ -52,6 +52,7 @@ class IncrementalSnapshots:
     :param database: first part of the tables' names.
     :param runs: emit ReadRuns for rows that are read together.
     :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
+    :ivar changes: notes the stream's changes of the table that is read; the stage passes them to it.
     """
 
     def __init__(
@@ -75,7 +76,7 @@ class IncrementalSnapshots:
         self.changes = Changes()
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
-        """A mark came with the stream; one that closes its window lets the chunk in it be delivered.
+        """Note a mark that came with the stream; one that closes its window lets the chunk in it be delivered.
 
         :param window: its id; one of an earlier run fits no chunk.
         :param scn: commit SCN of the mark.
@@ -96,7 +97,7 @@ class IncrementalSnapshots:
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
         :param time_us: for notifications, microseconds since the epoch in UTC.
-        :raises MinerCdcError: from `learn`; a fault of the reader's own code is raised as it is.
+        :raises MinerCdcError: from `learn`, or a key's value does not fit its type; a fault of the reader's own code is raised as it is.
         """
         self._emitted_scn = emitted_scn
         rows = 0

@@ -135,7 +135,8 @@ class Keyset:
         return found
 
     def last_of(self, rows: Sequence[FetchedRow]) -> tuple[str, ...]:
-        """Row text of the ordering columns of the last row."""
+        """Row text of the ordering columns of the last row; there is at least one. Raises ValueDecodeError for a value that does
+        not fit its type."""
         last = FetchedRows(self.schema, rows[len(rows) - 1 :], self.rows)
         return tuple(
             str(last.row_id(0) if place is None else self.rows.values(last.rows, place)[0]) for place in self._places

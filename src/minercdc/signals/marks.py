@@ -21,8 +21,8 @@ _OPEN, _CLOSE = "-open", "-close"
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
-    """(window, whether this row opens it) of a row of the signal table; None for a row that is no mark. The delete of an opening
-    row closes the window."""
+    """(window, True for the row that opens it, False for the row that closes it) of a row of the signal table; None for a row that
+    is no mark. Of an opening row it is True also when that is deleted, which closes the window."""
     if type_ == OPEN_MARK and mark_id.endswith(_OPEN):
         return mark_id.removesuffix(_OPEN), True
     if type_ == CLOSE_MARK and mark_id.endswith(_CLOSE):

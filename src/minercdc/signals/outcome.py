@@ -43,7 +43,7 @@ Outcome: TypeAlias = Began | Chunk | Failed | Broken
 
 
 def in_chunks(batches: Iterator[Sequence[FetchedRow]], size: int) -> Iterator[Sequence[FetchedRow]]:
-    """The same rows in batches of `size`, the last one shorter."""
+    """The same rows in batches of `size` rows, of which the last one may be shorter; none is empty."""
     held: list[FetchedRow] = []
     for batch in batches:
         if not held and len(batch) == size:

@@ -100,7 +100,7 @@ class ChunkReader:
             self._reading.take()
 
     def floor(self) -> int:
-        """Lowest floor of the chunks in flight and to come; 0 when that is not known yet."""
+        """Lowest floor of the chunks in flight and to come; 0 when that is not known yet, or nothing is being read."""
         return self._reading.floor() if self._reading else 0
 
     def stop(self) -> None:

@@ -127,7 +127,7 @@ class Resumptions:
             self._memory.close()
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Do what can be done now; yields steps. None while a source transaction is delivered in part.
+        """Do what can be done now; yields steps, no step while a source transaction is delivered in part.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.

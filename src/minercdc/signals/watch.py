@@ -35,7 +35,7 @@ class Watch:
         self.standby: Callable[[], tuple[dict[str, JsonValue], bool]] | None = None
 
     def notify(self, document: Mapping[str, JsonValue]) -> None:
-        """Remember a notification that is durable now."""
+        """Remember a notification that is durable now; the latest thousand are kept."""
         with self._lock:
             self._notifications.append(document)
 
@@ -72,8 +72,8 @@ class Watch:
         }
 
     def health(self) -> dict[str, JsonValue]:
-        """Content of /health; `status` is DOWN while reconnecting or stopped, STANDBY while another instance has the connector,
-        else DEGRADED while a table is suspended or resumed."""
+        """Content of /health; `status` is STANDBY while another instance has the connector, else DOWN while reconnecting or
+        stopped, else DEGRADED while a table is suspended or resumed, else UP."""
         counters = self._counters
         down = counters.phase in ("reconnecting", "stopped")
         lag = counters.lag_seconds(time.time())
@@ -113,8 +113,8 @@ class Watch:
         return {"status": "UP" if good else "DOWN", "phase": phase}
 
     def live(self) -> dict[str, JsonValue]:
-        """Content of /live; `status` is DOWN when the stream's thread has been in one and the same step for half an hour: to
-        start again may help then. A database or Kafka that does not answer is no such step, since each attempt ends."""
+        """Content of /live; `status` is DOWN when, while streaming, one step with an end (`_STEPS`) has taken the stream's thread
+        half an hour: to start again may help then. A database or Kafka that does not answer is no such step, since each attempt ends."""
         phase = self._counters.phase
         doing, seconds = self._counters.spent.present()
         hangs = phase == "streaming" and not self._counters.paused and doing in _STEPS and seconds > _HUNG_SECONDS

@@ -68,7 +68,7 @@ class Changes:
         return bool(self._keys) and any(table in self._keys for table in tables)
 
     def forget(self) -> None:
-        """Note no changes any more: no table is being read."""
+        """Note no changes any more, and forget those noted; `floor` stays."""
         self._keys.clear()
         self._emptied.clear()
         self._pruned = 0
@@ -113,7 +113,8 @@ class Changes:
         return self._key_of[known]
 
     def current(self, rows: FetchedRows, floor: int) -> FetchedRows:
-        """Those rows that have no change in the stream that was committed after SCN `floor`."""
+        """Those rows that have no change in the stream that was committed after SCN `floor`; none when the table was emptied after
+        it. Raises ValueDecodeError when a key's value does not fit its type."""
         table = rows.schema.id
         if self._emptied.get(table, 0) > floor:
             return rows.only([])

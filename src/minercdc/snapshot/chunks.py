@@ -83,7 +83,7 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """See `cuts`; () also when the extents cannot be read, unless that raises TransientSourceError."""
+    """The `cuts` of a table; () also when its extents cannot be read. Raises TransientSourceError when the connection broke."""
     if wanted < 2:
         return ()
     try:

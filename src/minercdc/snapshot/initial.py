@@ -88,12 +88,13 @@ class InitialSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position.
+        """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position. Waits `snapshot.delay.ms` before a
+        new snapshot, and `streaming.delay.ms` after its end.
 
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
-        :raises ConfigError: a table with a SELECT has no key, or the callable of `snapshot.query.mode=custom` returned neither a
-            SELECT nor None.
-        :raises MinerCdcError: what `connect` and `fix` raise.
+        :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
+            `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
+        :raises MinerCdcError: what `connect`, `fix`, `start_position` and `load_position` raise, or the connection broke.
         """
         if state is None:
             if stop.wait(self._config.snapshot_delay_ms / 1000):

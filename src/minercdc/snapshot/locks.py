@@ -37,6 +37,7 @@ def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeo
     :param timeout_ms: for each table, rounded to seconds, at least one; 0 does not wait.
     :raises TransientSourceError: a table was busy for that long (ORA-30006, ORA-00054).
     :raises PrerequisiteError: a table is gone, or the user may not lock it.
+    :raises SourceError: Oracle's other errors, as `codes.classify` makes them.
     """
     wait = f"WAIT {max(1, round(timeout_ms / 1000))}" if timeout_ms else "NOWAIT"
     try:

@@ -30,8 +30,8 @@ class Placed(NamedTuple):
 
 
 def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> list[ChangeEvent | ReadRun]:
-    """The rows as READ events for `RowMarks.take`; with `runs` as three runs: the first row, the last row, and those between
-    them."""
+    """The rows as READ events for `RowMarks.take`, [] for none. With `runs`, three rows or more are three runs: the first row,
+    those between, the last row."""
 
     def run(some: FetchedRows) -> ReadRun:
         return ReadRun(some, scn, time_us, SnapshotMark.TRUE)
@@ -86,16 +86,16 @@ class RowMarks:
             yield Placed(place, events)
 
     def end_table(self, table: int) -> Iterator[Placed]:
-        """To be called once all ranges of a table are read; yields the last row of the table that ended before it, if this
-        one has a row that is held back."""
+        """End a table, all ranges of which are read: its row that is held back, if there is one, is the last row so far, and the
+        last row of the table that ended before it is yielded."""
         held = self._held.pop(table, None)
         if held is not None:
             yield from self._not_the_last()
             self._last = held
 
     def end(self) -> Iterator[Placed]:
-        """To be called once `end_table` was called for all tables; marks and yields the last row of all, if it is held
-        back."""
+        """End the snapshot, all tables of which have ended: marks and yields the last row of all; nothing when no row was taken
+        in this run."""
         if self._last is not None:
             self._last.events[0].snapshot = SnapshotMark.LAST
             yield self._last

@@ -55,7 +55,7 @@ class Scan:
         self._arrow = arrow_columns(schema, lobs) if as_columns and native.rows is not None and select is None else None
 
     def fetched(self, rows: Sequence[FetchedRow]) -> FetchedRows:
-        """Rows as `batches` gives them."""
+        """Rows that were fetched, in the form that `batches` gives; [] makes an empty batch."""
         return FetchedRows(self.schema, rows, self._convert)
 
     def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[FetchedRows]:

@@ -63,6 +63,7 @@ def fix_now(
     :param comments: the structures have the comments of tables and columns.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+    :raises ConfigError: a pattern of the filter took too long.
     """
     ids = read_table_ids(connection, table_filter, database)
     if not redo:
@@ -90,7 +91,8 @@ def fix_given(
     are those of now; a warning names tables that had DDL since.
 
     :param mine_from: see `capture.adapter.Adapter`.
-    :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN.
+    :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN. Oracle's
+        other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
     if config.minercdc_start_timestamp is not None:
@@ -116,7 +118,7 @@ def fix_handover(
     tables that had DDL since.
 
     :param mine_from: see `capture.adapter.Adapter`.
-    :raises SourceError: it lies in the future.
+    :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
     return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from, comments)

@@ -49,6 +49,8 @@ def test_the_upstream_relay_may_come_from_the_environment(tmp_path: Path, monkey
         ("minercdc.relay.buffer.bytes: 10", "greater than or equal to 4096"),
         ("minercdc.relay.schemas.namespace: 1a", "minercdc.relay.schemas.namespace"),
         ("minercdc.relay.port: 70000", "minercdc.relay.port"),
+        ("column.mask.with.5.chars: S.T.A", "a relay has values as they are; column.exclude.list"),
+        ("column.truncate.to.5.chars: S.T.A", "a relay has values as they are; column.exclude.list"),
     ],
 )
 def test_problems_are_named(line: str, problem: str, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import parse_properties
-from minercdc.errors import SinkError
+from minercdc.errors import DecodeError, SinkError
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import Side
 from minercdc.formats.plain import BytesFormat, StringFormat
@@ -62,6 +62,12 @@ def test_bytes_are_written_as_they_are() -> None:
     assert Side(BytesFormat()).rewritten("t", document({"type": "bytes"}, "AAH/")) == b"\0\1\xff"
     with pytest.raises(SinkError, match=r"topic t are of type struct(.|\n)*outbox"):
         Side(BytesFormat()).rewritten("t", document(ROW, {}))
+
+
+@pytest.mark.parametrize("value", [None, 5, "A"])
+def test_what_are_no_bytes_is_a_record_that_cannot_be_written(value: object) -> None:
+    with pytest.raises(DecodeError, match="topic t cannot be written as bytes"):
+        Side(BytesFormat()).rewritten("t", document({"type": "bytes", "optional": True}, value))
 
 
 @pytest.mark.parametrize("converter", [STRING, BYTES])

@@ -92,3 +92,8 @@ def test_a_schema_that_is_not_read_back_is_named() -> None:
         compile_reader('syntax = "proto3"; message M { google.protobuf.Any a = 1; }')(b"")
     with pytest.raises(ValueError, match="no message"):
         compile_reader('syntax = "proto3";')
+
+
+def test_a_message_with_a_field_of_its_own_type_is_read() -> None:
+    read = compile_reader('syntax = "proto3"; message M { int32 n = 1; M next = 2; }')
+    assert read(b"\x08\x01\x12\x02\x08\x02") == {"n": 1, "next": {"n": 2, "next": None}}

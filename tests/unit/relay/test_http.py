@@ -444,3 +444,9 @@ def await_true(condition: Callable[[], bool], seconds: float = 20) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+@pytest.mark.parametrize("url", ["relay:1", "ftp://relay:1", "http://relay:port", "http://relay:99999", "http://[::1"])
+def test_a_url_that_is_none_is_refused(url: str) -> None:
+    with pytest.raises(RelayError, match="is not of the form http://HOST:PORT"):
+        Connection(url)
