@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.kafka.consume import read_committed
@@ -14,6 +15,7 @@ from minercdc.errors import DeliveryError, FencedError, SinkError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
+from minercdc.kafka.partition_reader import PartitionReader
 from minercdc.kafka.schema_history import KafkaSchemaHistory
 from minercdc.kafka.sink import KafkaSink
 from minercdc.kafka.topics import TopicNames
@@ -172,6 +174,32 @@ def test_the_end_of_a_topic_that_has_just_been_created(broker: KafkaBroker, pref
         topic = f"{prefix}-new-{number}"
         client.ensure_topic(topic, partitions=1)
         assert client.end_offset(topic) == 0
+
+
+def test_a_topic_is_served_before_its_first_record(
+    broker: KafkaBroker, prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else a broker that does not know yet that it leads it may lose the record."""
+    served, await_leaders = list[str](), PartitionReader.await_leaders
+
+    def noted(reader: PartitionReader, topic: str) -> None:
+        await_leaders(reader, topic)
+        served.append(topic)
+
+    monkeypatch.setattr(PartitionReader, "await_leaders", noted)
+    sink = sink_of(settings(prefix, broker.bootstrap_servers))
+    produce = sink._produce
+
+    def checked(topic: str, *rest: Any) -> None:
+        assert topic in served
+        produce(topic, *rest)
+
+    monkeypatch.setattr(sink, "_produce", checked)
+    for topic in ("one", "two", "one"):
+        sink.write(Record(f"{prefix}.{topic}", b"k", b"v"))
+    sink.commit(OFFSET)
+    sink.close()
+    assert sorted(served) == sorted({*served})
 
 
 def test_claims_that_cannot_be_read_are_a_delivery_error(prefix: str) -> None:

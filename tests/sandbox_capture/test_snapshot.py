@@ -255,10 +255,10 @@ def test_ddl_waits_while_the_structures_are_read(lab: Lab, monkeypatch: pytest.M
     thread = threading.Thread(target=alter)
     read_tables = dictionary.read_tables
 
-    def slowly(*args: Any) -> Any:
+    def slowly(*args: Any, **more: Any) -> Any:
         thread.start()
         assert refused.wait(10)
-        return read_tables(*args)
+        return read_tables(*args, **more)
 
     monkeypatch.setattr(start, "read_tables", slowly)
     reader = Reader(lab).take_snapshot()

@@ -61,7 +61,8 @@ class KafkaClient(Connections):
         return frozenset(member.client_id for member in answer.members)
 
     def ensure_topic(self, name: str, *, partitions: int | None = None, compacted: bool = False) -> None:
-        """Create the topic unless it exists, or `topic.creation.enable` is false.
+        """Create the topic unless it exists, or `topic.creation.enable` is false, and wait until its partitions are served: without
+        that a producer's first records may be lost (`PartitionReader.await_leaders`).
 
         A topic is looked up once only.
 
@@ -75,6 +76,7 @@ class KafkaClient(Connections):
             return
         if name not in self.list_topics() and self._topics.topic_creation_enable:
             self._create(name, partitions, compacted)
+        self._reader.await_leaders(name)
         self._known.add(name)
 
     def existing(self, names: Iterable[str]) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -19,6 +19,7 @@ from minercdc.kafka.connections import METADATA_S, Connections
 # another producer's open transaction ends at the latest after its transaction.timeout.ms, which we set to 60 s
 _OPEN_TRANSACTIONS_S = 90.0
 _BETWEEN_TRIES_S = 0.2
+_LEADERS_S = 10.0
 
 
 class PartitionReader:
@@ -90,14 +91,45 @@ class PartitionReader:
             self._await_leader(topic, partition, deadline)
             return self._offset_of(topic, partition, which, deadline)
 
+    def await_leaders(self, topic: str) -> None:
+        """Wait until the leader of each partition serves it; at most 10 s for partitions that have none. Nothing is waited for when
+        there is no such topic.
+
+        To be called before a producer's first record. While a broker does not know yet that it leads a new partition it refuses a
+        producer's first batch, and takes the second one that is under way: for it, the producer is new. The first batch is lost then,
+        for librdkafka takes the answer to the second one for that of both ("implicitly acked").
+        """
+        deadline = self._patience(topic)
+
+        def leaderless() -> list[int]:
+            return [number for number, leader in self._leaders(topic).items() if leader < 0]
+
+        with suppress(DeliveryError):  # a broker is down: the other partitions' records go on
+            _Deadline(_LEADERS_S, deadline.doing).retrying(retry_if_result(bool))(leaderless)
+        with _classified(deadline.doing):
+            latest = {
+                TopicPartition(topic, n): OffsetSpec.latest() for n, leader in self._leaders(topic).items() if leader >= 0
+            }
+            if latest:
+                deadline.retrying(retry_if_exception(_has_no_leader))(self._listed, latest)
+
+    def _leaders(self, topic: str) -> dict[int, int]:
+        """Partition -> broker that leads it, -1 for none; {} for no such topic."""
+        found: Any = self._cluster.list_topics().get(topic)
+        return {} if found is None or found.error is not None else {n: part.leader for n, part in found.partitions.items()}
+
+    def _listed(self, places: dict[TopicPartition, OffsetSpec]) -> list[int]:
+        answer = self._cluster.admin().list_offsets(
+            places, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._cluster.timeout
+        )
+        return [int(answer[place].result().offset) for place in places]
+
     def _patience(self, topic: str) -> _Deadline:
         return _Deadline(max(self._cluster.timeout, _OPEN_TRANSACTIONS_S), f"reading topic {topic}")
 
     def _await_leader(self, topic: str, partition: int, deadline: _Deadline) -> None:
         def is_led() -> bool:
-            found: Any = self._cluster.list_topics().get(topic)
-            known = found is not None and found.error is None
-            return known and getattr(found.partitions.get(partition), "leader", -1) >= 0
+            return self._leaders(topic).get(partition, -1) >= 0
 
         deadline.retrying(retry_if_result(lambda led: not led))(is_led)
 
@@ -107,15 +139,10 @@ class PartitionReader:
 
     def _offset_of(self, topic: str, partition: int, which: OffsetSpec, deadline: _Deadline) -> int:
         """Tries again while the leader that the metadata name does not know its new partition yet."""
-        place = TopicPartition(topic, partition)
-
-        def offset() -> int:
-            answer = self._cluster.admin().list_offsets(
-                {place: which}, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._cluster.timeout
-            )
-            return int(answer[place].result().offset)
-
-        return deadline.retrying(retry_if_exception(_has_no_leader))(offset)
+        listed = deadline.retrying(retry_if_exception(_has_no_leader))(
+            self._listed, {TopicPartition(topic, partition): which}
+        )
+        return listed[0]
 
 
 def _has_no_leader(error: BaseException) -> bool:
