@@ -41,7 +41,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     :param config: the connector's configuration file; its sink has to be segments.
     :param path: in its place, the directory of the segments: only what is there is read, as records.
     :param table: `SCHEMA.TABLE`: typed changes of this table; without it, the records of all topics.
-    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs.
+    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs (with `config`).
     :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
         limit.
     :raises ConfigError: an option is unknown, missing or wrong, or the configuration cannot be used.
@@ -75,8 +75,9 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns. With a table that the connector has not met yet it is started, and waited for.
+        """The columns, as Spark SQL. Where the connector has read no table yet, it is started, and given up to two minutes.
 
+        :raises ConfigError: the records are in a format that is not read back, or a certificate of the registry cannot be read.
         :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
