@@ -141,7 +141,7 @@ class ChangeLog:
         return "(" + " OR ".join(f"value RLIKE {literal(re.escape(form))}" for form in placeholder_forms(self._values)) + ")"
 
     def rows(self) -> DataFrame:
-        """All records that are kept, in the columns of the module's docstring. The table has to be there, for this and what follows."""
+        """All records that are kept, in the columns of the module's docstring. The table has to be there."""
         rows = self.spark.read.format("delta").load(self.path)
         missing = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _ADDED.items() if name not in rows.columns]
         return rows.selectExpr("*", *missing) if missing else rows

@@ -40,7 +40,7 @@ class Rebuilt:
     """A table that was made again.
 
     :param scn: it has every commit up to this SCN.
-    :param rows: how many of its rows are the source's.
+    :param rows: how many rows of the source it has; a mode may keep others beside them.
     :param source: where its rows come from.
     """
 
