@@ -25,7 +25,7 @@ class AvroFormat:
         self._identities: dict[tuple[str, str], Identity] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """A function that writes JSON payloads of a Connect schema. It raises DecodeError for a payload that does not fit the schema.
+        """A function that writes JSON payloads of a Connect schema. It raises DecodeError for a payload that does not fit.
 
         :raises SinkError: the schema cannot be had in Avro, or the registry refuses it.
         :raises DeliveryError: the registry does not answer.

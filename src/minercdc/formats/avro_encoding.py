@@ -70,13 +70,13 @@ def compile_writer(schema: Schema) -> Write:
 
 
 class FragmentWriter:
-    """Writes single values from their JSON, with the branch of their union, without a JSON parser where the type is a common one.
+    """Writes single values from their JSON, with the branch of their union, without a JSON parser for common types.
 
     :ivar null: what is written for null; None where the schema has none.
     :ivar write: writes the JSON of any other value. It raises one of UNFIT for a value that does not fit, or `null`.
     :ivar small: of integers: the bytes of those from 0, each at its place; else empty.
     :ivar large: writes any integer of the type. It raises OverflowError for one beyond its bits.
-    :ivar lengths: the bytes to write before a text, or bytes, of so many bytes, each at its place: branch and length, up to 1023.
+    :ivar lengths: what comes before a text, or bytes, by its length in bytes up to 1023: branch and length.
     """
 
     def __init__(self, schema: Schema) -> None:

@@ -101,7 +101,7 @@ class Side:
         return self._format.head if isinstance(self._format, BinaryAvro) and not self.has_headers else None
 
     def rewritten(self, topic: str, document: bytes) -> bytes:
-        """A document in the format; one without a schema stays as it is. Raises what `Format.compile` and its function raise."""
+        """A document in the format; one without a schema stays as it is. For the errors see `Format.compile`."""
         if document[:1] != b"{":  # as nearly all where rows are written as Avro at once
             return document
         known = self._heads.get(topic)
@@ -122,7 +122,7 @@ class Side:
         return write(document, begin, len(document) - 1)
 
     def headers(self, topic: str, document: bytes) -> Headers:
-        """The headers that the record of a document, not rewritten yet, gets. Only with `has_headers`; raises as `rewritten`."""
+        """The headers that the record of a document, not rewritten yet, gets; with `has_headers` only. Raises as `rewritten`."""
         parts = split(document)
         if parts is None:
             return ()
@@ -138,7 +138,7 @@ class RecordConverter:
     """Rewrites keys and values of records.
 
     :param key, value: None for a side that stays as it is.
-    :ivar avro_heads: (`Side.avro_head` of keys, of values): who writes these as Avro at once; the converter leaves such as they are.
+    :ivar avro_heads: (`Side.avro_head` of keys, of values), to write these as Avro at once; such records stay as they are.
     """
 
     def __init__(self, key: Side | None, value: Side | None) -> None:
@@ -201,8 +201,8 @@ def rewriting(
     rewrite: Callable[[Record], Record | None],
     at_once: Callable[[Sequence[Record]], bool] = lambda _: False,
 ) -> RunEncoder:
-    """An encoder of runs whose records are rewritten. A run ends before the change of a record that `rewrite` refuses: that one is
-    encoded by itself afterwards, where its error is raised. Other errors of `rewrite` are raised.
+    """An encoder of runs whose records are rewritten. A run ends before the change of a record that `rewrite` refuses: that
+    one is encoded by itself afterwards, where its error is raised. Other errors of `rewrite` are raised.
 
     :param rewrite: returns the record to send, None to leave it out. It raises DecodeError for one that cannot be rewritten.
     :param at_once: rewrites all records in their place and returns true, or none and returns false.

@@ -153,7 +153,7 @@ class RestClient:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, Any]:
-        """(HTTP status, answer): parsed JSON, or a mapping with the text as `message`. Blocks for up to `RegistryAccess.timeout`.
+        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
 
         :param path: below the registry's URL.
         :param body: to be sent as JSON, or a text as it is.
@@ -207,8 +207,8 @@ class RestClient:
 
 
 class SchemaRegistry:
-    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject. Methods raise SinkError
-    for an answer that is no registry's, or a URL that is not valid.
+    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject. Methods raise
+    SinkError for an answer that is no registry's, or a URL that is not valid.
 
     :ivar url: of the registry, without user and password; several with commas.
     """

@@ -63,7 +63,7 @@ class AvroRows:
     def written(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None, ns: int
     ) -> Written | None:
-        """(key, value) of a change, key None for a row without one; None where the change has to be written as JSON, for the converter.
+        """(key, value) of a change, key None for a row without one; None where the change has to be written as JSON.
 
         :param compiled: of the table version of `event`.
         :param before, after: the rows, None for one that the change does not have.

@@ -46,10 +46,10 @@ class StopFlag(Protocol):
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
-    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's Kafka client
-        lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
-    :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark lacks Avro
-        where the topics are in it, or a lake table was deleted that the change log cannot make again.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
+    :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
+        lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
@@ -186,7 +186,7 @@ class Lake:
 
     @property
     def complete_scn(self) -> int:
-        """The SCN up to which the change log has every commit, as published for readers; 0 until the first one since the start."""
+        """The SCN up to which the change log has every commit, as published since the start; 0 for none."""
         return self._merger.complete_scn
 
     def process_all_available(self) -> None:
@@ -221,7 +221,7 @@ class Lake:
             self.stop()
 
     def stop(self) -> None:
-        """Stop the stream, the merges and the maintenance, and wait until the tables that they are at are done. Safe to call twice."""
+        """Stop the stream, the merges and the maintenance, once the tables that they are at are done. Safe to call twice."""
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()
@@ -235,7 +235,7 @@ class Lake:
 
 
 def first_cause(text: str) -> str:
-    """The last line of a Spark error's text that names an error of ours, as one raised inside foreachBatch; else its first line."""
+    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next(
         (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"

@@ -21,7 +21,7 @@ def attempts() -> Retrying:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Whether Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first: the same again may pass."""
+    """Whether Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first."""
     conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
     return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 

@@ -75,7 +75,7 @@ class AvroTopics:
             self._schemas[side][number] = json.dumps(without_logical_types(json.loads(text)))
 
     def as_json(self, records: DataFrame) -> DataFrame:
-        """Kafka's records with keys and values that are in Avro as JSON with a `payload`, in bytes; without a registry, as they are.
+        """Kafka's records, with keys and values of a registry's schemas as JSON with a `payload`, in bytes; others unchanged.
 
         Records that were written as JSON earlier get a `payload`, too. A value that does not fit its schema has no payload. A
         record whose schema was not learned before makes Spark's job fail when it runs.

@@ -152,7 +152,7 @@ class ChangeLog:
         return {(row["topic"], row["partition"]): row["max(offset)"] + 1 for row in rows}
 
     def arrivals(self, condition: str = "true") -> list[Arrival]:
-        """What the batches hold, per batch and topic, of the records that meet an SQL condition on the columns. Runs a Spark job."""
+        """What the batches hold, per batch and topic, of the records that meet an SQL condition. Runs a Spark job."""
         rows = self.rows().where(condition)
         counted = rows.groupBy("topic", "batch").agg(*_aggregates(self.spark)).collect()
         return [

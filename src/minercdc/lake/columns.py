@@ -116,7 +116,7 @@ def evolution(
     """The steps from the columns `there` to the columns `wanted`, in the order in which to take them; none when they are there
     already.
 
-    A kill between two steps does no harm: the steps from what is there then end at the same columns. Columns without an id stay.
+    After any of them, the steps from what is there then end at the same columns. Columns without an id stay.
 
     :param there: the data columns of the table, without `__cdc`.
     :param wanted: the columns that the table shall have, with the ids of source columns.

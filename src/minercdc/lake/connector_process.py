@@ -45,8 +45,8 @@ class ConnectorProcess:
         self._looked = 0.0
 
     def ensure(self) -> None:
-        """Start the connector if none runs; looks at most once a second. One that was killed, or that another instance took over
-        from, is started again.
+        """Start the connector if none runs; looks at most once a second. One that was killed, or that another instance took
+        over from, is started again.
 
         :raises LakeError: it ended by itself by another error, with the last lines of its log; or it cannot be started.
         """
@@ -91,7 +91,7 @@ class ConnectorProcess:
         return " | ".join(lines[-4:])
 
     def stop(self) -> None:
-        """End the connector that was started here: after ten seconds it is killed. Returns when it has ended; safe to call twice."""
+        """End the connector that was started here, and wait for it; after ten seconds it is killed. Safe to call twice."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -23,7 +23,7 @@ _LIMB = 20
 
 
 def or_refused(value: str, member: str, column: str, wanted: str) -> str:
-    """SQL of `value`, which is null where the member does not fit: for such a member, unless it is null itself, the query fails.
+    """SQL of `value`, which is null where the member does not fit: the query fails at such a member that is not null itself.
 
     :param value, member: SQL.
     :param column: name for the message.

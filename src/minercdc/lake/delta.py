@@ -221,15 +221,15 @@ class DeltaTable:
         return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
     def changed_since(self, version: int, applied: Applied) -> Applied | None:
-        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no commit of
-        the lake says it."""
+        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no
+        commit of the lake says it."""
         if newest_version(self._spark, self.path) <= version:
             return None
         found = self.applied()
         return None if found == applied else found
 
     def rewritten(self, version: int) -> int:
-        """The newest version that has the rows of `version`: only commits that rewrite files, as OPTIMIZE and VACUUM, lie between.
+        """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.
 
         VACUUM removes files of `version` itself once these were joined to others.
         """

@@ -39,9 +39,9 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     """The data source. Options, in any case:
 
     :param config: the connector's configuration file; its sink has to be segments.
-    :param path: in its place, the directory of the segments: only what is there is read, as records.
+    :param path: in its place, the directory of the segments: only what is there is read, as records; no connector is started.
     :param table: `SCHEMA.TABLE`: typed changes of this table; without it, the records of all topics.
-    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs (with `config`).
+    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs.
     :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
         limit.
     :raises ConfigError: an option is unknown, missing or wrong, or the configuration cannot be used.

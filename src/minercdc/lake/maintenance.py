@@ -98,9 +98,9 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, the change log and the record; or one table. Returns what
-        was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure at the change log or
-        the record is logged.
+        """Maintain the tables that changed since this object did it last, the change log and the record; or one table.
+        Returns what was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure
+        at the change log or the record is logged.
 
         :param name: `SCHEMA.TABLE` of the only table; None for all.
         :param done: called after each table.

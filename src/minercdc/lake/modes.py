@@ -168,8 +168,8 @@ class Append(TableMode):
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
-        """Append a `t` row and the source's rows, as those of a snapshot: the new key finds no row under the old one. Nothing is done
-        where that was done before a kill."""
+        """Append a `t` row and the source's rows, as those of a snapshot: the new key finds no row under the old one.
+        Nothing is done where that was done before a kill."""
         if _is_cleared(delta, begins):
             return
         rows = delta.read()
@@ -259,8 +259,8 @@ _OPEN = f"{CDC}.valid_to_scn IS NULL"
 
 
 def known_versions(rows: DataFrame, step: MergeStep) -> DataFrame:
-    """Per row of the source that the lake has: its key (`p0`, ..), the commit SCN of the last change that the lake knows (`edge`),
-    and a struct of the valid values (`open`), null for a row that went.
+    """Per row of the source that the lake has: its key (`p0`, ..), the commit SCN of the last change that the lake knows
+    (`edge`), and a struct of the valid values (`open`), null for a row that went.
 
     :param rows: of the lake table.
     """

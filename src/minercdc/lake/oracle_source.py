@@ -50,8 +50,8 @@ def oracle_rows(
     cuts: Sequence[str] = (),
     row_ids: Sequence[str] | None = None,
 ) -> DataFrame:
-    """The rows of a table as of an SCN, as text: `row_id`, `c0`, ..; null for NULL. Oracle is read when the frame is used, and an
-    error of it is then in that of Spark.
+    """The rows of a table as of an SCN, as text: `row_id`, `c0`, ..; null for NULL. Oracle is read when the frame is used,
+    and an error of it is then in that of Spark.
 
     :param forms: one for each column of the table.
     :param cuts: ROWIDs, ascending, between the ranges, as `ranges_of` returns them.

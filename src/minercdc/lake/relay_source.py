@@ -59,8 +59,8 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns: `scn` of the window, `seq` of the change in it from 1 on, `source` by name, and `row`, JSON of the row by the
-        fields of its source's schema."""
+        """The columns: `scn` of the window, `seq` of the change in it from 1 on, `source` by name, and `row`, JSON of the
+        row by the fields of its source's schema."""
         return _COLUMNS
 
     def streamReader(self, schema: StructType) -> RelayStream:

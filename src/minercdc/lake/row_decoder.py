@@ -65,7 +65,8 @@ class ChangeRows:
         self.schema = ", ".join([ORDER, *(f"{name} {_struct(of)}" for name, of in self._structs.items())])
 
     def fits(self, schema: StructType) -> bool:
-        """Whether the structs of the rows (key, before, after) have the names and types of a Spark schema that was made of such a text."""
+        """Whether the structs of the rows (key, before, after) have the names and types of a Spark schema that was made of
+        such a text."""
         found = {
             field.name: [(member.name, member.dataType.simpleString()) for member in field.dataType.fields]
             for field in schema.fields

@@ -31,7 +31,8 @@ _DAY_US = 86_400_000_000
 
 
 def reading_of(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Reading:
-    """A function that makes the value of a lake column from a member of an envelope. It raises LakeError where that does not fit.
+    """A function that makes the value of a lake column from a member of an envelope. It raises LakeError where that does not
+    fit.
 
     :param column: with its source.
     """
@@ -215,8 +216,8 @@ def wall_text(micros: int) -> str:
 
 
 def converted(value: Any, old: str, new: str, column: str) -> Any:
-    """A value of Spark type `old` in type `new`, as `decode.typed_value` does it; None for None. Raises LakeError where it does not
-    fit, or only Spark SQL converts it.
+    """A value of Spark type `old` in type `new`, as `decode.typed_value` does it; None for None. Raises LakeError where it
+    does not fit, or only Spark SQL converts it.
 
     :param column: name for the message.
     """

@@ -45,8 +45,8 @@ class SegmentRange(InputPartition):  # type: ignore[misc]
 
 
 class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Plans and reads the batches of one query. Methods raise SinkError when a segment is missing or damaged, LakeError when the
-    connector ended, or an offset is of other segments.
+    """Plans and reads the batches of one query. Methods raise SinkError when a segment is missing or damaged, LakeError when
+    the connector ended, or an offset is of other segments.
 
     :param directory: of the segments.
     :param connector: None when it runs elsewhere.

@@ -82,7 +82,7 @@ class Snapshot:
 
 
 class Progress(Protocol):
-    """Receives how far reading is, for a display; `read` is called by a thread of its own."""
+    """Receives how far reading is, for a display. `read` may be called by another thread."""
 
     def begun(self, scn: int, tables: int, ranges: int) -> None:
         """What is ahead: so many tables as of `scn`, in so many ranges; called again before tables that could not be read are
@@ -130,8 +130,8 @@ def snapshot(
     :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
-    :raises LakeError: there is no such table, the lake has a table up to a later SCN, the Delta table at its path is not the lake's,
-        the records are in a form that is not read back, or the session is one of Spark Connect.
+    :raises LakeError: there is no such table, the lake has a table up to a later SCN, the Delta table at its path is not the
+        lake's, the records are in a form that is not read back, or the session is one of Spark Connect.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only is in its
         `failure`.
     """

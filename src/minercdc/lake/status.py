@@ -59,8 +59,8 @@ class LakeStatus:
     """The whole lake.
 
     :param complete_scn: the change log has every commit up to this SCN; 0 for none yet.
-    :param delivered_scn: Kafka has every commit up to this SCN; that of the initial snapshot while its rows are delivered; 0 when the
-        connector has stored none.
+    :param delivered_scn: Kafka has every commit up to this SCN; that of the initial snapshot while its rows are delivered; 0
+        when the connector has stored none.
     :param readable_from: the lowest SCN that can be read; 0 for none.
     :param records, files, bytes: of the change log.
     """

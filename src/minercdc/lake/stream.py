@@ -19,18 +19,19 @@ if TYPE_CHECKING:
 def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> DataFrame:
     """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
 
-    A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key (unless no version has one), before and
-    after in the types of the lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
-    this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
-    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need
-    minercdc.
+    A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key (unless no version has one), before
+    and after in the types of the lake. Each record is decoded with the table's version of its time, and has the columns of
+    the newest one that is known when this is called. At a record of a later version the query ends with a LakeError that
+    names the DDL: call this again, and start the query with its checkpoint. A column that redo does not hold is null.
+    Executors read the schema history, so they need minercdc.
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
     :param table: `SCHEMA.TABLE`.
-    :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate
-        cannot be read.
-    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro for them.
+    :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
+        certificate cannot be read.
+    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro
+        for them.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:
@@ -52,7 +53,8 @@ def read_topics(
     fail_on_loss: bool = True,
     headers: bool = False,
 ) -> DataFrame:
-    """All table topics of a connector, or `topic` alone, as a stream with Spark's Kafka columns (topic, key, value, partition, ..).
+    """All table topics of a connector, or `topic` alone, as a stream with Spark's Kafka columns (topic, key, value,
+    partition, ..).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
 
