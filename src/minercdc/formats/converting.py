@@ -65,8 +65,7 @@ class FormatWithHeaders(Format, Protocol):
     def has_headers(self) -> bool: ...
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
-        """A function that makes the headers of records from their JSON payloads; None where they get none. For the errors see
-        `compile`."""
+        """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
 
 
 AvroHead: TypeAlias = Callable[[str, Schema], bytes]

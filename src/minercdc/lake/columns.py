@@ -113,8 +113,7 @@ def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[st
 def evolution(
     there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
 ) -> list[Step]:
-    """The steps from the columns `there` to the columns `wanted`, in the order in which to take them; none when they are there
-    already.
+    """The steps from the columns `there` to the columns `wanted`, in order; none when they are there already.
 
     After any of them, the steps from what is there then end at the same columns. Columns without an id stay.
 

@@ -108,8 +108,7 @@ class TableHistory:
         return created > max((gone for gone in self.dropped if gone <= scn), default=0)
 
     def has_event(self, after: int, until: int) -> bool:
-        """Whether DDL above SCN `after`, and not above `until`, changed the table or its rows, or an initial snapshot read
-        them."""
+        """Whether DDL, or an initial snapshot, above SCN `after` and not above `until` changed the table or its rows."""
         scns = [version.since for version in self.versions] + self.truncated + self.dropped + self.reads
         scns += [scn for scn, _ in self.renamed_from + self.renamed_to]
         scns += [scn for scn, _ in self.lost + self.moved]
@@ -203,8 +202,7 @@ class TableHistories:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:
-        """Follow one record of the history. Raises KeyError, ValueError, TypeError, IndexError or AttributeError for another
-        form."""
+        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None

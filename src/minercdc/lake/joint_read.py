@@ -44,8 +44,7 @@ class JointTable(NamedTuple):
 class JointRead:
     """The last records of several tables.
 
-    :param log: the change log, in a session that nothing else uses; its settings are changed. One thread at a time may be in
-        `of`.
+    :param log: the change log, in a session of this alone, whose settings it changes. No two threads are in `of` at once.
     """
 
     def __init__(self, log: ChangeLog) -> None:
@@ -83,8 +82,7 @@ class JointRead:
             found.unpersist()
 
     def records(self, session: SparkSession, limits: Limits) -> DataFrame | None:
-        """The last record of each row within these limits, as `latest.latest_records` has them; None where `of` did not read
-        them.
+        """The last record of each row within these limits, as `latest.latest_records` has them; None when not read.
 
         :param session: in which the result is used.
         """

@@ -23,8 +23,7 @@ _MOST_PLACES = 1_000_000  # some 40 bytes each, in the driver and in each execut
 
 
 def latest_records(rows: DataFrame, by: Sequence[str], *, unplaced: bool, count: int) -> DataFrame:
-    """Of records of the change log, the last one per `by`, unparsed, with the columns of `decode.RECORD`, `key` and `value`
-    at least.
+    """Of records of the change log, the last one per `by`, unparsed: `decode.RECORD`, `key` and `value` at least.
 
     :param by: names of the columns that identify a row.
     :param unplaced: ROWIDs may be missing.

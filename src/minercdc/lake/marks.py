@@ -95,8 +95,7 @@ class Marks:
         self._unmarked = False  # something was read that no mark says yet
 
     def newest(self) -> Mark | None:
-        """The newest mark; None when the connector has stored no offset since the last call, or no SCN. Raises DeliveryError or
-        SinkError."""
+        """The newest mark; None when no offset with an SCN is new since the last one. Raises DeliveryError or SinkError."""
         end = self._client.all_ends(self._own).get(
             (self._topic, 0), 0
         )  # there is no topic before the connector's first start

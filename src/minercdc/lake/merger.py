@@ -184,8 +184,7 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge tables whose pending records are many, or waited long; record how far all are. A table that fails is
-        quarantined.
+        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined.
 
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """

@@ -212,7 +212,7 @@ def change_struct(source: str = "") -> str:
 def cleared(rows: DataFrame, target: Sequence[TableColumn], clear: Clear) -> DataFrame:
     """The one row (op `t`), with nulls in the columns of `target`, that says that all rows of before went.
 
-    :param rows: any frame of the session.
+    :param rows: any frame; its session is used.
     """
     nulls = (f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in target)
     struct = f"named_struct({_again(clear, 't')}, 'row_id', CAST(NULL AS STRING)) AS {CDC}"

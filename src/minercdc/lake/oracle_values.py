@@ -45,8 +45,7 @@ class OracleValue:
         return "row"
 
     def typed(self, text: str) -> str:
-        """SQL of the lake's value from SQL of Oracle's text; a fraction beyond microseconds is cut off where Spark has a
-        timestamp."""
+        """SQL of the lake's value from SQL of Oracle's text; a timestamp of Spark keeps microseconds only."""
         if self.column.type_name in _BYTES and self.kind == "BINARY":
             return f"unhex({text})"
         if self.column.type_name in _TIMES and self.kind == "TIMESTAMP_NTZ":

@@ -38,8 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class LakeTables(Mapping[str, "DataFrame"]):
-    """`SCHEMA.TABLE` -> its rows as of `scn`, for every table that the source had then: its columns, and `__cdc` of its last
-    change.
+    """`SCHEMA.TABLE` -> its rows as of `scn`, for every table of the source then: its columns and `__cdc` of the last change.
 
     A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause; another
     name raises KeyError.

@@ -31,8 +31,7 @@ _DAY_US = 86_400_000_000
 
 
 def reading_of(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Reading:
-    """A function that makes the value of a lake column from a member of an envelope. It raises LakeError where that does not
-    fit.
+    """A function that makes a lake column's value of an envelope's member. It raises LakeError for one that does not fit.
 
     :param column: with its source.
     """

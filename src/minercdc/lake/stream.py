@@ -30,8 +30,7 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
     :param table: `SCHEMA.TABLE`.
     :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
         certificate cannot be read.
-    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro
-        for them.
+    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:
@@ -53,8 +52,7 @@ def read_topics(
     fail_on_loss: bool = True,
     headers: bool = False,
 ) -> DataFrame:
-    """All table topics of a connector, or `topic` alone, as a stream with Spark's Kafka columns (topic, key, value,
-    partition, ..).
+    """All table topics of a connector, or `topic` alone, as a stream of Spark's Kafka columns (topic, key, value, ..).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
 

@@ -32,8 +32,7 @@ class TypedRows:
     def rows(self, records: Iterator[StoredRecord]) -> Iterator[dict[str, Any]]:
         """The rows of the table's records; other topics, and tombstones, are left out.
 
-        :raises LakeError: the history has no such table; or a row has a structure that the query does not have, or cannot be
-            decoded.
+        :raises LakeError: the history has no such table, the query has not the structure of a row, or it cannot be decoded.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
         history = SegmentHistory(self._config)
