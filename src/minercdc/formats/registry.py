@@ -282,7 +282,7 @@ class SchemaRegistry:
     def schema(self, number: int) -> str:
         """The text of the schema with an id.
 
-        :raises SinkError: there is none.
+        :raises SinkError: there is none, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.
         """
         status, answer = self._rest.request("GET", f"schemas/ids/{number}")

@@ -53,7 +53,7 @@ class Applied:
 
     @staticmethod
     def from_json(text: str | None) -> Applied | None:
-        """Back from a commit's metadata; None when it is not ours."""
+        """What `to_json` wrote into a commit's metadata; None for any other text."""
         try:
             found = json.loads(text or "")["minercdc"]
             return Applied(int(found["scn"]), int(found["batch"]))
@@ -149,7 +149,7 @@ class DeltaTable:
         return bool(self._spark.read.format("delta").load(self.path).isEmpty())
 
     def read(self, version: int | None = None) -> DataFrame:
-        """The rows, of one of its versions where that is given."""
+        """The rows of the newest version, or of the version that is given. The table has to be there."""
         reader = self._spark.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
 
@@ -197,7 +197,8 @@ class DeltaTable:
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
         """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then.
 
-        :param on: SQL condition of the ON clause; `clauses` are all that follow it.
+        :param on: SQL condition of the ON clause.
+        :param clauses: SQL of all that follows it.
         """
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):

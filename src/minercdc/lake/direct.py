@@ -1,7 +1,7 @@
 """`spark.readStream.format("minercdc")`: the connector's segments as a stream, with no Kafka in between.
 
 Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per
-task. The one that plans starts the connector, unless one runs (`connector_process`).
+task. The one that plans starts the connector, unless one runs (`connector_process`); so does the first, while no table is known.
 """
 
 from __future__ import annotations

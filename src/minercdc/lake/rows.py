@@ -81,7 +81,8 @@ class TableMode(Protocol):
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
         """The source's rows, as a mirror has them, of the lake table's rows.
 
-        :param target: columns of the lake table; `key` are ids of the key's columns, empty when the ROWID identifies rows.
+        :param target: columns of the lake table.
+        :param key: ids of the key's columns; empty when the ROWID identifies rows.
         """
 
     def rekey(
