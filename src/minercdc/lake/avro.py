@@ -29,7 +29,7 @@ _RECORD = {"key": "Key", "value": "Envelope"}
 
 
 class AvroTopics:
-    """Turns the records of a connector's topics into JSON; those that are JSON stay as they are.
+    """Turns the records of a connector's topics into JSON; keys or values whose format has no registry stay as they are.
 
     :raises ConfigError: a certificate of the registry cannot be read.
     :raises LakeError: Spark lacks Avro, or they are in a format that Spark does not read.
@@ -75,7 +75,7 @@ class AvroTopics:
             self._schemas[side][number] = json.dumps(without_logical_types(json.loads(text)))
 
     def as_json(self, records: DataFrame) -> DataFrame:
-        """Kafka's records, with keys and values of a registry's schemas as JSON with a `payload`, in bytes; others unchanged.
+        """Kafka's records with JSON text of a `payload`, as bytes, for keys, values or both: those whose format has a registry.
 
         Records that were written as JSON earlier get a `payload`, too. A value that does not fit its schema has no payload. A
         record whose schema was not learned before makes Spark's job fail when it runs.

@@ -19,7 +19,7 @@ def compile_code(session: SparkSession, *, wanted: bool) -> None:
 
 
 def own_session(spark: SparkSession) -> SparkSession:
-    """A new session of the same application, with the settings that the lake needs, and none that were set in `spark`."""
+    """A new session of the same application, with views and settings of its own, and the settings that the lake needs."""
     session = spark.newSession()
     for name, value in _SESSION_SETTINGS.items():
         session.conf.set(name, value)
