@@ -25,7 +25,7 @@ class AvroFormat:
         self._identities: dict[tuple[str, str], Identity] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """A function that writes JSON payloads of a Connect schema.
+        """A function that writes JSON payloads of a Connect schema. It raises DecodeError for a payload that does not fit.
 
         :raises SinkError: the schema cannot be had in Avro, or the registry refuses it.
         :raises DeliveryError: the registry does not answer.
@@ -38,11 +38,11 @@ class AvroFormat:
         return (lambda document, begin, end: headers) if headers else None
 
     def head(self, topic: str, connect: Schema) -> bytes:
-        """What comes before a record's Avro; the errors of `compile`."""
+        """The bytes that come before a record's Avro; for the errors see `compile`."""
         return self._identity(topic, connect).before
 
     def compiled(self, topic: str, connect: Schema) -> tuple[Write, int]:
-        """The same as `compile`, and the schema's id."""
+        """(the function of `compile`, the schema's id in the registry); for the errors see `compile`."""
         identity = self._identity(topic, connect)
         before = identity.before
         write = compile_writer(connect)

@@ -29,7 +29,7 @@ _BITS: Final = {"int8": 8, "int16": 16, "int32": 32, "int64": 64}
 
 
 def unsigned_varint(number: int) -> bytes:
-    """A number that is not negative: seven bits a byte, the lowest first."""
+    """The bytes of a number: seven bits a byte, the lowest first. Raises ValueError for a negative one."""
     written = bytearray()
     while number > 127:
         written.append(number & 127 | 128)
@@ -45,7 +45,7 @@ _BEFORE: Final = tuple(bytes([n & 127 | 128, n >> 7 | 128]) for n in range(1 << 
 
 
 def varint(number: int) -> bytes:
-    """A long in zigzag form."""
+    """The bytes of a long (64 bits) in zigzag form."""
     number = (number << 1) ^ (number >> 63)
     if number < 1 << 14:
         return _LAST[number]
@@ -70,13 +70,13 @@ def compile_writer(schema: Schema) -> Write:
 
 
 class FragmentWriter:
-    """Writes single values from their JSON, with the branch of their union, without a parser of JSON where the type is a common one.
+    """Writes single values from their JSON, with the branch of their union, without a JSON parser for common types.
 
     :ivar null: what is written for null; None where the schema has none.
-    :ivar write: writes the JSON of any other value. It raises one of UNFIT for another schema's, or for `null`.
+    :ivar write: writes the JSON of any other value. It raises one of UNFIT for a value that does not fit, or `null`.
     :ivar small: of integers: the bytes of those from 0, each at its place; else empty.
-    :ivar large: writes an integer that is not among those.
-    :ivar lengths: of texts and bytes: what is written before so many.
+    :ivar large: writes any integer of the type. It raises OverflowError for one beyond its bits.
+    :ivar lengths: what comes before a text, or bytes, by its length in bytes up to 1023: branch and length.
     """
 
     def __init__(self, schema: Schema) -> None:
@@ -104,7 +104,7 @@ class FragmentWriter:
         return lambda fragment: there + write(json.loads(fragment))
 
     def joined(self, content: bytes) -> bytes:
-        """Bytes, or an encoded text, after their length."""
+        """Bytes, or an encoded text, after the branch of their union and their length."""
         length = len(content)
         return (self.lengths[length] if length < _FEW else self._there + varint(length)) + content
 

@@ -28,7 +28,7 @@ _numbers: dict[str, int] = {}  # by the schema's text: a pipeline that is opened
 
 
 def numbered(schema: Schema) -> tuple[str, str]:
-    """Text before and after a payload, with a number in place of the schema; of this process only."""
+    """(text before a payload, text after it), with a number in place of the schema, which is known in this process only."""
     number = _numbers.setdefault(json.dumps(schema), len(_numbered))
     if number == len(_numbered):
         _numbered.append(schema)
@@ -36,7 +36,7 @@ def numbered(schema: Schema) -> tuple[str, str]:
 
 
 def split(document: bytes) -> tuple[bytes, bytes] | None:
-    """Schema and payload of a document with both, as they are written; None for a document without schema.
+    """(schema, payload) of a document with both, as they are written; None for a document that does not begin with a schema.
 
     A schema has no member `payload`, and in its texts the apostrophes are escaped: so the first one ends it.
     """
@@ -53,13 +53,13 @@ def schema_within(frame: tuple[str, str]) -> Schema | None:
 
 
 def payload_of(document: bytes) -> bytes:
-    """The payload of a document with a schema; a document without one is its own."""
+    """The payload of a document with a schema; a document without one as it is."""
     parts = split(document)
     return document if parts is None else parts[1]
 
 
 def schema_of(text: bytes) -> Schema:
-    """A schema from its text, or its number."""
+    """A schema from its text, or from the number that `numbered` gave it (`@7`)."""
     if text.startswith(b"@"):
         return _numbered[int(text[1:])]
     found: Schema = json.loads(text)

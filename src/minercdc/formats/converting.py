@@ -28,9 +28,10 @@ MakeHeaders: TypeAlias = Callable[[bytes, int, int], Headers]
 
 
 class NativeWrite:
-    """A `Write` by compiled code, which hands to Python what it does not write.
+    """A `Write` by compiled code; payloads that this does not write are written in Python.
 
     :ivar writer: the compiled one.
+    :param otherwise: writes the others, and raises the errors.
     """
 
     __slots__ = ("_otherwise", "writer")
@@ -47,7 +48,13 @@ class Format(Protocol):
     """How keys, or values, are written."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """A function that rewrites the JSON payloads of a Connect schema, given as text, in records of a topic."""
+        """A function that rewrites the JSON payloads of a Connect schema, given as text, in records of a topic.
+
+        It raises DecodeError for a payload that does not fit the schema.
+
+        :raises SinkError: the format has no such schema, or the registry refuses it.
+        :raises DeliveryError: the registry does not answer.
+        """
 
 
 @runtime_checkable
@@ -58,7 +65,7 @@ class FormatWithHeaders(Format, Protocol):
     def has_headers(self) -> bool: ...
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
-        """A function that makes the headers of records; None for records without."""
+        """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
 
 
 AvroHead: TypeAlias = Callable[[str, Schema], bytes]
@@ -76,7 +83,7 @@ class Side:
     """The keys, or the values, of all records.
 
     :ivar has_headers: whether records get headers.
-    :ivar native: see `native.rows.rewrite_records`.
+    :ivar native: topic -> (text before the last payload, its writer), where compiled code writes it; for `rewrite_records`.
     """
 
     def __init__(self, format: Format) -> None:
@@ -89,11 +96,11 @@ class Side:
 
     @property
     def avro_head(self) -> AvroHead | None:
-        """None where records are not plain Avro after some bytes."""
+        """A function that returns what comes before a record's Avro; None where records are no Avro, or have headers."""
         return self._format.head if isinstance(self._format, BinaryAvro) and not self.has_headers else None
 
     def rewritten(self, topic: str, document: bytes) -> bytes:
-        """A document in the other format; one without a schema stays as it is."""
+        """A document in the format; one without a schema stays as it is. For the errors see `Format.compile`."""
         if document[:1] != b"{":  # as nearly all where rows are written as Avro at once
             return document
         known = self._heads.get(topic)
@@ -114,7 +121,7 @@ class Side:
         return write(document, begin, len(document) - 1)
 
     def headers(self, topic: str, document: bytes) -> Headers:
-        """The headers that a document's record gets, before it is rewritten."""
+        """The headers that the record of a document, not rewritten yet, gets; with `has_headers` only. Raises as `rewritten`."""
         parts = split(document)
         if parts is None:
             return ()
@@ -130,7 +137,7 @@ class RecordConverter:
     """Rewrites keys and values of records.
 
     :param key, value: None for a side that stays as it is.
-    :ivar avro_heads: of keys and of values, None for those that cannot be written as Avro at once. What is, stays as it is here.
+    :ivar avro_heads: (`Side.avro_head` of keys, of values), to write these as Avro at once; such records stay as they are.
     """
 
     def __init__(self, key: Side | None, value: Side | None) -> None:
@@ -144,7 +151,9 @@ class RecordConverter:
         )
 
     def record(self, record: Record) -> Record:
-        """:raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
+        """Rewrite a record in its place, and return it.
+
+        :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
         :raises DecodeError: a record does not fit its schema.
         """
         more = self._headers(record) if self._has_headers else ()
@@ -173,7 +182,7 @@ class RecordConverter:
         return _ConvertingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records are rewritten."""
+        """An encoder of runs whose records are rewritten; see `rewriting`."""
         return rewriting(encode_run, self.record, self._at_once)
 
     def _at_once(self, records: Sequence[Record]) -> bool:
@@ -191,11 +200,11 @@ def rewriting(
     rewrite: Callable[[Record], Record | None],
     at_once: Callable[[Sequence[Record]], bool] = lambda _: False,
 ) -> RunEncoder:
-    """An encoder of runs whose records are rewritten, or left out. It ends before the change of a record that cannot be, which is
-    then encoded, and its error raised, by itself.
+    """An encoder of runs whose records are rewritten. A run ends before the change of a record that `rewrite` refuses: that
+    one is encoded by itself afterwards, where its error is raised. Other errors of `rewrite` are raised.
 
-    :param rewrite: raises DecodeError for a record that cannot be rewritten.
-    :param at_once: rewrites all records in their place, or none.
+    :param rewrite: returns the record to send, None to leave it out. It raises DecodeError for one that cannot be rewritten.
+    :param at_once: rewrites all records in their place and returns true, or none and returns false.
     """
 
     def rewritten(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:

@@ -34,7 +34,8 @@ class RegistryAccess:
     :param user, password: for HTTP Basic; '' for none.
     :param token: Bearer token, '' for none.
     :param ca: PEM file of the authorities that are trusted, '' for the system's.
-    :param certificate, private_key: PEM files of this client, '' for none; `private_key_password` of the latter.
+    :param certificate, private_key: PEM files of this client, '' for none.
+    :param private_key_password: of the private key, '' for none.
     :param timeout: seconds to try for.
     """
 
@@ -49,11 +50,11 @@ class RegistryAccess:
     timeout: float = 60.0
 
     def shown(self) -> str:
-        """The URLs without user and password, for messages."""
+        """The URLs without user and password, with comma and blank between them, for messages."""
         return ", ".join(map(_without_user, self.urls))
 
     def public(self) -> str:
-        """The URLs without user and password, for records."""
+        """The URLs without user and password, with commas between them, for records."""
         return ",".join(map(_without_user, self.urls))
 
 
@@ -62,6 +63,7 @@ class Reference:
     """Another schema that a schema imports.
 
     :param name: under which it imports it.
+    :param subject, version: under which the registry has it.
     """
 
     name: str
@@ -74,6 +76,7 @@ class SchemaText:
     """A schema as it is registered.
 
     :param kind: AVRO or PROTOBUF.
+    :param references: the schemas that it imports.
     """
 
     text: str
@@ -81,7 +84,7 @@ class SchemaText:
     references: tuple[Reference, ...] = ()
 
     def body(self) -> dict[str, Any]:
-        """As requests hold it."""
+        """The body of a request to the registry, before it is JSON."""
         found: dict[str, Any] = {"schema": self.text}
         if self.kind != "AVRO":
             found["schemaType"] = self.kind
@@ -117,7 +120,10 @@ class RestClient:
         self._client.close()
 
     def refused(self, what: str, status: int, answer: Mapping[str, Any]) -> SinkError:
-        """The error for an answer that nothing else is known about."""
+        """The error for an answer of failure, which is returned, not raised.
+
+        :param what: that failed, such as `reading the schema with id 7`.
+        """
         hint = {
             401: "Check user and password, or the token.",
             403: "The registry's user may not do this.",
@@ -147,11 +153,12 @@ class RestClient:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, Any]:
-        """Status and answer.
+        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
 
+        :param path: below the registry's URL.
         :param body: to be sent as JSON, or a text as it is.
-        :raises SinkError: a URL is none.
-        :raises DeliveryError: the registry does not answer.
+        :raises SinkError: a URL is not valid.
+        :raises DeliveryError: no URL answers in that time, other than with status 429 or 5xx.
         """
         attempts = Retrying(
             retry=retry_if_exception_type(_Unavailable),
@@ -200,7 +207,8 @@ class RestClient:
 
 
 class SchemaRegistry:
-    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject.
+    """Registers schemas and finds their ids. Ids are global: a schema has the same one under each subject. Methods raise
+    SinkError for an answer that is no registry's, or a URL that is not valid.
 
     :ivar url: of the registry, without user and password; several with commas.
     """
@@ -211,8 +219,9 @@ class SchemaRegistry:
         self._rest = RestClient(access, _CONTENT, "schema.registry.url")
 
     def register(self, subject: str, schema: SchemaText, *, normalize: bool = False) -> int:
-        """The id of a schema, which becomes the subject's newest version unless it is one already.
+        """The id of a schema, which becomes the subject's newest version unless it is one of its versions already.
 
+        :param normalize: the registry compares and stores the schema in its normal form.
         :raises SinkError: the registry refuses it, as incompatible with the versions before it or as invalid.
         :raises DeliveryError: the registry does not answer.
         """
@@ -232,7 +241,7 @@ class SchemaRegistry:
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)
 
     def lookup(self, subject: str, schema: SchemaText) -> int:
-        """The id of a schema that is registered already.
+        """The id of a schema that a subject has already.
 
         :raises SinkError: it is not.
         :raises DeliveryError: the registry does not answer.
@@ -255,7 +264,7 @@ class SchemaRegistry:
         raise self._rest.refused(f"looking a schema of subject {subject} up", status, answer)
 
     def latest(self, subject: str) -> tuple[int, str]:
-        """Id and text of the newest version of a subject.
+        """(id, text) of the newest version of a subject.
 
         :raises SinkError: there is none.
         :raises DeliveryError: the registry does not answer.
@@ -273,7 +282,7 @@ class SchemaRegistry:
     def schema(self, number: int) -> str:
         """The text of the schema with an id.
 
-        :raises SinkError: there is none.
+        :raises SinkError: there is none, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.
         """
         status, answer = self._rest.request("GET", f"schemas/ids/{number}")
@@ -350,6 +359,6 @@ def _code(answer: Mapping[str, Any]) -> int:
 
 
 def message_of(answer: Any) -> str:
-    """What an answer says of a failure."""
+    """The `message` of an answer of failure, else the whole answer; at most 1000 characters."""
     said = answer.get("message") if isinstance(answer, Mapping) else None
     return str(said or answer)[:1000]

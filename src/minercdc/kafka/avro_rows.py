@@ -28,7 +28,7 @@ from minercdc.schema.table import TableId
 
 Written: TypeAlias = tuple[bytes | None, bytes]
 Heads: TypeAlias = tuple[AvroHead | None, AvroHead | None]
-"""What comes before keys, and before values; None for those that are JSON, for the converter."""
+"""(what comes before keys, before values); None for those that are written as JSON, which the converter may rewrite."""
 _WriteRecord: TypeAlias = Callable[[Row | None, Row | None, bytes, bytes], Written]
 _OPS: Final = {op: b"\x02" + op.value.encode() for op in Op}
 _NO_TRANSACTION: Final = b"\0"
@@ -42,7 +42,8 @@ _INTEGERS: Final = ("int8", "int16", "int32", "int64")
 def avro_rows(source: SourceBlock, heads: Heads) -> AvroRows | None:
     """The writer of a connector's rows; None where its values are not Avro.
 
-    :param source: prints `source`, once for all rows that have most of it in common.
+    :param source: prints the member `source` of values.
+    :param heads: (what comes before keys, before values), None for a side that is not Avro.
     """
     key, value = heads
     return AvroRows(source, (key, value)) if value is not None else None
@@ -62,8 +63,10 @@ class AvroRows:
     def written(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None, ns: int
     ) -> Written | None:
-        """Key and value of a change; None where the JSON document has to decide.
+        """(key, value) of a change, key None for a row without one; None where the change has to be written as JSON.
 
+        :param compiled: of the table version of `event`.
+        :param before, after: the rows, None for one that the change does not have.
         :param ns: engine time, nanoseconds since the epoch.
         :raises SinkError, DeliveryError: the registry refuses the schema, or does not answer.
         """

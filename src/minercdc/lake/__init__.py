@@ -1,4 +1,4 @@
-"""The Spark side: reads the topics and keeps Delta tables equal to Oracle's.
+"""The Spark side: reads the connector's records as streams, and keeps Delta tables equal to Oracle's.
 
 from minercdc.lake import read_changes, session, start, tables
 """

@@ -38,18 +38,18 @@ _LOOK_S = 5.0
 
 
 class StopFlag(Protocol):
-    """Polled now and then; a `threading.Event` fits."""
+    """Says whether to stop; `Lake.await_end` polls it about once a second. A `threading.Event` fits."""
 
     def is_set(self) -> bool: ...
 
 
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
-    """Start the stream and the merges.
+    """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
-    :raises ConfigError: the topics have a form that the lake does not read, the schema history is in a file, Spark's Kafka client
-        lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
-    :raises LakeError: the session is one of Spark Connect, Spark lacks Avro where the topics are in it, or a lake table was
-        deleted that the change log cannot make again.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
+    :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
+        lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)
@@ -62,10 +62,10 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
 
 
 class Lake:
-    """The stream into the change log, and the merges from it.
+    """The stream into the change log, and the merges from it. `start` makes it, and has the errors; `stop` ends it.
 
-    :ivar query: Spark's query, for its progress.
-    :ivar figures: what it has done, and how far it is.
+    :ivar query: Spark's query of the stream.
+    :ivar figures: what was done since the start, and up to which SCN each table is merged.
     """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
@@ -186,7 +186,7 @@ class Lake:
 
     @property
     def complete_scn(self) -> int:
-        """The SCN up to which the change log has every commit, as readers see it; 0 for none yet."""
+        """The SCN up to which the change log has every commit, as published since the start; 0 for none."""
         return self._merger.complete_scn
 
     def process_all_available(self) -> None:
@@ -221,7 +221,7 @@ class Lake:
             self.stop()
 
     def stop(self) -> None:
-        """Stop the stream, and the merges after the tables that are being merged; safe to call twice."""
+        """Stop the stream, the merges and the maintenance, once the tables that they are at are done. Safe to call twice."""
         self.query.stop()
         self._spark.streams.removeListener(self._watch)
         self._stop.set()
@@ -235,7 +235,7 @@ class Lake:
 
 
 def first_cause(text: str) -> str:
-    """The Python error's own line for a failure inside foreachBatch; else Spark's first line."""
+    """The last line of a Spark error's text that names an error of ours, as from foreachBatch; else its first one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return next(
         (line for line in reversed(lines) if line.startswith("minercdc.errors.")), lines[0] if lines else "no message"

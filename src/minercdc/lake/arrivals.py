@@ -1,4 +1,4 @@
-"""What the change log holds that may not be merged yet."""
+"""What the batches of the change log hold that may not be merged yet, in memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc.lake.delta import Applied
 
 
 class Arrivals:
-    """The batches of each topic. The stream's thread adds to it while the merging threads read."""
+    """The batches of each topic; several threads may use it at once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -34,7 +34,11 @@ class Arrivals:
             return list(self._of.get(topic, ()))
 
     def drop_merged(self, topic: str, applied: Applied) -> int:
-        """Forget the batches that a table has as a whole; how many rows they have."""
+        """Forget the batches of a topic that its table has as a whole.
+
+        :param applied: how far the table is.
+        :returns: how many rows these batches have.
+        """
         with self._lock:
             there = self._of.get(topic, [])
             self._of[topic] = [one for one in there if one.batch > applied.batch or one.highest > applied.scn]

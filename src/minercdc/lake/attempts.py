@@ -1,4 +1,4 @@
-"""What is tried again after an error of Spark or Delta, and what such an error comes down to."""
+"""Which errors of Delta are worth another attempt, and which line of an error says its cause."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _ATTEMPTS = 6
 
 
 def attempts() -> Retrying:
-    """Calls a function again when another writer's commit made it fail: up to six times in all; then its last error is raised."""
+    """Calls a function, and calls it again where another writer's commit made it fail: up to six calls, after random pauses.
+    The last call's error is raised, and any other error at once."""
     return Retrying(
         retry=retry_if_exception(is_conflict),
         stop=stop_after_attempt(_ATTEMPTS),
@@ -20,13 +21,13 @@ def attempts() -> Retrying:
 
 
 def is_conflict(error: BaseException) -> bool:
-    """Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first: the same again will pass."""
+    """Whether Delta refused a commit because another writer, such as OPTIMIZE or CLUSTER BY, was first."""
     conflicts = ("DELTA_CONCURRENT", "DELTA_METADATA_CHANGED", "DELTA_PROTOCOL_CHANGED")
     return any(code in str(error) for code in conflicts) or "ConcurrentModificationException" in type(error).__name__
 
 
 def cause_of(error: BaseException) -> str:
-    """One line that says the cause: our own message, or the deepest one of Spark's."""
+    """The cause in one line: the message of our own error; else the last `Caused by:` of a Java error, or its first line."""
     if isinstance(error, MinerCdcError):
         return " ".join(line.strip() for line in str(error).splitlines())
     causes = [line.strip() for line in str(error).splitlines() if line.strip().startswith("Caused by: ")]

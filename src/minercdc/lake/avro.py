@@ -1,7 +1,7 @@
 """Keys and values in Avro as the JSON text that the lake reads, by Spark's own from_avro: no Python per row.
 
-A record names its schema by an id. The expression has a branch for each schema that is known when it is made: those of the
-records of a micro-batch, which are read for it before; or all that the registry has for the topic of a query.
+A record names its schema by an id. The SQL expression has a branch for each schema that is known when it is made: those that
+`learn` found in a micro-batch, or all that the registry has for one topic (`learn_subjects`).
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _RECORD = {"key": "Key", "value": "Envelope"}
 
 
 class AvroTopics:
-    """Reads the records of a connector's topics; nothing to do where they are JSON.
+    """Turns the records of a connector's topics into JSON; keys or values whose format has no registry stay as they are.
 
     :raises ConfigError: a certificate of the registry cannot be read.
-    :raises LakeError: Spark lacks Avro, or they are in a format that it does not read.
+    :raises LakeError: Spark lacks Avro, or they are in a format that Spark does not read.
     """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig) -> None:
@@ -49,9 +49,10 @@ class AvroTopics:
             _refuse_without_avro(spark)
 
     def learn(self, records: DataFrame) -> None:
-        """Ask the registry for the schemas of these records that are not known yet.
+        """Read the schemas of these records that are not known yet from the registry. Runs a Spark job over the records.
 
-        :raises SinkError, DeliveryError: it has none, or does not answer.
+        :raises SinkError: the registry lacks one of them.
+        :raises DeliveryError: it does not answer.
         """
         for side, registry in self._registries.items():
             known, bytes_of_id = self._schemas[side], registry.id_bytes
@@ -61,7 +62,7 @@ class AvroTopics:
             self._take(side, {row["id"]: registry.schema(row["id"]) for row in ids if row["id"] not in known})
 
     def learn_subjects(self, topic: str) -> None:
-        """Ask the registry for all versions of the schemas of a table's topic.
+        """Read all versions of the schemas of a table's topic from the registry.
 
         :raises SinkError, DeliveryError: it refuses, or does not answer.
         """
@@ -74,8 +75,11 @@ class AvroTopics:
             self._schemas[side][number] = json.dumps(without_logical_types(json.loads(text)))
 
     def as_json(self, records: DataFrame) -> DataFrame:
-        """Kafka's records with keys and values as JSON that has a `payload`, without its schema; JSON of before is taken, too. A
-        record whose schema was not learned before makes Spark's job fail when it runs."""
+        """Kafka's records with JSON text of a `payload`, as bytes, for keys, values or both: those whose format has a registry.
+
+        Records that were written as JSON earlier get a `payload`, too. A value that does not fit its schema has no payload. A
+        record whose schema was not learned before makes Spark's job fail when it runs.
+        """
         for side, registry in self._registries.items():
             records = records.withColumn(side, self._text(side, registry.id_bytes, self._schemas[side].items()))
         return records

@@ -1,6 +1,6 @@
 """The change log: every record of the table topics, appended once per micro-batch to one Delta table.
 
-Tables are merged from it, replayed from it and read as of an SCN with it. It lies at `<minercdc.lake.path>/_changes`:
+Tables are merged from it, made again from it and read as of an SCN with it. It lies at `<minercdc.lake.path>/_changes`:
 
     batch        number of the append, rising
     topic, partition, offset, key, value    of the record
@@ -52,13 +52,15 @@ _INITIAL = "('first', 'first_in_data_collection', 'true', 'last_in_data_collecti
 class Arrival:
     """What one batch of the change log holds of one topic.
 
-    :param lowest, highest: commit SCNs; `scns` are the lowest and highest SCN of the changes themselves.
+    :param rows: how many records.
+    :param lowest, highest: the lowest and highest commit SCN, 0 for none.
+    :param scns: the lowest and highest SCN of the changes themselves, 0 for none.
     :param truncated: SCN of the last truncate event, 0 for none.
-    :param snapshot: SCN of an initial snapshot that read some of the rows, 0 for none.
-    :param undecodable: records that are no envelopes of ours.
+    :param snapshot: the highest SCN of an initial snapshot that read some of the rows, 0 for none.
+    :param undecodable: how many records are no envelopes of ours.
     :param partial: some row has the placeholder in place of a value.
-    :param unplaced: rows without ROWID.
-    :param read: some row was read by a snapshot.
+    :param unplaced: how many rows have no ROWID.
+    :param read: some row was read by a snapshot (op `r`).
     :param vanished: some row was found to be gone, so that only its key is known.
     :param long_numbers: some row may have a number of more than eight bytes.
     :param oldest_us: the earliest commit time, in microseconds since 1970; 0 for none.
@@ -82,7 +84,7 @@ class Arrival:
 
 
 class ChangeLog:
-    """The change log at `path`.
+    """The change log at `path`, which need not be there before the first append.
 
     :param values: how the connector writes values.
     :ivar spark: the session that it is read in.
@@ -139,7 +141,7 @@ class ChangeLog:
         return "(" + " OR ".join(f"value RLIKE {literal(re.escape(form))}" for form in placeholder_forms(self._values)) + ")"
 
     def rows(self) -> DataFrame:
-        """All records that are kept."""
+        """All records that are kept, in the columns of the module's docstring. The table has to be there."""
         rows = self.spark.read.format("delta").load(self.path)
         missing = [f"CAST(NULL AS {kind}) AS {name}" for name, kind in _ADDED.items() if name not in rows.columns]
         return rows.selectExpr("*", *missing) if missing else rows
@@ -150,7 +152,7 @@ class ChangeLog:
         return {(row["topic"], row["partition"]): row["max(offset)"] + 1 for row in rows}
 
     def arrivals(self, condition: str = "true") -> list[Arrival]:
-        """What the batches hold, per batch and topic, of records that meet an SQL condition on `batch` and `commit_scn`."""
+        """What the batches hold, per batch and topic, of the records that meet an SQL condition. Runs a Spark job."""
         rows = self.rows().where(condition)
         counted = rows.groupBy("topic", "batch").agg(*_aggregates(self.spark)).collect()
         return [
@@ -177,13 +179,16 @@ def _has_long_number() -> str:
 
 
 def placeholder_forms(values: ValueConfig) -> tuple[str, str]:
-    """What a record has in place of a text, and of bytes, that redo does not hold."""
+    """(text, bytes as text in `binary.handling.mode`): what a record has in place of a value that redo does not hold."""
     text = values.unavailable_value_placeholder
     return text, _BYTES[values.binary_handling_mode](text.encode())
 
 
 def as_payload(text: str) -> str:
-    """SQL: a JSON document, or a payload that was written without its schema, as a document."""
+    """SQL that makes a JSON text an object with a `payload`: the text itself where it has one, else one around it.
+
+    :param text: SQL of the JSON text.
+    """
     return f"if(get_json_object({text}, '$.payload') IS NULL, concat('{{\"payload\":', {text}, '}}'), {text})"
 
 

@@ -19,8 +19,10 @@ _SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING
 def typed_changes(
     records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool = True
 ) -> DataFrame:
-    """Kafka's records of a table's topic -> its changes; see `stream.read_changes`.
+    """Kafka's records of a table's topic, with keys and values in JSON -> its changes; see `stream.read_changes`. Tombstones
+    are left out.
 
+    :param table: with one version at least.
     :param ends_at_ddl: fail at a record of a version that `table` does not have, which takes Python on the executors.
     """
     decoder = RowDecoder(config)

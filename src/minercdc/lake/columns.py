@@ -1,7 +1,7 @@
 """Which columns a lake table has, and the steps that bring an older table there.
 
 A lake column carries the id of its source column (`history.Field.id`) as its comment. So a rename is seen as one, and a step that
-was done before a kill is not done again. Names are the source's; our own column is `__cdc`.
+was done before a kill is not done again. Names are the source's, as `lake_names` has them; our own column is `__cdc`.
 
     ADD      ADD COLUMNS; rows that are older get the literal DEFAULT of the ADD
     DROP     DROP COLUMN
@@ -77,7 +77,7 @@ Step: TypeAlias = AddColumn | DropColumn | RenameColumn | WidenColumn | Identify
 
 
 def lake_names(names: Sequence[str]) -> list[str]:
-    """Names of the lake's columns: the source's, and where two differ in case only, or one is ours, `NAME_2`, `NAME_3`, ..
+    """The lake's name of each column, in order: the source's; `NAME_2`, `NAME_3`, .. where an earlier one, or `__cdc`, has it.
 
     Spark and Delta do not distinguish names by case.
     """
@@ -99,7 +99,9 @@ _MOST_CLUSTERED = 4
 
 
 def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[str]:
-    """Names of the columns by which Delta can cluster a table with this key: up to four of them.
+    """Names of the columns by which Delta can cluster a table with this key: up to four, in the key's order; [] for none.
+
+    Delta needs statistics of them: the first 32 columns have some, save binary, Boolean and interval ones.
 
     :param columns: of the lake table, in its order.
     :param key: ids of the key's columns.
@@ -111,13 +113,15 @@ def clustering_of(columns: Sequence[TableColumn], key: Sequence[str]) -> list[st
 def evolution(
     there: Sequence[TableColumn], wanted: Sequence[TableColumn], known: Collection[str], policy: TypeChange
 ) -> list[Step]:
-    """The steps from the columns `there` to the columns `wanted`; none when they are there already.
+    """The steps from the columns `there` to the columns `wanted`, in order; none when they are there already.
 
-    After any of them, the steps from what is there then end at the same columns.
+    After any of them, the steps from what is there then end at the same columns. Columns without an id stay.
 
     :param there: the data columns of the table, without `__cdc`.
+    :param wanted: the columns that the table shall have, with the ids of source columns.
     :param known: ids of all columns that the source's table ever had; a column without such an id is taken for the one of its
         name.
+    :param policy: what a change of type that Delta cannot widen does; see the module.
     """
     ids = {column.id for column in wanted}
     present = {column.name: column for column in there}

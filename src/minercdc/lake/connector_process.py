@@ -33,7 +33,7 @@ class ConnectorProcess:
 
     :param config: the configuration file.
     :param directory: of the segments; `connector.log` in it is the connector's log.
-    :param streams: false: it ends in order once its snapshot is complete, and is not started again.
+    :param streams: false: it ends by itself once its snapshot is complete; after that end it is not started again.
     """
 
     def __init__(self, config: Path, directory: Path, *, streams: bool = True) -> None:
@@ -45,10 +45,10 @@ class ConnectorProcess:
         self._looked = 0.0
 
     def ensure(self) -> None:
-        """Start the connector if none runs; looks at most once a second. One that was killed is started again.
+        """Start the connector if none runs; looks at most once a second. One that was killed, or that another instance took
+        over from, is started again.
 
-        :raises LakeError: it ended by itself by an error, other than that another instance has taken over, with the last lines of
-            its log; or it cannot be started.
+        :raises LakeError: it ended by itself by another error, with the last lines of its log; or it cannot be started.
         """
         now = time.monotonic()
         if self._complete or (self._process is not None and self._process.poll() is None):
@@ -91,7 +91,7 @@ class ConnectorProcess:
         return " | ".join(lines[-4:])
 
     def stop(self) -> None:
-        """End the connector that was started here, in order if it can; safe to call twice."""
+        """End the connector that was started here, and wait for it; after ten seconds it is killed. Safe to call twice."""
         process, self._process = self._process, None
         if process is None:
             return

@@ -23,8 +23,9 @@ _LIMB = 20
 
 
 def or_refused(value: str, member: str, column: str, wanted: str) -> str:
-    """`value`, which is null where the member does not fit: such a member, unless it is null itself, is an error.
+    """SQL of `value`, which is null where the member does not fit: the query fails at such a member that is not null itself.
 
+    :param value, member: SQL.
     :param column: name for the message.
     :param wanted: type for the message.
     """
@@ -33,8 +34,9 @@ def or_refused(value: str, member: str, column: str, wanted: str) -> str:
 
 
 def exact_decimal(member: str, precision: int, scale: int, column: str) -> str:
-    """A BINARY member of a fixed scale as DECIMAL; a value that does not fit is an error.
+    """SQL of a BINARY member of a fixed scale as DECIMAL; a value that does not fit makes the query fail.
 
+    :param member: SQL of the unscaled value's bytes.
     :param precision, scale: of the DECIMAL; a negative scale is that of the unscaled value, and the DECIMAL has none.
     """
     wanted = f"DECIMAL({precision},{max(scale, 0)})"
@@ -48,21 +50,22 @@ def exact_decimal(member: str, precision: int, scale: int, column: str) -> str:
 
 
 def short_decimal(member: str, precision: int, scale: int, column: str) -> str:
-    """As `exact_decimal`, of a precision of at most `SHORT_DIGITS`."""
+    """As `exact_decimal`, of a precision of at most `SHORT_DIGITS`; more than eight bytes make the query fail."""
     value = f"try_cast({_scaled(_short_long(member), scale, _LONG_DIGITS)} AS DECIMAL({precision},{max(scale, 0)}))"
     return or_refused(value, member, column, f"DECIMAL({precision},{max(scale, 0)})")
 
 
 def short_text(member: str, scale: str, column: str) -> str:
-    """As `plain_text`, of at most eight bytes; more are an error."""
+    """As `plain_text`, of at most eight bytes; more make the query fail, with `column` in the message."""
     text = _text_of(f"CAST({_short_long(member)} AS STRING)", scale)
     return or_refused(text, member, column, f"{_LONG_BYTES} bytes")
 
 
 def plain_text(member: str, scale: str) -> str:
-    """All digits of a BINARY member, without an exponent.
+    """SQL of the text of a BINARY member times 10**-scale: all digits, without an exponent.
 
-    :param scale: SQL of an INT.
+    :param member: SQL of the unscaled value's bytes.
+    :param scale: SQL of an INT, which may be negative.
     """
     long = _long(f"if(length({member}) <= {_LONG_BYTES}, {member}, NULL)")
     unit = f"CAST(power(10, {scale}) AS BIGINT)"

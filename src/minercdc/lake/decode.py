@@ -34,7 +34,7 @@ RECORD = ("op", "scn", "commit_scn", "seq", "commit_time", "row_id", "partition"
 class TableShape:
     """What the lake keeps of one version of a table.
 
-    :param columns: the lake's columns, with the source column of each.
+    :param columns: (source column, how its values are read, lake's column) of each.
     :param key: names of the record key's columns; empty when the ROWID identifies rows.
     """
 
@@ -188,8 +188,7 @@ class RowDecoder:
         return parsed.selectExpr("* EXCEPT (e)", "if(op = 'd', e.before, e.after) AS i") if before else parsed
 
     def fills(self, table: TableHistory) -> dict[str, tuple[int, str]]:
-        """Id of each column that was added with a literal DEFAULT, which all older rows got -> SCN of the ADD, SQL of the
-        value."""
+        """Id of each column that was added with a literal DEFAULT, which all older rows got -> (SCN of the ADD, its SQL)."""
         found: dict[str, tuple[int, str]] = {}
         for version in table.versions:
             for field, column, _ in self.shape(version).columns:
@@ -213,7 +212,7 @@ def _member(struct: str, name: str) -> str:
 def typed_value(found: tuple[Field, LakeColumn], struct: str, column: TableColumn, *, short: bool = False) -> str:
     """SQL of a value in the type of the lake's column.
 
-    :param found: the column of the record.
+    :param found: (source column, how its values are read) in the version of the record.
     :param struct: SQL of the parsed record's struct.
     :param short: see `RowDecoder.decode`.
     """

@@ -19,8 +19,13 @@ _TIME_LITERAL = re.compile(
 
 
 def fill_of(column: LakeColumn, default: str) -> str | None:
-    """Spark SQL for an Oracle DEFAULT; None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not
-    hold the value), or a literal that is not of the column's type."""
+    """Spark SQL of an Oracle DEFAULT's value in the type of the lake's column.
+
+    None when it is no literal (SYSDATE: Oracle evaluated it at the DDL, and redo does not hold the value), or a literal that
+    this does not convert to the column's type.
+
+    :param default: its text in the DDL.
+    """
     text = default.strip()
     if text.upper() == "NULL":
         return f"CAST(NULL AS {column.spark_type})"

@@ -1,4 +1,4 @@
-"""Delta tables: what the lake does with a table's files. Another table format would be another module with these methods."""
+"""Delta tables: all that the lake does with the files of a table."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Applied:
 
     @staticmethod
     def from_json(text: str | None) -> Applied | None:
-        """Back from a commit's metadata; None when it is not ours."""
+        """What `to_json` wrote into a commit's metadata; None for any other text."""
         try:
             found = json.loads(text or "")["minercdc"]
             return Applied(int(found["scn"]), int(found["batch"]))
@@ -72,7 +72,7 @@ class DeltaTable:
     def columns(self) -> list[TableColumn] | None:
         """The columns besides `__cdc`; None when there is no table.
 
-        :raises LakeError: the table there is not one that this lake made.
+        :raises LakeError: the table there has no `__cdc`, so that no lake, or an older version, made it.
         """
         if not exists(self._spark, self.path):
             return None
@@ -88,7 +88,7 @@ class DeltaTable:
         return exists(self._spark, self.path)
 
     def mode(self, version: int | None = None) -> Mode:
-        """How the table is kept, or was in one of its versions."""
+        """How the table is kept; how it was at a version, where that is given. The table has to be there."""
         log = _delta_log(self._spark, self.path)
         nothing = java_class(self._spark, "scala.Option").empty()
         snapshot = log.unsafeVolatileSnapshot() if version is None else log.getSnapshotAt(version, nothing, nothing, False)
@@ -137,7 +137,7 @@ class DeltaTable:
                 self._spark.sql(f"UPDATE {table} SET {new} = {text} WHERE {new} IS NULL AND {old} IS NOT NULL")
 
     def fill(self, column: TableColumn, value: str, before: int) -> None:
-        """Give rows committed before SCN `before` that have no value in a column this one."""
+        """Give rows committed before SCN `before` that have no value in a column the value of this SQL."""
         name = quoted(column.name)
         self._spark.sql(f"UPDATE {self.name} SET {name} = {value} WHERE {CDC}.commit_scn < {before} AND {name} IS NULL")
 
@@ -149,7 +149,7 @@ class DeltaTable:
         return bool(self._spark.read.format("delta").load(self.path).isEmpty())
 
     def read(self, version: int | None = None) -> DataFrame:
-        """The rows, of one of its versions where that is given."""
+        """The rows of the newest version, or of the version that is given. The table has to be there."""
         reader = self._spark.read.format("delta")
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.path)
 
@@ -197,14 +197,15 @@ class DeltaTable:
     def merge(self, changes: DataFrame, on: str, clauses: str, applied: Applied) -> None:
         """MERGE `changes` (as `c`) into the table (as `t`) in one commit that says how far the table is then.
 
-        :param on: SQL condition of the ON clause; `clauses` are all that follow it.
+        :param on: SQL condition of the ON clause.
+        :param clauses: SQL of all that follows it.
         """
         changes.createOrReplaceTempView("minercdc_changes")
         with self._saying(applied):
             self._spark.sql(f"MERGE INTO {self.name} AS t USING minercdc_changes AS c ON {on} {clauses}")
 
     def applied(self) -> Applied | None:
-        """What the newest commit of ours says; None when there is none."""
+        """What the newest commit of the lake says; None when there is none. The table has to be there."""
         for limit in (f" LIMIT {_NEWEST}", ""):  # all of them are many, and rarely needed
             rows = self._spark.sql(f"DESCRIBE HISTORY {self.name}{limit}").select("userMetadata").collect()
             for row in rows:
@@ -221,14 +222,15 @@ class DeltaTable:
         return int(_delta_log(self._spark, self.path).unsafeVolatileSnapshot().version())
 
     def changed_since(self, version: int, applied: Applied) -> Applied | None:
-        """How far the table is, when another process has changed that since a version; else None."""
+        """How far the table is, when commits after a version have changed that; None when it is at `applied` still, or no
+        commit of the lake says it."""
         if newest_version(self._spark, self.path) <= version:
             return None
         found = self.applied()
         return None if found == applied else found
 
     def rewritten(self, version: int) -> int:
-        """The newest version that has the rows of `version`: later ones came of OPTIMIZE and VACUUM only.
+        """The newest version that has the rows of `version`: only OPTIMIZE, VACUUM and CLUSTER BY came after it.
 
         VACUUM removes files of `version` itself once these were joined to others.
         """
@@ -242,7 +244,7 @@ class DeltaTable:
         return version
 
     def size(self) -> tuple[int, int]:
-        """Files of the newest version, and their bytes."""
+        """(files of the newest version, their bytes)."""
         row = self._spark.sql(f"DESCRIBE DETAIL {self.name}").select("numFiles", "sizeInBytes").collect()[0]
         return int(row[0]), int(row[1])
 

@@ -1,7 +1,7 @@
 """`spark.readStream.format("minercdc")`: the connector's segments as a stream, with no Kafka in between.
 
 Spark uses a source in several Python processes: one for its schema, one that plans micro-batches (`segment_stream`), and one per
-task. The one that plans starts the connector, unless one runs (`connector_process`).
+task. The one that plans starts the connector, unless one runs (`connector_process`); so does the first, while no table is known.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     """The data source. Options, in any case:
 
     :param config: the connector's configuration file; its sink has to be segments.
-    :param path: in its place, the directory of the segments: only what is there is read, as records.
+    :param path: in its place, the directory of the segments: only what is there is read, as records; no connector is started.
     :param table: `SCHEMA.TABLE`: typed changes of this table; without it, the records of all topics.
     :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs.
     :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
@@ -75,8 +75,9 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns. With a table that the connector has not met yet it is started, and waited for.
+        """The columns, as Spark SQL. Where the connector has read no table yet, it is started, and given up to two minutes.
 
+        :raises ConfigError: the records are in a format that is not read back, or a certificate of the registry cannot be read.
         :raises LakeError: there is no such table, the connector ended, or the records are in a form that is not read back.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """

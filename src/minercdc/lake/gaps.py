@@ -19,7 +19,7 @@ from minercdc.lake.state import Entry
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """What a lake table lacks from commit SCN `since` on.
+    """A lake table lacks something from commit SCN `since` on.
 
     :param cause: a clause, such as `rows of it are left out since SCN 7: ..`.
     :param hint: what repairs it.
@@ -42,9 +42,11 @@ def read_scn(name: str, noted: Sequence[Entry], applied: int) -> int:
 
 
 def kept_since(table: TableHistory, noted: Sequence[Entry], scn: int) -> int | None:
-    """The SCN from which on the topic has all of a table up to `scn`, in its present name; None when it has not.
+    """The SCN from which on the topic has all of a table up to `scn`, under its present name; None when it lacks something.
 
     A topic has all of a table from an initial snapshot or CREATE TABLE on, unless something is lost since.
+
+    :param noted: entries of the lake's record; those of kind `lost` count.
     """
     since = max((at for at in (*table.reads, *table.created) if at <= scn), default=None)
     if since is None or any(since <= at <= scn for at, _ in table.renamed_from):

@@ -95,20 +95,20 @@ class TableHistory:
         return str(self.table)
 
     def version_at(self, scn: int) -> TableVersion:
-        """The version of a row that was changed at this SCN; the oldest one for an SCN before it."""
+        """The version of a row that was changed at this SCN; the oldest one for an SCN before it. There has to be a version."""
         return self.versions[self.index_at(scn)]
 
     def index_at(self, scn: int) -> int:
-        """Index of `version_at`."""
+        """Index in `versions` of `version_at`; 0 where there are none."""
         return max(bisect_right(self.versions, scn, key=lambda version: version.since) - 1, 0)
 
     def exists_at(self, scn: int) -> bool:
-        """Whether the source has a table of this name at an SCN."""
+        """Whether the source has a table of this name at an SCN, as far as the history is read."""
         created = max((version.since for version in self.versions if version.since <= scn), default=0)
         return created > max((gone for gone in self.dropped if gone <= scn), default=0)
 
     def has_event(self, after: int, until: int) -> bool:
-        """Whether DDL above SCN `after`, and not above `until`, changed the table or its rows."""
+        """Whether DDL, or an initial snapshot, above SCN `after` and not above `until` changed the table or its rows."""
         scns = [version.since for version in self.versions] + self.truncated + self.dropped + self.reads
         scns += [scn for scn, _ in self.renamed_from + self.renamed_to]
         scns += [scn for scn, _ in self.lost + self.moved]
@@ -158,7 +158,11 @@ class TableHistories:
         self._unreadable: Exception | None = None
 
     def refresh(self) -> None:
-        """Read what the history has gained since the last call. Raises SinkError or SchemaHistoryError."""
+        """Read what the history has gained since the last call.
+
+        :raises SinkError: Kafka, or the segments, cannot be read.
+        :raises SchemaHistoryError: a record of the history cannot be read.
+        """
         raise NotImplementedError
 
     def _refuse_unreadable(self) -> None:
@@ -198,7 +202,7 @@ class TableHistories:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:
-        """Follow one record of the history. Raises KeyError, ValueError, TypeError or IndexError for another form."""
+        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -248,9 +252,9 @@ class TableHistories:
             table.reads.append(scn)
 
     def end_vanished(self) -> None:
-        """A table that an initial snapshot did not find was dropped before it, while no redo was read.
+        """Note as dropped, at the SCN of the last snapshot, each table that it did not find, if it was an initial one.
 
-        All records of a snapshot's structures are in one Kafka transaction.
+        Subclasses call this at the end of the history: all records of a snapshot's structures are in one Kafka transaction.
         """
         scn, found = self._found
         if not any(scn in table.reads for table in self._tables.values()):
@@ -288,7 +292,7 @@ class TableHistories:
 
 
 class LakeHistory(TableHistories):
-    """The tables of one connector, by its history's topic; brought up to date by `refresh`.
+    """The tables of one connector, by its history's topic. `refresh` reads it; the errors of `TableHistories` hold.
 
     :param client: of the connector's cluster.
     """
@@ -315,7 +319,7 @@ class LakeHistory(TableHistories):
         self._refuse_unreadable()
 
     def refresh_if_any(self) -> None:
-        """`refresh`, where the connector has made the topic; the same errors."""
+        """`refresh`, with its errors, if the topic has been made; else nothing."""
         if self._client.ends(self.topic):
             self.refresh()
 

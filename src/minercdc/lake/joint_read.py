@@ -44,7 +44,7 @@ class JointTable(NamedTuple):
 class JointRead:
     """The last records of several tables.
 
-    :param log: the change log, in a session of this alone. No two threads are in `of` at once.
+    :param log: the change log, in a session of this alone, whose settings it changes. No two threads are in `of` at once.
     """
 
     def __init__(self, log: ChangeLog) -> None:
@@ -56,8 +56,8 @@ class JointRead:
 
     @contextmanager
     def of(self, tables: Sequence[JointTable]) -> Iterator[None]:
-        """Within this, `records` has the records of as many of these tables as are small enough together; of none where they are
-        few."""
+        """A context in which `records` returns the records of as many of these tables, the smallest first, as have no more than
+        `MOST_ROWS` rows together. It returns none where these are fewer than `FEWEST_TABLES`, or cannot be read."""
         chosen, rows = [], 0
         for table in sorted(tables, key=lambda table: table.rows):
             if (rows := rows + table.rows) <= MOST_ROWS:
@@ -82,9 +82,9 @@ class JointRead:
             found.unpersist()
 
     def records(self, session: SparkSession, limits: Limits) -> DataFrame | None:
-        """The last record of each row within these limits, as `latest.latest_records` has them; None when they were not read.
+        """The last record of each row within these limits, as `latest.latest_records` has them; None when not read.
 
-        :param session: the calling thread's.
+        :param session: in which the result is used.
         """
         if self._limits.get(limits.topic) != limits:
             return None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def java_class(spark: SparkSession, name: str) -> Any:
     """A class of the driver's JVM, for its static methods and constructors; `jvm.a.b.C` without the search for it.
 
-    That has Java look for classes `a` and `a.b`, also in each imported package: in all of Spark's 300 jars, at every use.
+    `jvm.a.b.C` has Java look for classes `a` and `a.b`, also in each imported package: in 300 jars of Spark, at every use.
 
     :param name: full name of a class that is there; another one raises Py4JError when it is used.
     """

@@ -34,12 +34,13 @@ _SECURITY = ("ssl.", "sasl.", "security.", "enable.ssl.", "enable.sasl.", "https
 
 
 def spark_kafka_options(client: Mapping[str, str]) -> dict[str, str]:
-    """The security settings, with certificates and keys as text, since the machines of a cluster lack our files.
+    """Options `kafka.NAME` of the security settings, with certificates and keys as text: executors lack the files.
 
     Other settings (timeouts and the like) are left out: they are librdkafka's own.
 
     :param client: librdkafka's settings, as of `minercdc.kafka.client.*`.
-    :raises ConfigError: a setting of security that Java's client lacks, or a file that cannot be read; all of them are listed.
+    :raises ConfigError: a setting of security, or a value of one, that Java's client lacks, a user or password that is
+        missing, or a key or certificate that cannot be read; all of them are listed.
     """
     problems = [
         f"{_PREFIX}{name}: the lake does not know this setting; Spark's Kafka client is Java's"

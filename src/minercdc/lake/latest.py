@@ -1,4 +1,4 @@
-"""The last change of each row among many: by commit SCN, then by number within the transaction."""
+"""The last change of each row among many: by commit SCN, then by number within the transaction, then by offset."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _MOST_PLACES = 1_000_000  # some 40 bytes each, in the driver and in each execut
 
 
 def latest_records(rows: DataFrame, by: Sequence[str], *, unplaced: bool, count: int) -> DataFrame:
-    """Of records of the change log, the last one per `by`, before they are parsed.
+    """Of records of the change log, the last one per `by`, unparsed: `decode.RECORD`, `key` and `value` at least.
 
+    :param by: names of the columns that identify a row.
     :param unplaced: ROWIDs may be missing.
     :param count: of `rows`, at most.
     """
@@ -41,14 +42,14 @@ def latest_records(rows: DataFrame, by: Sequence[str], *, unplaced: bool, count:
 
 
 def last_records(records: DataFrame, by: Sequence[str]) -> DataFrame:
-    """As `latest_records`, of records with a ROWID that lie together by a part of `by`."""
+    """As `latest_records`, of records that all have a ROWID, and are partitioned by a part of `by` already."""
     return _last(
         records, by, [name for name in (*RECORD, "key", "value") if name not in by], unplaced=False, several_tasks=False
     )
 
 
 def latest_rows(decoded: DataFrame, by: Sequence[str], *, unplaced: bool) -> DataFrame:
-    """Of decoded rows, the last one per `by`; `unplaced` as in `latest_records`."""
+    """Of decoded rows, the last one per `by`, with all their columns; for the parameters see `latest_records`."""
     return _last(decoded, by, [name for name in decoded.columns if name not in by], unplaced=unplaced)
 
 
@@ -103,11 +104,13 @@ def complete_rows(
     every: bool = False,
     before: bool = False,
 ) -> DataFrame:
-    """Of decoded rows with missing values (`m0`, ..), the last one per `by`, with what is missing taken from
+    """Of decoded rows with missing values (`m0`, ..), the last one per `by`, without `m0`, .., with what is missing taken from
 
     1. an earlier change of the same row among them, back to where it was inserted or deleted;
     2. the row in the lake; after a change of its key, the row with the key that it had before the first one.
 
+    :param target: columns of the lake table.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
     :param present: the source's rows in the lake; None when there are none.
     :param every: all rows, not only the last ones.
     :param before: deletes have the values of their row.

@@ -52,9 +52,10 @@ _SETTINGS = {
 
 @dataclass(frozen=True, slots=True)
 class Maintained:
-    """What one table had before and has now: files and bytes of its newest version.
+    """What maintenance did to one table.
 
-    :param failure: why it was left as it was, '' when it was not.
+    :param files, bytes: (before, after) of its newest version; (0, 0) with a failure.
+    :param failure: why maintenance of it ended early, '' when it did not.
     """
 
     name: str
@@ -64,9 +65,10 @@ class Maintained:
 
 
 class Maintenance:
-    """Maintains the lake of a connector; in a session that no other thread uses.
+    """Maintains the lake of a connector, in a Spark session of its own.
 
     :param least: files replaced by commits younger than this stay, also with a shorter retention.
+    :raises LakeError: the connector's records are in a form that is not read back.
     """
 
     def __init__(
@@ -96,8 +98,9 @@ class Maintenance:
         done: Callable[[Maintained], None] = lambda _: None,
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Maintained]:
-        """Maintain the tables that changed since this object did it last, and the lake's own; or one table. Returns what was
-        done, [] when there is no lake; a table that fails is in it with its `failure`.
+        """Maintain the tables that changed since this object did it last, the change log and the record; or one table.
+        Returns what was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure
+        at the change log or the record is logged.
 
         :param name: `SCHEMA.TABLE` of the only table; None for all.
         :param done: called after each table.
@@ -181,7 +184,7 @@ def _left(error: BaseException) -> str:
 
 
 def unneeded_records(removed: Cut, topic_of: Callable[[str], str | None]) -> str:
-    """SQL condition of the change log's records that may go.
+    """SQL condition of the change log's records that no reader needs after a cut.
 
     :param topic_of: topic of a table; None for a table that is not known.
     """

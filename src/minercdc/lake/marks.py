@@ -31,7 +31,7 @@ class Mark:
     """An SCN, and where the partitions end that hold all records up to it.
 
     :param snapshot: it is the SCN of an initial snapshot that is not complete: its rows are known, but not all are delivered.
-    :param topics: the topics and Kafka's ids of them; one that is made again has another id.
+    :param topics: topic -> Kafka's id of it; one that is made again has another id.
     :param left_out: tables whose rows began or ceased to be left out since the last mark, in order.
     """
 
@@ -72,7 +72,7 @@ def left_out(offset: Mapping[str, Any]) -> dict[str, tuple[int, str]]:
 
 
 def topic_pattern(config: ConnectorConfig) -> str:
-    """Java regular expression of the table topics."""
+    """Regular expression, of Java or Python, that the names of the table topics match as a whole."""
     prefix, delimiter = re.escape(config.identity.topic_prefix), re.escape(config.topics.topic_delimiter)
     return f"{prefix}{delimiter}.+{delimiter}.+"
 
@@ -95,7 +95,7 @@ class Marks:
         self._unmarked = False  # something was read that no mark says yet
 
     def newest(self) -> Mark | None:
-        """The newest mark; None when there is none since the last call. Raises DeliveryError or SinkError."""
+        """The newest mark; None when no offset with an SCN is new since the last one. Raises DeliveryError or SinkError."""
         end = self._client.all_ends(self._own).get(
             (self._topic, 0), 0
         )  # there is no topic before the connector's first start
@@ -115,7 +115,7 @@ class Marks:
         return Mark(self._scn, ends, self._snapshot, topics, changed)
 
     def topics(self) -> Mapping[str, str]:
-        """The table topics that there are, with Kafka's ids of them. Raises DeliveryError or SinkError."""
+        """Table topic -> Kafka's id of it, of those that are there. Raises DeliveryError or SinkError."""
         return self._client.topic_ids(self._pattern)
 
     def _read(self, value: bytes) -> None:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
 
 class TableMerge:
-    """Merges tables; one per thread.
+    """Merges tables; each thread has one of its own.
 
-    :param log: read in the session of the thread.
-    :param joint: what was read for several tables at once.
+    :param log: the change log, in the session of the thread.
+    :param joint: what was read for several tables at once; None for nothing.
     """
 
     def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder, joint: JointRead | None = None) -> None:
@@ -55,7 +55,8 @@ class TableMerge:
     ) -> None:
         """Bring `table` from `applied` to `goal`.
 
-        :param arrivals: of its topic, as far as they may be pending.
+        :param delta: its lake table, in the session of the thread; made where there is none.
+        :param arrivals: of its topic, all that may be pending.
         :param read: SCN as of which the table was read from Oracle last, 0 for none.
         :param again: replace what is there by what the change log has, in one commit.
         :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
@@ -193,9 +194,9 @@ def evolved(
     known: Collection[str],
     policy: TypeChange,
 ) -> list[TableColumn]:
-    """Bring a lake table's columns to the wanted ones.
+    """Bring a lake table's columns to the wanted ones, in a commit per step; for the other parameters see `columns.evolution`.
 
-    :returns: those, in their order, as the table has them then; for the other parameters see `columns.evolution`.
+    :returns: those, in their order, as the table has them then: a type may be wider than the wanted one.
     """
     steps = evolution(there, wanted, known, policy)
     for step in steps:
@@ -216,9 +217,10 @@ def reduced(
     work: Pending,
     mode: TableMode = MIRROR,
 ) -> DataFrame:
-    """The last change of each row, decoded; or every change, as the mode takes them.
+    """The changes that the mode takes, decoded: the last one of each row, the last one of each row in each commit, or all.
 
-    :param target: columns of the lake table. `work` says what the records are.
+    :param target: columns of the lake table.
+    :param work: what the records are.
     :param rows: the pending records of the change log.
     :param present: the source's rows in the lake, None when there are none.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
@@ -290,7 +292,7 @@ def key_since(decoder: RowDecoder, table: TableHistory, scn: int) -> int:
 
 
 def rekeyings(decoder: RowDecoder, table: TableHistory) -> list[int]:
-    """SCNs from which on a table has another key: until then, rows are brought together by the one before."""
+    """SCNs, ascending, from which on a table has another key than before."""
     keys = [key_ids(decoder.shape(version)) for version in table.versions]
     return [table.versions[i].since for i in range(1, len(keys)) if keys[i] != keys[i - 1]]
 

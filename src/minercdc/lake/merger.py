@@ -45,11 +45,11 @@ _TRY_AGAIN_S = 600.0  # a table that failed
 class Merger:
     """Appends to the change log, and merges tables from it up to complete SCNs.
 
-    `append` is called by the stream's thread, everything else by the merging thread.
+    `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError, SinkError, SchemaHistoryError: a deleted lake table cannot be made again, or the schema history not be
-        used.
+    :raises LakeError: a deleted lake table cannot be made again, or records have a form that is not read back.
+    :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
     def __init__(
@@ -128,11 +128,11 @@ class Merger:
 
     @property
     def complete_scn(self) -> int:
-        """The newest complete SCN that readers know of; 0 for none."""
+        """The complete SCN that was published last; 0 for none since the start."""
         return self._published_scn
 
     def append(self, records: DataFrame, writer: str, number: int, rows: int) -> None:
-        """Append a micro-batch to the change log; nothing happens when it was appended before.
+        """Append a micro-batch to the change log, which stays as it is when it has it already.
 
         :param writer, number, rows: id of the stream, number of the micro-batch in it, and how many records it has, at most.
         """
@@ -146,9 +146,9 @@ class Merger:
             self._batch = batch
 
     def note_unread(self, read: Ends, ends: Ends) -> None:
-        """Record what a micro-batch will not find, before it is appended. Raises SinkError when Kafka cannot be read.
+        """Record as lost what a micro-batch, not appended yet, will not find. Raises SinkError when Kafka cannot be read.
 
-        :param read: how far the topics were read before it; `ends` after it.
+        :param read, ends: how far the topics are read before it, and after it.
         """
         if self._held is None:  # the checkpoint may be lost, with the change log as it was
             self._held = self._log.ends() if exists(self._spark, self._paths.changes) else {}
@@ -163,7 +163,7 @@ class Merger:
                 self._state.follow(entry)
 
     def complete(self, mark: Mark) -> None:
-        """Take note that the change log holds all records up to a mark, and of what is lost or left out up to it."""
+        """Note that the change log has all records up to a mark. Losses are recorded at once, the rest with the next merge."""
         self._record_losses(deleted(self._state.topics, mark.topics))
         there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
         news = [
@@ -184,7 +184,7 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge the tables whose pending records are many enough, or old enough; publish how far all are.
+        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined.
 
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """

@@ -30,9 +30,9 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
     """The types of the newest version of a table, by the connector's schema history.
 
     :param table: `SCHEMA.TABLE`.
-    :raises ConfigError: the sink is neither Kafka nor segments.
-    :raises LakeError: the schema history has no such table, or its topic is not in JSON.
-    :raises SinkError, SchemaHistoryError: it cannot be read.
+    :raises ConfigError: the sink is neither Kafka nor segments, or its topics cannot be found by their names.
+    :raises LakeError: the schema history has no such table, or the records are not Debezium's envelopes in JSON.
+    :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
     """
     if config.converters.uses_registry():
         raise LakeError(
@@ -45,7 +45,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
 
 
 def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
-    """See `message_schema`."""
+    """As `message_schema`, of a table's history that has a version."""
     shape = RowDecoder(config).shape(table.versions[-1])
     types = {column.member: column.json_type for _, column, _ in shape.columns}
     row = _struct(types)

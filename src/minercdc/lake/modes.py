@@ -69,7 +69,7 @@ class Mirror(TableMode):
 
 
 def mirror_clauses(target: Sequence[TableColumn]) -> str:
-    """What MERGE does with a change: insert, update or delete, unless the row has a later one."""
+    """SQL of what MERGE does with a change: insert, update or delete, unless the row has a later one."""
     cdc = cdc_struct("c.")
     return (
         f"WHEN MATCHED AND {NEWER} AND c.op = 'd' THEN DELETE "
@@ -108,7 +108,11 @@ _DELETED = "op = 'd'"
 
 
 def soft_matches(key_since: int) -> str:
-    """A row that went under another key, or in a table that was dropped since, is another row, though its key be equal."""
+    """SQL condition that a change `c` may be one of row `t`. A row that went under another key, or in a table that was dropped
+    since, is another one, though its key be equal.
+
+    :param key_since: SCN from which on the table has its key; 0 for always.
+    """
     return f"(NOT t.{CDC}.deleted OR t.{CDC}.commit_scn > {key_since} OR c.commit_scn <= {key_since})"
 
 
@@ -124,9 +128,9 @@ def soft_clear(clear: Clear, source: str = "") -> str:
 
 
 def soft_clauses(target: Sequence[TableColumn], clear: Clear | None) -> str:
-    """What MERGE does with a change: insert or update, unless the row has a later one.
+    """SQL of what MERGE does with a change: insert or update, unless the row has a later one.
 
-    :param clear: a snapshot, which rows that it did not read do not outlast.
+    :param clear: a snapshot: rows that it did not read become deleted ones; None for none.
     """
     cdc = cdc_struct("c.", deleted=f"c.{_DELETED}")
     # What is there already has values that the change itself may lack.
@@ -164,7 +168,8 @@ class Append(TableMode):
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
-        """The source's rows are there again, as rows of a snapshot: which of them is whose change shows by the new key only."""
+        """Append a `t` row and the source's rows, as those of a snapshot: the new key finds no row under the old one.
+        Nothing is done where that was done before a kill."""
         if _is_cleared(delta, begins):
             return
         rows = delta.read()
@@ -205,7 +210,10 @@ def change_struct(source: str = "") -> str:
 
 
 def cleared(rows: DataFrame, target: Sequence[TableColumn], clear: Clear) -> DataFrame:
-    """The row that says that all rows of before went."""
+    """The one row (op `t`), with nulls in the columns of `target`, that says that all rows of before went.
+
+    :param rows: any frame; its session is used.
+    """
     nulls = (f"CAST(NULL AS {column.type}) AS {quoted(column.name)}" for column in target)
     struct = f"named_struct({_again(clear, 't')}, 'row_id', CAST(NULL AS STRING)) AS {CDC}"
     return rows.sparkSession.range(1).selectExpr(*nulls, struct)
@@ -251,7 +259,11 @@ _OPEN = f"{CDC}.valid_to_scn IS NULL"
 
 
 def known_versions(rows: DataFrame, step: MergeStep) -> DataFrame:
-    """Per row that the lake has: the SCN of the last change that it knows (`edge`), and the values that are valid (`open`)."""
+    """Per row of the source that the lake has: its key (`p0`, ..), the commit SCN of the last change that the lake knows
+    (`edge`), and a struct of the valid values (`open`), null for a row that went.
+
+    :param rows: of the lake table.
+    """
     from pyspark.sql.functions import expr
 
     names = {column.id: column.name for column in step.target}
@@ -268,11 +280,11 @@ def known_versions(rows: DataFrame, step: MergeStep) -> DataFrame:
 
 def versions_of(changes: DataFrame, known: DataFrame | None, step: MergeStep) -> DataFrame:
     """Of the last changes of each row in each commit: the versions that they make, and per row what closes the one before
-    (`closes`).
+    (`closes`); `valid_to_scn` and `valid_to` are null for a version that is valid still.
 
     A row that was read again, with the values that it had, makes no version.
 
-    :param known: of `known_versions`, where changes may be in the lake already, or rows were read.
+    :param known: result of `known_versions`, where changes may be in the lake already, or rows were read; else None.
     """
     from pyspark.sql.functions import expr
 
@@ -306,9 +318,9 @@ def version_struct(source: str = "") -> str:
 
 
 def version_clauses(target: Sequence[TableColumn], clear: Clear | None) -> str:
-    """What MERGE does with rows of `versions_of`.
+    """SQL of what MERGE does with rows of `versions_of`.
 
-    :param clear: a snapshot, which versions of rows that it did not read do not outlast.
+    :param clear: a snapshot: versions of rows that it did not read end with it; None for none.
     """
     text = (
         f"WHEN MATCHED AND c.valid_to_scn > t.{CDC}.valid_from_scn"

@@ -50,11 +50,12 @@ def oracle_rows(
     cuts: Sequence[str] = (),
     row_ids: Sequence[str] | None = None,
 ) -> DataFrame:
-    """The rows of a table as of an SCN, as text.
+    """The rows of a table as of an SCN, as text: `row_id`, `c0`, ..; null for NULL. Oracle is read when the frame is used,
+    and an error of it is then in that of Spark.
 
-    :param forms: of the columns.
-    :param cuts: ROWIDs, ascending, between the ranges; as of `ranges_of`.
-    :param row_ids: read these rows only.
+    :param forms: one for each column of the table.
+    :param cuts: ROWIDs, ascending, between the ranges, as `ranges_of` returns them.
+    :param row_ids: ROWIDs of the only rows to read, one at least; None for all rows.
     """
     _register(spark)
     database = config.database.model_dump(
@@ -102,14 +103,14 @@ def ranges_of(connection: oracledb.Connection, table: TableId) -> tuple[str, ...
 
 @dataclass(frozen=True)
 class RowIdRange(InputPartition):  # type: ignore[misc]
-    """Rows from `first` on, before `until`; None for no bound."""
+    """The rows whose ROWIDs are not below `first`, and below `until`; None for no bound."""
 
     first: str | None
     until: str | None
 
 
 class OracleRows(DataSource):  # type: ignore[misc]
-    """One Oracle table as of one SCN; `oracle_rows` says which options there are."""
+    """One Oracle table as of one SCN; `oracle_rows` makes the options."""
 
     @classmethod
     def name(cls) -> str:

@@ -29,6 +29,7 @@ _MICROS = 26  # characters of YYYY-MM-DD HH:MM:SS.ffffff
 class OracleValue:
     """One column on both sides.
 
+    :param column: in Oracle.
     :param kind: Spark type of the lake's column.
     """
 
@@ -44,7 +45,7 @@ class OracleValue:
         return "row"
 
     def typed(self, text: str) -> str:
-        """SQL of the lake's value from SQL of Oracle's text."""
+        """SQL of the lake's value from SQL of Oracle's text; a timestamp of Spark keeps microseconds only."""
         if self.column.type_name in _BYTES and self.kind == "BINARY":
             return f"unhex({text})"
         if self.column.type_name in _TIMES and self.kind == "TIMESTAMP_NTZ":
@@ -88,7 +89,10 @@ class OracleValue:
 
 
 def row_hash(values: list[str]) -> str:
-    """SQL of a hash over texts to compare. A null hashes as nothing by itself: its place has to count."""
+    """SQL of a 64-bit hash over texts to compare, where the place of a null counts: xxhash64 alone passes over nulls.
+
+    :param values: SQL of the texts.
+    """
     return f"xxhash64({', '.join(f'{value} IS NULL, {value}' for value in values)})"
 
 

@@ -13,13 +13,13 @@ _SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZ
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
-    """Set whether the session's next queries run as generated code."""
+    """Set whether the session's next queries run as generated code, or are interpreted: that is sooner for few rows."""
     session.conf.set("spark.sql.codegen.wholeStage", str(wanted).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if wanted else "NO_CODEGEN")
 
 
 def own_session(spark: SparkSession) -> SparkSession:
-    """A session of the same application, with our settings."""
+    """A new session of the same application, with views and settings of its own, and the settings that the lake needs."""
     session = spark.newSession()
     for name, value in _SESSION_SETTINGS.items():
         session.conf.set(name, value)

@@ -22,8 +22,8 @@ class Pending:
     :param since: rows that were changed before this SCN are gone; 0 for none.
     :param snapshot: rows that were committed before this SCN are gone, since an initial snapshot read all rows; 0 for none.
     :param read: what was committed up to this SCN is in the table, as it was read from Oracle; 0 for none.
-    :param clears: the table has such rows.
-    :param scns: lowest and highest SCN among them, as far as known.
+    :param clears: the table may still have rows that are gone by `since` or `snapshot`.
+    :param scns: bounds of the SCNs of their changes, which may be wider than need be.
     :param rows: at most so many records.
     :param partial: some have the placeholder in place of a value.
     :param vanished: of some only the key is known, since their row was found to be gone.
@@ -53,7 +53,7 @@ class Pending:
         return self.rows < FEW_ROWS and not self.long_numbers
 
     def clear(self, table: TableHistory) -> Clear | None:
-        """What has to be cleared first."""
+        """What has to be cleared before the records are merged; None for nothing."""
         scn = max(self.since, self.snapshot)
         return Clear(scn, table.times.get(scn), read=scn != self.since) if self.clears else None
 
@@ -67,8 +67,9 @@ def is_pending(arrival: Arrival, applied: Applied, goal: Applied) -> bool:
 def pending(
     table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, truncate: bool, read: int = 0
 ) -> Pending:
-    """What has to be done to bring a table from `applied` to `goal`.
+    """What has to be done to bring a table from `applied` to `goal`; of a table that was dropped, to the SCN before that.
 
+    :param arrivals: of its topic.
     :param truncate: whether TRUNCATE removes rows.
     :param read: SCN as of which the table was read from Oracle last, 0 for none.
     """
@@ -100,7 +101,7 @@ def pending(
 
 
 def clearings(table: TableHistory, arrivals: Iterable[Arrival], scn: int, *, truncate: bool) -> tuple[list[int], list[int]]:
-    """SCNs up to `scn` before which all rows went, and those as of which an initial snapshot read all rows.
+    """(SCNs before which all rows went, SCNs as of which an initial snapshot read all rows), up to `scn`; a 0 means nothing.
 
     :param truncate: whether TRUNCATE removes rows.
     """
@@ -159,7 +160,7 @@ def stages(
     Missing values are taken from earlier changes of the same ROWID, and MOVE gives rows other ones. It waits for the transactions
     on its table, so all changes before it have lower commit SCNs.
 
-    :param apart: SCNs at which a step of its own begins.
+    :param apart: SCNs at which another step begins.
     """
     begins = set(apart)
     if any((arrival.partial or arrival.vanished) and is_pending(arrival, applied, goal) for arrival in arrivals):

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 
 class LakeTables(Mapping[str, "DataFrame"]):
-    """`SCHEMA.TABLE` -> its rows as of `scn`, for every table that the source had then.
+    """`SCHEMA.TABLE` -> its rows as of `scn`, for every table of the source then: its columns and `__cdc` of the last change.
 
     A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause; another
     name raises KeyError.
@@ -75,8 +75,8 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     A table that lacks changes up to that SCN is left out, with a warning in the log (`LakeTables.incomplete`).
 
     :param scn: None for the newest complete one.
-    :raises LakeError: the lake is not complete up to this SCN yet, or no longer keeps what it takes to read it; or the
-        session is one of Spark Connect.
+    :raises LakeError: there is no lake, it is not complete up to this SCN yet, no longer keeps what it takes to read it, or
+        has a new snapshot since, with unknown commits before it; or the session is one of Spark Connect.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     """
     refuse_connect(spark)

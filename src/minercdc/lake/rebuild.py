@@ -1,8 +1,9 @@
 """Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
 
 Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The
-lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made
-again. A running lake finds out by the table's version, and by the entries that end its quarantine.
+lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits. The lake's, or that of
+the change log, is made again; one that was read from Oracle is reported as failed. A running lake finds out by the table's
+version, and by the entries that end its quarantine.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Rebuilt:
     """A table that was made again.
 
     :param scn: it has every commit up to this SCN.
-    :param rows: how many of its rows are the source's.
+    :param rows: how many rows of the source it has; a mode may keep others beside them.
     :param source: where its rows come from.
     """
 
@@ -55,7 +56,8 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
 
     :param table: `SCHEMA.TABLE`.
     :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
-    :raises LakeError: there is no lake or no such table, the connector leaves out its rows, or they cannot be read from Oracle.
+    :raises LakeError: there is no lake, complete SCN or such table, the connector leaves out its rows, or they cannot be read
+        from Oracle.
     :raises MinerCdcError: Kafka, the schema history or the database cannot be used.
     """
     return _Rebuild(spark, config, table).run(progress)

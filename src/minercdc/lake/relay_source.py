@@ -59,7 +59,8 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return NAME
 
     def schema(self) -> str:
-        """The columns; `row` is JSON of the row by the fields of its source's schema."""
+        """The columns: `scn` of the window, `seq` of the change in it from 1 on, `source` by name, and `row`, JSON of the
+        row by the fields of its source's schema."""
         return _COLUMNS
 
     def streamReader(self, schema: StructType) -> RelayStream:
@@ -75,7 +76,7 @@ class Windows(InputPartition):  # type: ignore[misc]  # PySpark has no types
 
 
 class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has no types
-    """Plans and reads batches. Methods raise LakeError, and RelayError of the relay's client (FellOffError: a window is gone)."""
+    """Plans and reads batches. What calls the relay raises LakeError when it does not answer, RelayError when it refuses."""
 
     def __init__(self, url: str, sources: tuple[str, ...], begin: str) -> None:
         self._url = url
@@ -83,7 +84,10 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
         self._begin = begin
 
     def initialOffset(self) -> dict[str, int]:
-        """As `startingPosition` says. A relay that has just been started is waited for."""
+        """As `startingPosition` says. Waits up to a minute for a relay that does not know yet where its stream begins.
+
+        :raises LakeError: it does not know it then, or does not answer.
+        """
         deadline = time.monotonic() + _PATIENCE
         while True:
             info = self._info()
@@ -111,7 +115,9 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
     def read(self, partition: Windows) -> Iterator[tuple[Any, ...]]:
         """The changes of some windows. Runs in a task.
 
-        :raises LakeError: the relay does not answer, or has no such source.
+        :raises LakeError: the relay does not answer, has no such source, or was started again and lacks the last window.
+        :raises FellOffError: the relay no longer has the first window.
+        :raises RelayError: it refuses, or its data are damaged.
         """
         try:
             with closing(Connection(self._url, name="spark")) as connection:

@@ -20,10 +20,10 @@ class Cut:
     """What may go.
 
     :param scn: SCNs below it cannot be read afterwards.
-    :param merged: every table, and every topic without one, needs no records up to here,
-    :param lagging: but for these tables: they need those after their own state.
-    :param until: entries from before go,
-    :param kept: except those written at these times.
+    :param merged: records up to here may go, of all topics but those of the tables in `lagging`.
+    :param lagging: `SCHEMA.TABLE` -> up to where its records may go.
+    :param until: entries of the record that were written earlier may go, except those in `kept`.
+    :param kept: times of entries that are needed.
     """
 
     scn: int
@@ -34,7 +34,7 @@ class Cut:
 
 
 def versions(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """The recorded versions of each table, oldest first, since its Delta table was made.
+    """`SCHEMA.TABLE` -> its entries of kind `table`, oldest first, since its Delta table was made.
 
     :param entries: oldest first.
     """

@@ -40,9 +40,10 @@ class _Member:
 
 
 class ChangeRows:
-    """Decodes records of a table, as it is known now.
+    """Decodes records of a table, into the columns of its newest version in `table`.
 
-    :param refuse: called with the SCN of each record before its values are read.
+    :param table: with one version at least.
+    :param refuse: called with the SCN of each record before its values are read; what it raises, `row` raises.
     :raises ConfigError: records are in a format that is not read back, or a certificate of the schema registry cannot be read.
     :ivar schema: of the rows, as Spark SQL.
     """
@@ -64,7 +65,8 @@ class ChangeRows:
         self.schema = ", ".join([ORDER, *(f"{name} {_struct(of)}" for name, of in self._structs.items())])
 
     def fits(self, schema: StructType) -> bool:
-        """Whether the rows have this schema, which Spark made of such a text."""
+        """Whether the structs of the rows (key, before, after) have the names and types of a Spark schema that was made of
+        such a text."""
         found = {
             field.name: [(member.name, member.dataType.simpleString()) for member in field.dataType.fields]
             for field in schema.fields
@@ -93,9 +95,10 @@ class ChangeRows:
         return lambda member: converted(read(member), source.spark_type, target.type, target.name)
 
     def row(self, key: bytes | None, value: bytes) -> Row:
-        """The row of a record that is no tombstone.
+        """The row of a record that is no tombstone, in the types of `row_values`; `commit_time` in microseconds since 1970.
 
         :raises LakeError: it is no record of the table, or a value does not fit.
+        :raises SinkError, DeliveryError: the schema registry lacks its schema, or does not answer.
         """
         try:
             envelope = self._read_value(value)

@@ -31,7 +31,10 @@ _DAY_US = 86_400_000_000
 
 
 def reading_of(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Reading:
-    """How a member of an envelope becomes the value of a lake column. Reading raises LakeError where it does not fit."""
+    """A function that makes a lake column's value of an envelope's member. It raises LakeError for one that does not fit.
+
+    :param column: with its source.
+    """
     reading = _reading(column, values, lake)
 
     def checked(member: Any) -> Any:
@@ -193,7 +196,7 @@ def _days(year: int, month: int, day: int) -> int:
 
 
 def wall_text(micros: int) -> str:
-    """`yyyy-MM-dd HH:mm:ss.SSSSSS` of a time since the epoch."""
+    """`yyyy-MM-dd HH:mm:ss.SSSSSS` of microseconds since the epoch; a year above 9999 has a `+`, one below 0 a `-`."""
     days, rest = divmod(micros, _DAY_US)
     shifted = days + 719_468
     era, of_era_days = divmod(shifted, 146_097)
@@ -212,7 +215,11 @@ def wall_text(micros: int) -> str:
 
 
 def converted(value: Any, old: str, new: str, column: str) -> Any:
-    """A value of Spark type `old` in type `new`, as `decode.typed_value` does it. Raises LakeError where only Spark SQL can."""
+    """A value of Spark type `old` in type `new`, as `decode.typed_value` does it; None for None. Raises LakeError where it
+    does not fit, or only Spark SQL converts it.
+
+    :param column: name for the message.
+    """
     if value is None or old == new:
         return value
     number = isinstance(value, int | Decimal) and not isinstance(value, bool) and not old.startswith("TIMESTAMP")

@@ -49,10 +49,10 @@ class MergeStep:
     :param target: the lake table's columns.
     :param key: ids of the key's columns; empty when the ROWID identifies rows.
     :param key_since: SCN from which on that is the key; 0 for always.
-    :param clear: rows that went at its begin, None for none.
+    :param clear: rows that went, and are cleared before the changes are merged; None for none.
     :param late: some of the changes may be in the table already.
     :param read: some of the changes are rows that a snapshot read.
-    :param applied: how far the table is before it, `goal` after it.
+    :param applied, goal: how far the table is before it, and after it.
     """
 
     target: Sequence[TableColumn]
@@ -81,21 +81,24 @@ class TableMode(Protocol):
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
         """The source's rows, as a mirror has them, of the lake table's rows.
 
-        :param target: columns of the lake table; `key` are ids of the key's columns, empty when the ROWID identifies rows.
+        :param target: columns of the lake table.
+        :param key: ids of the key's columns; empty when the ROWID identifies rows.
         """
 
     def rekey(
         self, delta: DeltaTable, target: Sequence[TableColumn], key: Sequence[str], begins: Clear, applied: Applied
     ) -> None:
-        """The key of the rows of `target` was `key`, and is another one from an SCN on. Most modes have nothing to do then.
+        """Prepare the table for changes under another key. Most modes do nothing.
 
-        :param begins: that SCN, as a clear that no row survives under its old key.
-        :param applied: how far the table is, which the commit says.
+        :param target: columns of the lake table.
+        :param key: ids of the columns of the key until now; empty for the ROWID.
+        :param begins: the SCN from which on it is another one, as a clear.
+        :param applied: how far the table is; the commit says it.
         """
         return
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
-        """The rows of a new table."""
+        """The rows of a new table, in the columns of `step.target` and `__cdc`, from changes as `takes` says."""
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
         """Merge changes, or none, into a table that is there; it is at `step.goal` then. Repeated after a kill, it changes
@@ -113,17 +116,17 @@ def cdc_struct(source: str = "", deleted: str = "false") -> str:
 
 
 def named(target: Sequence[TableColumn]) -> list[str]:
-    """SQL of the lake's columns from those of a decoded row."""
+    """SQL of each of the lake's columns from those of a decoded row."""
     return [f"c{i} AS {quoted(column.name)}" for i, column in enumerate(target)]
 
 
 def identity(key: Sequence[str]) -> list[str]:
-    """The columns of a decoded row that identify the source's row."""
+    """Names of the columns of a decoded row that identify the source's row: `k0`, ..; `row_id` for a key that is empty."""
     return [f"k{i}" for i in range(len(key))] or ["row_id"]
 
 
 def as_rows(changes: DataFrame, target: Sequence[TableColumn]) -> DataFrame:
-    """Changes as the rows of a mirror."""
+    """Decoded rows, none of them deletes, as the rows of a mirror: the columns of `target`, and `__cdc`."""
     return changes.selectExpr(*named(target), f"{cdc_struct()} AS {CDC}")
 
 

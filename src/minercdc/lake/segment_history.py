@@ -29,7 +29,8 @@ class SegmentHistory(TableHistories):
     def refresh(self) -> None:
         """Read the history up to the last commit; from its beginning, where the connector has begun it again.
 
-        :raises SchemaHistoryError: the file is shorter than the commit says, or has a line that cannot be read.
+        :raises SchemaHistoryError: the file is shorter than the commit says, or has a line, or the commit an offset, that
+            cannot be read.
         :raises SinkError: the newest segment cannot be read.
         """
         stored = self._log.last_offset()
@@ -51,7 +52,8 @@ class SegmentHistory(TableHistories):
 
 
 def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
-    """What is sent to executors: without the password, since they read files and Kafka only, and with absolute paths."""
+    """The configuration that is sent to executors: without passwords of the database, since they read files and Kafka only,
+    and with absolute paths of the schema history and the segments."""
     without_password = config.database.model_copy(
         update={"database_password": SecretStr(""), "minercdc_database_wallet_password": None}
     )

@@ -45,12 +45,14 @@ class SegmentRange(InputPartition):  # type: ignore[misc]
 
 
 class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # type: ignore[misc]
-    """Plans and reads the batches of one query. Every method raises SinkError when a segment is missing or damaged, LakeError
-    when the connector ended, or an offset is of other segments.
+    """Plans and reads the batches of one query. Methods raise SinkError when a segment is missing or damaged, LakeError when
+    the connector ended, or an offset is of other segments.
 
+    :param directory: of the segments.
     :param connector: None when it runs elsewhere.
     :param most: about how many records a batch has; None for no limit.
-    :param rows: None for the records as they are.
+    :param schema: of the rows, or of the records (`RECORDS`).
+    :param rows: decodes the records of a table; None for the records as they are.
     :param deletes: remove segments that the query has read.
     """
 
@@ -73,7 +75,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return {**self.__dict__, "_connector": None}  # a task starts none
 
     def initialOffset(self) -> dict[str, Any]:
-        """The oldest segment that is there; segment 0 when there is none yet."""
+        """The begin of the oldest segment that is there; an offset that names no segments when there is none yet."""
         self._ensure()
         numbers = self._log.numbers()
         return self._offset(Place(numbers[0], 0)) if numbers else _NOTHING
@@ -109,9 +111,10 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return [SegmentRange(place.segment, place.byte, until) for place, until in self._log.ranges(begin, last)]
 
     def read(self, partition: SegmentRange) -> Iterator[pa.RecordBatch]:
-        """Called in a task.
+        """The rows, or records, of one range, as Arrow batches. Runs in a task.
 
         :raises SinkError: the segment is missing or damaged.
+        :raises SchemaHistoryError: the schema history, which typed rows take, cannot be read.
         :raises LakeError: a record of the table has another structure, or cannot be decoded.
         """
         import pyarrow as pa
@@ -126,7 +129,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
             )
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the segments before `end`, if the configuration says so: Spark will not request them again."""
+        """Remove the segments before that of `end`, with `deletes`: Spark will not request them again."""
         place = self._place(end)
         if not self._deletes or place is None:
             return

@@ -52,8 +52,10 @@ _POLL_S = 0.5
 class Loaded:
     """What became of one table.
 
-    :param scn: it was read as of.
+    :param name: `SCHEMA.TABLE`.
+    :param scn: it was read as of, or was to be.
     :param rows: how many rows of the source it has, 0 when it was not read.
+    :param seconds: how long that took.
     :param failure: why it was not read, '' when it was.
     """
 
@@ -66,7 +68,7 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What became of all tables.
+    """What became of all tables that were to be read.
 
     :param scn: they were read as of, but for those that took a later try.
     """
@@ -80,7 +82,7 @@ class Snapshot:
 
 
 class Progress(Protocol):
-    """What a display follows."""
+    """Receives how far reading is, for a display. `read` may be called by another thread."""
 
     def begun(self, scn: int, tables: int, ranges: int) -> None:
         """What is ahead: so many tables as of `scn`, in so many ranges; called again before tables that could not be read are
@@ -124,11 +126,12 @@ def snapshot(
     """Read the captured tables, or one, into the lake as of an SCN. No lake of the same configuration may run meanwhile.
 
     :param scn: None for the present one.
-    :param table: `SCHEMA.TABLE`.
-    :param coverage: tables that it refuses are not read, and failed; None: the caller sees to it.
+    :param table: `SCHEMA.TABLE`; None for all.
+    :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
-    :raises LakeError: there is no such table, the lake is further than the SCN with it, or the session is one of Spark Connect.
+    :raises LakeError: there is no such table, the lake has a table up to a later SCN, the Delta table at its path is not the
+        lake's, the records are in a form that is not read back, or the session is one of Spark Connect.
     :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only is in its
         `failure`.
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def quoted(name: str) -> str:
-    """A name as an identifier."""
+    """A name as an identifier, in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -14,7 +14,7 @@ def unquoted(identifier: str) -> str:
 
 
 def literal(text: str) -> str:
-    """Text as a string literal."""
+    """Text as a string literal of Spark SQL."""
     return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
 
@@ -22,6 +22,8 @@ def as_text(value: str, spark_type: str) -> str:
     """SQL of a value's text in the form that the lake has where a type is kept as text.
 
     Numbers have no superfluous zeros, times without zone nine digits of a second.
+
+    :param value: SQL of it, of type `spark_type`.
     """
     if spark_type.startswith("DECIMAL"):
         text = f"CAST({value} AS STRING)"

@@ -34,7 +34,7 @@ NOTED = frozenset(["lost", "read", "suspended", "resumed"])
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row of the record."""
+    """One row of the record; the module says what its members mean, by kind."""
 
     kind: Literal["complete", "table", "trimmed", "failed", "topic", "lost", "read", "suspended", "resumed"]
     name: str = ""
@@ -42,7 +42,7 @@ class Entry:
     scn: int = 0
     batch: int = 0
     detail: str = ""
-    at: datetime = _EPOCH  # set when it is appended
+    at: datetime = _EPOCH  # when it was appended, in UTC; before that 1970
 
 
 @dataclass(slots=True)
@@ -51,10 +51,10 @@ class LakeState:
 
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
-    :ivar tables: the newest version of each table.
-    :ivar failed: reason of each table's quarantine.
+    :ivar tables: `SCHEMA.TABLE` -> the entry of its newest version.
+    :ivar failed: `SCHEMA.TABLE` -> reason of its quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
-    :ivar topics: Kafka's id of each topic.
+    :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
     :ivar noted: entries of all tables about what it lacks, as `gaps.gap_at` takes them.
     """
 
@@ -67,7 +67,7 @@ class LakeState:
     noted: list[Entry] = field(default_factory=list)
 
     def applied(self, name: str) -> Applied:
-        """How far table `SCHEMA.TABLE` is; SCN 0 when it was never merged."""
+        """How far table `SCHEMA.TABLE` is; SCN and batch 0 when it was never merged."""
         entry = self.tables.get(name)
         return Applied() if entry is None else Applied(entry.scn, entry.batch)
 
@@ -95,7 +95,7 @@ def time_of(micros: int) -> datetime:
 
 
 class StateTable:
-    """The record at `path`."""
+    """The record at `path`, which need not be there before the first append."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark = spark
@@ -104,7 +104,7 @@ class StateTable:
         self._seen: set[datetime] = set()  # times of the entries that were read or written
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Append entries in one commit; the first one makes the table."""
+        """Append entries in one commit, with the present time; the first one makes the table. No commit for no entries."""
         now = datetime.now(UTC)
         # One commit, but in order.
         rows = [
@@ -119,7 +119,7 @@ class StateTable:
             self._seen.update(row[0] for row in rows)
 
     def entries(self) -> list[Entry]:
-        """All entries that are kept, oldest first."""
+        """All entries that are kept, oldest first. The table has to be there."""
         self._version = newest_version(self._spark, self.path)
         columns = ("unix_micros(at) AS at", "kind", "name", "version", "scn", "batch", "detail")
         rows = self._spark.read.format("delta").load(self.path).selectExpr(*columns).collect()
@@ -141,7 +141,7 @@ class StateTable:
         return [entry for entry in self.entries() if entry.at not in seen]
 
     def read(self) -> LakeState:
-        """What the entries say together; nothing before the first one."""
+        """What the entries say together; an empty state where there is no table."""
         return state_of(self.entries() if exists(self._spark, self.path) else ())
 
 

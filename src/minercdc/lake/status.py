@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class TableStatus:
     """One table.
 
+    :param name: `SCHEMA.TABLE`.
     :param scn: it has every commit up to this SCN; 0 when it was never merged.
     :param merged_at: when it was merged last, None for never.
     :param waiting: records in the change log that are not merged.
@@ -58,7 +59,8 @@ class LakeStatus:
     """The whole lake.
 
     :param complete_scn: the change log has every commit up to this SCN; 0 for none yet.
-    :param delivered_scn: Kafka has every commit up to this SCN; 0 when the connector has stored none.
+    :param delivered_scn: Kafka has every commit up to this SCN; that of the initial snapshot while its rows are delivered; 0
+        when the connector has stored none.
     :param readable_from: the lowest SCN that can be read; 0 for none.
     :param records, files, bytes: of the change log.
     """
@@ -73,10 +75,10 @@ class LakeStatus:
 
 
 def status(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> LakeStatus:
-    """Look at the lake, whether it runs or not.
+    """How far the lake is, whether it runs or not. Nothing is changed; Spark counts the rows of every table.
 
     :param table: `SCHEMA.TABLE`, None for all.
-    :raises LakeError: there is no lake, or no such table.
+    :raises LakeError: there is no lake, or no such table; or the records are in a form that is not read back.
     :raises SinkError, SchemaHistoryError: Kafka or the schema history cannot be read.
     """
     paths = LakePaths(config)

@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> DataFrame:
     """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
 
-    A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key, before and after in the types of the
-    lake. Each record is decoded with the table's version of its time, and has the columns of the newest one that is known when
-    this is called. At a record of a later version the query ends with a LakeError that names the DDL: call this again, and start
-    the query with its checkpoint. A column that redo does not hold is null. Executors read the schema history, so they need
-    minercdc.
+    A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key (unless no version has one), before
+    and after in the types of the lake. Each record is decoded with the table's version of its time, and has the columns of
+    the newest one that is known when this is called. At a record of a later version the query ends with a LakeError that
+    names the DDL: call this again, and start the query with its checkpoint. A column that redo does not hold is null.
+    Executors read the schema history, so they need minercdc.
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
     :param table: `SCHEMA.TABLE`.
-    :raises ConfigError: the sink has no stream, or Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`.
-    :raises LakeError: the schema history has no such table, or the records are in a form that is not read.
+    :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
+        certificate cannot be read.
+    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:
@@ -51,7 +52,7 @@ def read_topics(
     fail_on_loss: bool = True,
     headers: bool = False,
 ) -> DataFrame:
-    """All table topics of a connector as one stream, or one: Spark's Kafka columns (topic, key, value, partition, offset, ...).
+    """All table topics of a connector, or `topic` alone, as a stream of Spark's Kafka columns (topic, key, value, ..).
 
     Only committed records are read, from the beginning; topics that are created later join by themselves.
 
@@ -75,7 +76,10 @@ def read_topics(
 
 
 def read_segments(spark: SparkSession, config: ConnectorConfig, topic: str | None = None) -> DataFrame:
-    """The same of segments, with the columns of `direct.RECORDS`. Raises ConfigError for a sink without a stream."""
+    """As `read_topics`, from a connector's segments, with the columns of `segment_stream.RECORDS`.
+
+    :raises ConfigError: the sink is not segments.
+    """
     from pyspark.sql.functions import col
 
     if config.sink.debezium_sink_type != "segments":

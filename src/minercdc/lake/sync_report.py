@@ -13,7 +13,7 @@ _EVERY_S = 60.0  # while nothing is merged
 class SyncReport:
     """Logs SCNs that all tables have reached: each at which something was merged, and else one a minute.
 
-    :ivar merged: something was merged since the last line.
+    :ivar merged: something was merged since the last line; set by the caller.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class SyncReport:
         self._scn, self._time = 0, 0.0
 
     def reached(self, scn: int) -> None:
-        """All tables are merged up to `scn`."""
+        """Note that all tables are merged up to `scn`, and log it if a line is due."""
         now = time.monotonic()
         if scn > self._scn and (self.merged or now - self._time >= _EVERY_S):
             log.info("all tables are at SCN %s", scn)

@@ -20,8 +20,9 @@ _AGAIN = "Call load() again, and start the query with the same checkpoint: it go
 
 
 class TypedRows:
-    """Decodes the records of one table; the version of a row is looked up in the history as it is when the row is read.
+    """Decodes the records of one table, with its versions in the schema history as that is when `rows` begins.
 
+    :param table: `SCHEMA.TABLE`.
     :param schema: that the query was made with.
     """
 
@@ -31,7 +32,7 @@ class TypedRows:
     def rows(self, records: Iterator[StoredRecord]) -> Iterator[dict[str, Any]]:
         """The rows of the table's records; other topics, and tombstones, are left out.
 
-        :raises LakeError: a row has a structure that the query does not have, or cannot be decoded.
+        :raises LakeError: the history has no such table, the query has not the structure of a row, or it cannot be decoded.
         :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
         """
         history = SegmentHistory(self._config)

@@ -68,15 +68,15 @@ _EPOCH = "TIMESTAMP_NTZ'1970-01-01 00:00:00'"
 class LakeColumn:
     """A column of a lake table.
 
+    :param name: the column's in Oracle.
     :param json_type: Spark type of the member inside from_json.
     :param spark_type: type in the lake table.
-    :param value: SQL of the parsed member -> SQL of the typed value; a member that does not fit is an error.
+    :param value: SQL of the parsed member -> SQL of the typed value; a member that does not fit makes the query fail.
     :param unavailable: SQL of the parsed member -> boolean SQL: the member is `unavailable.value.placeholder`; false for null.
         None where values of the type have no placeholder.
     :param source: the column in Oracle; None when it is not known.
     :param member: its name in records (`field.name.adjustment.mode`).
-    :param short: as `value`, with less to plan, and for a few records without a number of more than eight bytes; None where there is
-        no such.
+    :param short: as `value`, with less to plan, for few records and numbers of up to eight bytes; None where there is none.
     """
 
     name: str
@@ -90,7 +90,7 @@ class LakeColumn:
 
 
 def refuse_unsupported_modes(values: ValueConfig) -> None:
-    """Raise ConfigError when these settings write topics in a form that the lake does not read."""
+    """Raise ConfigError when decimal.handling.mode=double writes numbers that the lake does not read."""
     if values.decimal_handling_mode == "double":
         raise ConfigError(["decimal.handling.mode: the lake reads precise or string topics only; double loses digits"])
 

@@ -59,6 +59,7 @@ class Difference:
 class TableReport:
     """What the comparison of one table found.
 
+    :ivar name: `SCHEMA.TABLE`.
     :ivar rows: keys found on either side; 0 when it was not compared.
     :ivar differences: rows that differ, columns that the lake lacks, and 1 for a table that one side lacks; `shown` has the first
         of them.
@@ -72,7 +73,7 @@ class TableReport:
     failure: str = ""
 
     def lines(self) -> Iterator[str]:
-        """What is to be printed of it; nothing when the table is equal."""
+        """The report as lines of text; none when the table is equal."""
         if self.failure:
             yield f"{self.name}: not compared: {self.failure}"
         for difference in self.shown:
@@ -84,7 +85,7 @@ class TableReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The comparison of all tables at one SCN."""
+    """The comparison of all tables, sorted by name, at one SCN."""
 
     scn: int
     tables: Sequence[TableReport]
@@ -107,11 +108,11 @@ def verify(
     table: str | None = None,
     done: Callable[[TableReport, int], None] = lambda _report, _total: None,
 ) -> Report:
-    """Compare the lake, or one table `SCHEMA.TABLE`, with Oracle.
+    """Compare the lake with Oracle, at the newest SCN that is complete in the lake.
 
-    :param done: called with every table that is compared, and the number of tables.
-    :param table: None for all.
-    :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table.
+    :param table: `SCHEMA.TABLE`; None for all.
+    :param done: called with each table's report, also of a failure, and the number of tables.
+    :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table at it.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)

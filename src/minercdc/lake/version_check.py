@@ -23,7 +23,9 @@ _histories: dict[str, TableHistories] = {}  # of a Python worker, by the topic's
 
 
 def version_is_known(scn: Column, table: TableHistory, config: ConnectorConfig) -> Column:
-    """True for every record; the query fails where one has a version that `table`, as read now, does not have.
+    """A column that is true for every record; the query fails with a LakeError where one has a version that `table` lacks.
+
+    Executors read the schema history as it is then; errors of that make the query fail, too.
 
     :param scn: of the change.
     """
@@ -50,7 +52,7 @@ def _history(config: ConnectorConfig) -> TableHistories:
 
 
 def refuse_newer(history: TableHistories, name: str, known: int, scn: int) -> None:
-    """Raise LakeError when a record of an SCN has a version after the first `known` ones of its table."""
+    """Raise LakeError when a record of an SCN has a version after the first `known` ones of table `name`."""
     table = history.find(name)
     for version in table.versions[known:] if table is not None else ():
         if scn >= version.since:

@@ -1,4 +1,4 @@
-"""Keeps the figures of the lake's stream: Spark calls for each micro-batch."""
+"""Keeps the figures of the lake's stream; Spark calls it after each micro-batch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class StreamWatch(StreamingQueryListener):  # type: ignore[misc]
     """Notes the micro-batches of one query.
 
-    :param query: Spark's id of it.
+    :param figures: records and triggers are added to it.
+    :param query: Spark's id of the query.
     """
 
     def __init__(self, figures: LakeFigures, query: str) -> None:
@@ -31,7 +32,7 @@ class StreamWatch(StreamingQueryListener):  # type: ignore[misc]
         """Nothing to note."""
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:
-        """A micro-batch is done."""
+        """Add a micro-batch that is done, if it had rows: their number, and its duration in seconds."""
         progress = event.progress
         if str(progress.id) == self._query and progress.numInputRows:
             self._figures.records += progress.numInputRows
