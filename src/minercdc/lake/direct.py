@@ -123,6 +123,6 @@ def _boolean(text: str) -> bool:
 def _count(text: str | None) -> int | None:
     if text is None:
         return None
-    if not text.strip().isdigit() or int(text) < 1:
+    if not text.strip().isdecimal() or int(text) < 1:
         raise ConfigError([f"option maxOffsetsPerTrigger: '{text}' is not a number of records, 1 or more"])
     return int(text)

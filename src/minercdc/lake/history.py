@@ -198,7 +198,7 @@ class TableHistories:
             document = json.loads(value)
             if document["source"]["server"] == self._server:
                 self.apply(document)
-        except (ValueError, KeyError, TypeError, IndexError) as error:
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:

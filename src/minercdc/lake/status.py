@@ -112,7 +112,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
 
 
 def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeState) -> dict[str, tuple[int, datetime | None]]:
-    """Topic -> number of records that are not merged, and the commit time of the oldest."""
+    """Topic -> number of records that are not merged, and the commit time of the oldest; None where none of them says it."""
     from pyspark.sql.functions import expr
 
     cases = " ".join(
@@ -125,7 +125,9 @@ def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeStat
     if cases:
         rows = rows.where(f"CASE topic {cases} ELSE true END")
     counted = rows.groupBy("topic").agg(expr("count(1) AS waiting"), expr("unix_micros(min(commit_time)) AS since"))
-    return {row["topic"]: (row["waiting"], time_of(row["since"])) for row in counted.collect()}
+    return {
+        row["topic"]: (row["waiting"], None if row["since"] is None else time_of(row["since"])) for row in counted.collect()
+    }
 
 
 def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:

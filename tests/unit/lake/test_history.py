@@ -146,7 +146,9 @@ def test_what_cannot_be_read_is_passed_over_once_the_structures_were_read_again(
     assert list(ids(history, 20)) == ["ID", "V"]
 
 
-def test_what_cannot_be_read_stops_the_lake(history: LakeHistory, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = json.dumps(document(10, "CREATE", ["ID"], snapshot=True)).encode()
+@pytest.mark.parametrize("form", ["garbage", "changes of another form"])
+def test_what_cannot_be_read_stops_the_lake(history: LakeHistory, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
+    first = document(10, "CREATE", ["ID"], snapshot=True)
+    second = b"garbage" if form == "garbage" else json.dumps(first | {"tableChanges": ["x"]}).encode()
     with pytest.raises(SchemaHistoryError, match="cannot be read"):
-        read(history, monkeypatch, first, b"garbage")
+        read(history, monkeypatch, json.dumps(first).encode(), second)
