@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from typing import Any
 
 from confluent_kafka import OFFSET_BEGINNING, IsolationLevel, KafkaError, KafkaException, TopicPartition
@@ -82,14 +82,14 @@ class PartitionReader:
         with _classified(deadline.doing):
             for partition in wanted:
                 self._await_leader(topic, partition, deadline)
-            return tuple((partition, self._end_of(topic, partition, deadline)) for partition in wanted)
+            return tuple(zip(wanted, self._offsets(topic, wanted, OffsetSpec.latest(), deadline), strict=True))
 
     def offset(self, topic: str, partition: int, which: OffsetSpec) -> int:
         """The first offset of a partition, or its high watermark, as `which` says; once it has a leader."""
         deadline = self._patience(topic)
         with _classified(deadline.doing):
             self._await_leader(topic, partition, deadline)
-            return self._offset_of(topic, partition, which, deadline)
+            return self._offsets(topic, [partition], which, deadline)[0]
 
     def await_leaders(self, topic: str) -> None:
         """Wait until the leader of each partition serves it; at most 10 s for partitions that have none. Nothing is waited for when
@@ -99,30 +99,18 @@ class PartitionReader:
         producer's first batch, and takes the second one that is under way: for it, the producer is new. The first batch is lost then,
         for librdkafka takes the answer to the second one for that of both ("implicitly acked").
         """
-        deadline = self._patience(topic)
-
-        def leaderless() -> list[int]:
-            return [number for number, leader in self._leaders(topic).items() if leader < 0]
-
-        with suppress(DeliveryError):  # a broker is down: the other partitions' records go on
-            _Deadline(_LEADERS_S, deadline.doing).retrying(retry_if_result(bool))(leaderless)
+        deadline, lacks_one = self._patience(topic), retry_if_result(lambda leaders: min(leaders.values(), default=0) < 0)
+        try:
+            leaders = _Deadline(_LEADERS_S, deadline.doing).retrying(lacks_one)(self._leaders, topic)
+        except DeliveryError:  # a broker is down: the other partitions' records go on
+            leaders = self._leaders(topic)
         with _classified(deadline.doing):
-            latest = {
-                TopicPartition(topic, n): OffsetSpec.latest() for n, leader in self._leaders(topic).items() if leader >= 0
-            }
-            if latest:
-                deadline.retrying(retry_if_exception(_has_no_leader))(self._listed, latest)
+            self._offsets(topic, [n for n, leader in leaders.items() if leader >= 0], OffsetSpec.latest(), deadline)
 
     def _leaders(self, topic: str) -> dict[int, int]:
         """Partition -> broker that leads it, -1 for none; {} for no such topic."""
         found: Any = self._cluster.list_topics().get(topic)
         return {} if found is None or found.error is not None else {n: part.leader for n, part in found.partitions.items()}
-
-    def _listed(self, places: dict[TopicPartition, OffsetSpec]) -> list[int]:
-        answer = self._cluster.admin().list_offsets(
-            places, isolation_level=IsolationLevel.READ_UNCOMMITTED, request_timeout=self._cluster.timeout
-        )
-        return [int(answer[place].result().offset) for place in places]
 
     def _patience(self, topic: str) -> _Deadline:
         return _Deadline(max(self._cluster.timeout, _OPEN_TRANSACTIONS_S), f"reading topic {topic}")
@@ -135,14 +123,21 @@ class PartitionReader:
 
     def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
         """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
-        return self._offset_of(topic, partition, OffsetSpec.latest(), deadline)
+        return self._offsets(topic, [partition], OffsetSpec.latest(), deadline)[0]
 
-    def _offset_of(self, topic: str, partition: int, which: OffsetSpec, deadline: _Deadline) -> int:
-        """Tries again while the leader that the metadata name does not know its new partition yet."""
-        listed = deadline.retrying(retry_if_exception(_has_no_leader))(
-            self._listed, {TopicPartition(topic, partition): which}
-        )
-        return listed[0]
+    def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
+        """Of each partition, in one request; tries again while a leader that the metadata name does not know its new partition yet."""
+        places = [TopicPartition(topic, partition) for partition in partitions]
+
+        def offsets() -> list[int]:
+            answer = self._cluster.admin().list_offsets(
+                dict.fromkeys(places, which),
+                isolation_level=IsolationLevel.READ_UNCOMMITTED,
+                request_timeout=self._cluster.timeout,
+            )
+            return [int(answer[place].result().offset) for place in places]
+
+        return deadline.retrying(retry_if_exception(_has_no_leader))(offsets) if places else []
 
 
 def _has_no_leader(error: BaseException) -> bool:
