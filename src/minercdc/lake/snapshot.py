@@ -330,7 +330,8 @@ def _passes(failure: str) -> bool:
 
 
 def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:
-    """The table with the column ids of the schema history, where that knows the table at the SCN; else of its own."""
+    """The table at the SCN, each column with its id of the schema history. A column, or a table, that the history does not know at the
+    SCN gets ids of its own, `NAME@SCN`."""
     known = history.find(str(schema.id))
     there: dict[str, Field] = {}
     if known is not None and known.versions and known.exists_at(scn):
