@@ -26,20 +26,23 @@ lint: install
 unit: install
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
 
-# The tests of capture and encoder on the Python path, which is the reference of the native one.
+# What native code does, on the Python path, which is its reference: LogMiner's rows and values, transactions, the encoder.
+LOGMINER_TESTS := $(addprefix tests/sandbox_capture/test_,capture.py faults.py generated_types.py kept.py lobs.py number_extremes.py oddities.py open_at.py renames.py types.py)
+
 python-path: install
 	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values tests/unit/native \
-		tests/unit/formats tests/unit/snapshot tests/unit/signals tests/unit/test_engine.py tests/unit/test_read_runs.py \
-		tests/sandbox_capture tests/conformance
+		tests/unit/formats tests/unit/snapshot tests/unit/signals tests/unit/test_engine.py tests/unit/test_read_runs.py $(LOGMINER_TESTS)
+	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 tests/conformance -k logminer
 
 # The C core under sanitizers: ten million damaged statements, some minutes.
 fuzz: install
 	MINERCDC_INPUTS=$${MINERCDC_INPUTS:-10000000} $(BIN)/python -m pytest -q -s -n 0 tests/unit/native/test_sanitized.py
 
 # Everything, then capture and encoder once more on the Python path.
-# Two processes, a file's tests in one of them, in the order of the directories: the last ones have short files, so both end together.
+# Three processes, which two cores keep busy though many tests wait for servers; the tests of a file run in one of them. The
+# directories are taken in the order of their names: the last ones have short files, so all processes end together.
 test: lint
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
 	$(MAKE) python-path
 
 wheels: install

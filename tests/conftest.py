@@ -1,5 +1,9 @@
 """Fixtures live in plugins, one per server."""
 
+import os
+import sys
+
+import pytest
 from hypothesis import settings
 
 pytest_plugins = [
@@ -11,3 +15,9 @@ pytest_plugins = [
 
 settings.register_profile("minercdc", deadline=None)  # a busy machine decides no test; pytest's timeout ends one that hangs
 settings.load_profile("minercdc")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Print a failure when it happens: a run that its time limit cuts off has no summary."""
+    if report.failed and os.environ.get("CI") and "PYTEST_XDIST_WORKER" not in os.environ:
+        print(f"\n{report.nodeid} failed in {report.when} after {report.duration:.0f} s\n{report.longreprtext}", file=sys.stderr)

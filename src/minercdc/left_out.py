@@ -135,7 +135,8 @@ class LeftOut:
         self._show()
 
     def _suspend(self, table: TableId, row: UndecodableRow) -> None:
-        """Leave out the rows of a table from this one on. For a row from before its repair it is read once more."""
+        """Leave out the rows of `table` from `row` on. When the row was written before the table was repaired, the table is read once
+        more."""
         known, tx = self._suspensions, row.tx
         name, again = str(table), known.is_older_than_repair(str(table), tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY

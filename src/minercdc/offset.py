@@ -101,9 +101,12 @@ class TableRead:
 
     :param table: its name, `SCHEMA.TABLE`.
     :param condition: what the signal requests: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
-    :param order: columns it is read in order of, `ROWID` among them; () until it is begun.
-    :param last: values of `order`, as a `Row` has them, in the last row that is delivered; () when none is.
-    :param maximum: the same of the last row there was when reading began: rows after it come by the stream.
+    :param order: incremental: the columns it is read in order of: those of the key; without a key `ROWID`; with a surrogate key
+        that column, and `ROWID` where its values may repeat. () until reading begins. Blocking: always ().
+    :param last: of the last delivered row: incremental, the values of `order`, as a `Row` has them; blocking, its ROWID alone. () when
+        no row is delivered.
+    :param maximum: incremental: the values of `order` in the last row that the table had when reading began; the stream delivers rows
+        after it. Blocking: always ().
     :param rows: delivered so far; those that the stream had a newer image of are not.
     :param chunks: incremental: delivered so far.
     """

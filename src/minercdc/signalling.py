@@ -29,6 +29,7 @@ from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel, SignalFile, append
 from minercdc.signals.database import TableSource, insert_signal
 from minercdc.signals.incremental import IncrementalSnapshots
+from minercdc.signals.kafka_channel import TopicChannel
 from minercdc.signals.marks import Marks
 from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
@@ -37,7 +38,6 @@ from minercdc.signals.resuming import Resumptions, Suspended, TopicMemory
 from minercdc.signals.signal import Signal, SignalRefused, action_of, signal_of_json
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.token import kept_token
-from minercdc.signals.topic import TopicChannel
 from minercdc.sink.opening import not_read_back
 
 

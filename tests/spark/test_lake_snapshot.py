@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shutil import rmtree
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,6 +96,12 @@ def test_the_command_reads_one_table_and_names_what_cannot_be_read(lab: Lab, spa
     assert {table.name: table.rows for table in taken.tables}[f"{lab.schema}.KEYLESS"] == 3
     assert [table.name for table in taken.failed] == [f"{lab.schema}.NOTHING"]
     assert "ORA-01466" in taken.failed[0].failure
+    keyless = f"{config.lake.minercdc_lake_path}/{lab.schema}/KEYLESS"
+    spark.range(1).write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(keyless)
+    (refused,) = snapshot(spark, config, scn=scn, table=f"{lab.schema}.KEYLESS").tables
+    assert "has no column __cdc" in refused.failure
+    assert spark.read.format("delta").load(keyless).count() == 1  # what another program has made is left alone
+    rmtree(keyless)
     with pytest.raises(LakeError, match="which is after"):
         snapshot(spark, config, scn=scn - 1)
     file = str(lab.directory / "connector.yaml")

@@ -13,14 +13,14 @@ import apsw
 from minercdc_sandbox.catalog import ROOT, SEED, STANDARD, Catalog
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import Cell, OraError, Procedure, Session, View
-from minercdc_sandbox.lobs.scalars import register_lob_scalars
+from minercdc_sandbox.lobs.sqlite_functions import register_lob_sqlite_functions
 from minercdc_sandbox.logminer import values
 from minercdc_sandbox.redo.journal import Journal
 from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.scheduler import Scheduler
 from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
-from minercdc_sandbox.sql.scalars.registry import register_scalars
+from minercdc_sandbox.sql.sqlite_functions.registry import register_sqlite_functions
 from minercdc_sandbox.sql.virtual_tables import register_views
 from minercdc_sandbox.sql_area import SqlArea
 from minercdc_sandbox.storage.clock import ScnClock
@@ -109,8 +109,8 @@ class SandboxDatabase:
         return self._home is None or self._home.is_new
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        register_scalars(connection)
-        register_lob_scalars(connection, self.storage.lobs)
+        register_sqlite_functions(connection)
+        register_lob_sqlite_functions(connection, self.storage.lobs)
         register_views(connection, self.views)
         runtime.watch_cancel(connection)
 

@@ -273,7 +273,7 @@ class Table:
         return found.object_id, found.data_object_id
 
     def row_ids(self) -> str:
-        """SQL of the argument that identifies the table in functions on ROWIDs, see `sql.scalars.rowids`."""
+        """SQL of the argument that identifies the table in functions on ROWIDs, see `sql.sqlite_functions.rowids`."""
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:

@@ -34,7 +34,7 @@ class Series:
         return self.counters(name, text, (), [((), value)])
 
     def counters(self, name: str, text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]) -> Metric:
-        """As `gauges`, of values that only grow."""
+        """As `gauges`, of values that only grow; `_total` is added to the name."""
         family = CounterMetricFamily(name, text, labels=["connector", *labels])
         for label_values, value in values:
             family.add_metric([self._connector, *label_values], value)

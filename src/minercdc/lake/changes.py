@@ -9,6 +9,7 @@ from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape, typed_value
 from minercdc.lake.history import TableHistory
 from minercdc.lake.sql import literal, quoted
+from minercdc.lake.types import refuse_unsupported_modes
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +25,9 @@ def typed_changes(
 
     :param table: with one version at least.
     :param ends_at_ddl: fail at a record of a version that `table` does not have, which takes Python on the executors.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     """
+    refuse_unsupported_modes(config.values)
     decoder = RowDecoder(config)
     target = decoder.shape(table.versions[-1]).table_columns()
     wrapped = config.values.value_converter_schemas_enable

@@ -1,9 +1,8 @@
 """Makes one lake table again: from the change log where that has all of it, else from Oracle AS OF the present SCN.
 
 Either way the table is replaced in one Delta commit, which says how far it is then; before that commit nothing is changed. The
-lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits. The lake's, or that of
-the change log, is made again; one that was read from Oracle is reported as failed. A running lake finds out by the table's
-version, and by the entries that end its quarantine.
+lake may run meanwhile: where it merges the table at the same moment, Delta refuses one of the two commits, and that one is made
+again. A running lake finds out by the table's version, and by the entries that end its quarantine.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from minercdc.lake.paths import LakePaths
 from minercdc.lake.snapshot import Progress, snapshot
 from minercdc.lake.sql import literal
 from minercdc.lake.state import NOTED, Entry, StateTable
+from minercdc.lake.types import refuse_unsupported_modes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,6 +56,7 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
 
     :param table: `SCHEMA.TABLE`.
     :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no lake, complete SCN or such table, the connector leaves out its rows, or they cannot be read
         from Oracle.
     :raises MinerCdcError: Kafka, the schema history or the database cannot be used.
@@ -65,6 +66,7 @@ def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progres
 
 class _Rebuild:
     def __init__(self, spark: SparkSession, config: ConnectorConfig, name: str) -> None:
+        refuse_unsupported_modes(config.values)
         self._spark = own_session(spark)
         compile_code(self._spark, wanted=False)
         self._config = config
@@ -134,7 +136,7 @@ class _Rebuild:
         return Rebuilt(self._name, goal.scn, rows.count(), "the change log")
 
     def _from_oracle(self, progress: Progress | None) -> Rebuilt:
-        taken = attempts()(lambda: snapshot(self._spark, self._config, table=self._name, progress=progress))
+        taken = snapshot(self._spark, self._config, table=self._name, progress=progress)
         (loaded,) = taken.tables
         if loaded.failure:
             raise LakeError(f"{self._name} could not be read from Oracle: {loaded.failure}", hint="Nothing is changed.")

@@ -14,7 +14,7 @@ from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.history import TableHistory
 from minercdc.lake.row_values import converted, placeholder_of, reading_of
 from minercdc.lake.sql import quoted
-from minercdc.lake.types import LakeColumn
+from minercdc.lake.types import LakeColumn, refuse_unsupported_modes
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -44,11 +44,12 @@ class ChangeRows:
 
     :param table: with one version at least.
     :param refuse: called with the SCN of each record before its values are read; what it raises, `row` raises.
-    :raises ConfigError: records are in a format that is not read back, or a certificate of the schema registry cannot be read.
+    :raises ConfigError: records are in a format that is not read back, have numbers as doubles (decimal.handling.mode), or a certificate of the schema registry cannot be read.
     :ivar schema: of the rows, as Spark SQL.
     """
 
     def __init__(self, table: TableHistory, config: ConnectorConfig, refuse: Callable[[int], None] = lambda _: None) -> None:
+        refuse_unsupported_modes(config.values)
         self._refuse = refuse
         decoder = RowDecoder(config)
         self._config, self._table = config, table

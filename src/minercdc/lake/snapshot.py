@@ -18,6 +18,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.app import own_cause
+from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
@@ -31,6 +32,7 @@ from minercdc.lake.rows import Clear, MergeStep
 from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import in_type
 from minercdc.lake.state import Entry, StateTable
+from minercdc.lake.types import refuse_unsupported_modes
 from minercdc.oracle.connect import connect, database_name
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
@@ -130,10 +132,11 @@ def snapshot(
     :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
-    :raises LakeError: there is no such table, the lake has a table up to a later SCN, the Delta table at its path is not the
-        lake's, the records are in a form that is not read back, or the session is one of Spark Connect.
-    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only is in its
-        `failure`.
+    :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
+    :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
+        back, or the session is one of Spark Connect.
+    :raises MinerCdcError: the database, Kafka or the schema history cannot be used. What fails for one table only, such as a Delta
+        table at its path that is not the lake's, is in its `failure`.
     """
     refuse_connect(spark)
     return _Loading(spark, config, progress or _NoProgress()).run(scn, table, coverage, tries)
@@ -164,6 +167,7 @@ class _Task:
 
 class _Loading:
     def __init__(self, spark: SparkSession, config: ConnectorConfig, progress: Progress) -> None:
+        refuse_unsupported_modes(config.values)
         self._config = config
         self._progress = progress
         self._paths = LakePaths(config)
@@ -227,11 +231,11 @@ class _Loading:
 
         begun = time.monotonic()
         try:
-            rows = self._load(task, scn)
+            rows = attempts()(lambda: self._load(task, scn))
             loaded = Loaded(task.name, scn, rows, time.monotonic() - begun)
-        except (PySparkException, Py4JJavaError) as error:
+        except (LakeError, PySparkException, Py4JJavaError) as error:
             log.debug("%s: reading failed", task.name, exc_info=True)
-            failure = own_cause(str(error))
+            failure = cause_of(error) if isinstance(error, LakeError) else own_cause(str(error))
             loaded = Loaded(task.name, scn, 0, time.monotonic() - begun, failure)
         self._progress.done(loaded)
         return loaded
@@ -241,9 +245,9 @@ class _Loading:
         applied = Applied(scn, self._state.read().batch)
         delta, mode = DeltaTable(self._spark, self._paths.table(task.schema.id)), self._mode_of(task.name)
         target, key = task.shape.table_columns(), key_ids(task.shape)
-        there = delta.columns() if mode.keeps else None
+        there = delta.columns()
         with self._watched(task):
-            if there is None or delta.mode() != mode.name:
+            if there is None or not mode.keeps or delta.mode() != mode.name:
                 step = MergeStep(target, key, 0, None, late=False, read=True, applied=Applied(), goal=applied)
                 delta.replace(mode.rows(self._changes(task, target, scn), step), target, applied, mode.name)
             else:  # what it keeps of rows that are gone is nowhere else
@@ -330,7 +334,8 @@ def _passes(failure: str) -> bool:
 
 
 def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:
-    """The table with the column ids of the schema history, where that knows the table at the SCN; else of its own."""
+    """The table at the SCN, each column with its id of the schema history. A column, or a table, that the history does not know at the
+    SCN gets ids of its own, `NAME@SCN`."""
     known = history.find(str(schema.id))
     there: dict[str, Field] = {}
     if known is not None and known.versions and known.exists_at(scn):

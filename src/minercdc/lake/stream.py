@@ -29,7 +29,7 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
 
     :param table: `SCHEMA.TABLE`.
     :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
-        certificate cannot be read.
+        certificate cannot be read; with a table, also when the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """

@@ -92,7 +92,9 @@ class LakeColumn:
 def refuse_unsupported_modes(values: ValueConfig) -> None:
     """Raise ConfigError when decimal.handling.mode=double writes numbers that the lake does not read."""
     if values.decimal_handling_mode == "double":
-        raise ConfigError(["decimal.handling.mode: the lake reads precise or string topics only; double loses digits"])
+        raise ConfigError(
+            ["decimal.handling.mode: the lake and read_changes read precise or string topics only; double loses digits"]
+        )
 
 
 def lake_column(column: Column, values: ValueConfig, lake: LakeConfig) -> LakeColumn | None:

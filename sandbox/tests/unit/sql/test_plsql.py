@@ -122,6 +122,10 @@ ERRORS = [
     (6502, "declare v varchar2(2); begin v := 'abc'; end;", "character string buffer too small"),
     (6502, "declare n number(2); begin n := 100; end;", "number precision too large"),
     (6502, "declare n number; begin n := 'x'; end;", "character to number conversion error"),
+    (6504, "declare type t is table of number; a t; c sys_refcursor; begin open c for 'select id, name from items';"
+     " fetch c bulk collect into a; end;", "do not match"),
+    (6504, "declare type t is table of number; a t; b t; c sys_refcursor; begin open c for 'select id from items';"
+     " fetch c bulk collect into a, b; end;", "do not match"),
     (6592, "begin case 1 when 2 then null; end case; end;", "CASE not found"),
     (6510, "declare e exception; begin raise e; end;", "unhandled user-defined exception"),
     (1001, "declare cursor c is select 1 from dual; n number; begin fetch c into n; end;", "invalid cursor"),

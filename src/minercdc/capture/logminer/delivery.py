@@ -171,7 +171,8 @@ class Delivery:
         return row.scn <= self._start.snapshot_scn
 
     def note_commit(self, thread: int, place: RedoAddress, scn: int) -> None:
-        """Move the mark of commits of a thread in `threads`, never back. With a single thread, `complete_scn` follows it."""
+        """Move the mark of commits of a thread in `threads`, never back. With a single thread, `complete_scn`
+        becomes `scn - 1` where that is higher."""
         at = self.threads[thread]
         if at.last_commit is None or place > at.last_commit:
             at.last_commit, at.last_commit_scn = place, scn

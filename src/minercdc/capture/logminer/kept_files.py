@@ -82,7 +82,8 @@ class KeptFiles:
         return found
 
     def lacks(self, kept: KeptTransaction) -> str:
-        """Which of its files is not there or too short, '' for none; a look that does not read them."""
+        """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. '' when
+        all can be. Looks at names and lengths only; `damage` reads the content."""
         for part in kept.files:
             try:
                 if (self.directory / part.name).stat().st_size < part.length:

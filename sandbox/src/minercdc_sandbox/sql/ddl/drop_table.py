@@ -65,7 +65,8 @@ def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
 
 
 def _recycle_name(object_id: int, name: str = "") -> str:
-    """Of an object; of a constraint, which has no id, with its name."""
+    """The name in the recycle bin, `BIN$..$0`: of a table or index, from its object id; of a constraint, which has none, from the id of
+    its table and the constraint's `name`."""
     digest = hashlib.md5(f"{object_id}{name}".encode(), usedforsecurity=False).digest()
     return f"BIN${base64.b64encode(digest).decode()}$0"
 

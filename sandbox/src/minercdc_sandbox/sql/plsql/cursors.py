@@ -108,8 +108,11 @@ class CursorStatements:
         return self._names.cursor_slot(token.text, token.start)
 
     def fetch(self) -> Step:
-        """`FETCH c INTO ..;`, `FETCH c BULK COLLECT INTO .. [LIMIT n];`. The step raises ORA-01001 for a cursor that is not open,
-        ORA-06504 for another number of columns."""
+        """`FETCH c INTO ..;`, `FETCH c BULK COLLECT INTO .. [LIMIT n];`.
+
+        The step raises ORA-01001 for a cursor that is not open, ORA-06504 for a row with another number of columns than the targets,
+        ORA-06502 for a target of BULK COLLECT that is not a collection or a LIMIT that is not a number.
+        """
         self._parser.need("FETCH")
         slot = self._cursor()
         bulk = self._parser.word("BULK", "COLLECT")
@@ -125,10 +128,11 @@ class CursorStatements:
             cursor.fetched += len(rows)
             types = types_of(cursor.columns())
             cursor.found = bool(rows) if limit is None else len(rows) == count
+            if rows:
+                _check_width(targets, len(types))
             if bulk:
                 assign_all(frame, targets, rows, types)
             elif rows:
-                _check_width(targets, len(types))
                 store_row(frame, targets, rows[0], types)
 
         return step

@@ -16,8 +16,8 @@ import apsw
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql import binary, json_paths
-from minercdc_sandbox.sql.scalars import analysis, numbers, patterns, random_values, rowids, texts, times
-from minercdc_sandbox.sql.scalars.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
+from minercdc_sandbox.sql.sqlite_functions import analysis, numbers, patterns, random_values, rowids, texts, times
+from minercdc_sandbox.sql.sqlite_functions.aggregates import STATISTICS, CountDistinct, Keep, Listed, Listing, Single, Sum
 
 
 def _strict(name: str, function: Callable[..., Any], *, textual: bool = False) -> Callable[..., Any]:
@@ -73,7 +73,7 @@ _RANDOM: dict[str, tuple[Any, int]] = {
 """Not deterministic, so that SQLite calls them again for each row; with their number of arguments."""
 
 
-def register_scalars(connection: apsw.Connection) -> None:
+def register_sqlite_functions(connection: apsw.Connection) -> None:
     """Create all scalar functions, aggregates and window functions of this package on a connection."""
     for name, function in _STRICT.items():
         connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)

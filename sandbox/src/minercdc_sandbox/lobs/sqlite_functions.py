@@ -140,7 +140,7 @@ def chunk_size(cell: bytes) -> bytes:
     return number.integer(CHUNK_BYTES)
 
 
-def register_lob_scalars(connection: apsw.Connection, lobs: LobStore) -> None:
+def register_lob_sqlite_functions(connection: apsw.Connection, lobs: LobStore) -> None:
     """Register the functions with a connection; a NULL argument makes the result NULL."""
 
     def strict(function: Callable[..., Any]) -> Callable[..., Any]:
