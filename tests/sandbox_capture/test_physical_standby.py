@@ -20,9 +20,14 @@ from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.physical_standby import table_findings
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.start import missing
+from minercdc.checks import check_prerequisites
 from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.errors import LogGapError, PrerequisiteError
 from minercdc.oracle.connect import connect
+from minercdc.oracle.grants import Platform
+from minercdc.rules.examination import _examined
+from minercdc.rules.physical_standby import OF_STANDBY
+from minercdc.rules.source import ExaminedSource
 from minercdc.schema.tables import Tables
 
 _names = (f"stby{i}" for i in itertools.count())
@@ -34,15 +39,14 @@ class StandbyLab(Lab):
     def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
         given = {"log.mining.archive.log.only.mode": True, "log.mining.archive.log.only.scn.poll.interval.ms": 10, **mining}
         super().__init__(sandbox, next(_names), directory, **given)
-        place = PhysicalStandbyConfig(
-            **{
-                "capture.mode": "physical_standby",
-                "secondary.hostname": sandbox.host,
-                "secondary.port": sandbox.port,
-                "secondary.dbname": "ORCLSTBY",
-            }
-        )
-        self.standby = place.database(self.config)
+        place: dict[str, Any] = {
+            "capture.mode": "physical_standby",
+            "secondary.hostname": sandbox.host,
+            "secondary.port": sandbox.port,
+            "secondary.dbname": "ORCLSTBY",
+        }
+        self.place = PhysicalStandbyConfig(**place)
+        self.standby = self.place.database(self.config)
         self.call("open_standby")
 
     def connect_standby(self) -> oracledb.Connection:
@@ -307,3 +311,30 @@ def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessio
         if event.after is not None:
             rows[str(event.after[0])] = event.after[:3]
     assert sorted(rows.values()) == sorted(expected.values())
+
+
+def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path)
+    config = replace(lab.connector_config("fail"), physical_standby=lab.place)
+
+    def rules() -> set[str]:
+        return {finding.rule for finding in check_prerequisites(config) if finding.rule.startswith("standby")}
+
+    def advised() -> set[str]:
+        with connect(lab.config, "root") as primary, lab.connect_standby() as standby:
+            mined = ExaminedSource(config, primary, [], Platform.ORACLE, True, frozenset(), standby)
+            return {finding.rule for finding in _examined(mined, OF_STANDBY) if finding.examined}
+
+    lab.mark(1)
+    assert (rules(), advised()) == (set(), set())
+    lab.call("stall_apply")
+    assert advised() == {"standby-apply"}
+    lab.call("jump_clock", 3 * 3600)
+    assert advised() == {"standby-apply", "standby-lag"}
+    lab.app = lab.session()
+    lab.run("create table parts (id number primary key) partition by range (id) (partition p1 values less than (10))")
+    assert rules() == {"standby-tables"}
+    lab.call("switch_over")
+    (finding,) = [found for found in check_prerequisites(config) if found.rule == "database-role"]
+    assert finding.blocking
+    assert "database.* has to be the primary" in finding.problem

@@ -93,10 +93,8 @@ class LogMinerCapture:
         self._container: str | int | None = container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
         self._time_zone, self._connect_standby = cache(context.time_zone), context.connect_standby
-        self._names: ObjectNames | None = None
-        if context.connect_standby is not None:
-            owners = self._excluded_owners()
-            self._names = ObjectNames(context.connect_pdb, context.tables, context.mined, owners)
+        named = context.connect_pdb, context.tables, context.mined, self._excluded_owners()
+        self._names = ObjectNames(*named) if context.connect_standby is not None else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
         self._reselect = context.reselect if shared.lob_enabled else None

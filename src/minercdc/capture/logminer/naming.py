@@ -41,7 +41,7 @@ class ObjectNames:
     """Names rows; asks the primary once for each object id.
 
     :param connect_pdb: to where the tables are, in the primary.
-    :param tables: shapes at the point of redo that was read: what redo itself has told.
+    :param tables: shapes at the point of redo that was read: what redo itself has shown.
     :param excluded: schemas whose rows are not wanted.
     """
 

@@ -76,7 +76,7 @@ def check_roles(primary: oracledb.Connection, standby: oracledb.Connection) -> N
 
 
 def table_findings(connection: oracledb.Connection, captured: TableFilter) -> Iterator[Finding]:
-    """Captured tables whose rows cannot be told from those of others without a dictionary.
+    """Captured tables whose rows cannot be placed without a dictionary.
 
     :param connection: to where the tables are, in the primary.
     :raises SourceError, PrerequisiteError: the dictionary cannot be read.
