@@ -23,6 +23,7 @@ from minercdc.capture.logminer.start import missing
 from minercdc.checks import check_prerequisites
 from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.errors import LogGapError, PrerequisiteError
+from minercdc.figures.spent import Cause
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
 from minercdc.rules.examination import _examined
@@ -134,6 +135,7 @@ def test_what_is_not_applied_waits_and_nothing_is_lost_or_repeated_over_restarts
     reader.until(lambda _: next(looks) > 5)
     assert not reader.changes("MARKER")[1:], "its log is archived, but not applied"
     assert reader.changes() == [("c", None, ("1", "a", "1", None))]
+    assert lab.counters.spent.totals()[Cause.APPLY] > 0, "it is the standby that is waited for"
     again = Reader(lab, reader.position, reader.tables)  # restarted while apply is stalled
     threading.Timer(0.2, lab.call, ("resume_apply",)).start()
     again.until(lambda found: found.has_marker(2))
@@ -245,6 +247,16 @@ def test_after_a_switchover_the_error_says_what_to_do(fresh_sandbox: SandboxProc
     with pytest.raises(PrerequisiteError, match=r"database\.\* is a PHYSICAL STANDBY \(READ ONLY WITH APPLY\)") as caught:
         Reader(lab, reader.position, reader.tables).until(lambda _: False)
     assert "exchange database.* and secondary.*, and go on from the same offset" in (caught.value.hint or "")
+    lab.config, lab.standby = lab.standby, lab.config  # the service ORCLSTBY is the primary now
+    with fresh_sandbox.connect(service="ORCLSTBY") as primary, primary.cursor() as cursor:
+        cursor.execute("alter session set container = ORCLPDB1")
+        cursor.execute(f"insert into {lab.schema}.item values (1, 'a', 1, null)")
+        cursor.execute(f"insert into {lab.schema}.marker values (2)")
+        primary.commit()
+    with fresh_sandbox.connect(service="ORCLSTBY") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(2))
+    assert again.changes() == [("c", None, ("1", "a", "1", None))]
 
 
 def test_a_partitioned_table_is_refused_by_name(lab: StandbyLab) -> None:

@@ -44,7 +44,7 @@ from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation, check_lost
 from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
-from minercdc.capture.logminer.waiting import PassPause
+from minercdc.capture.logminer.waiting import PassPause, ticks
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event, Scn
@@ -93,8 +93,7 @@ class LogMinerCapture:
         self._container: str | int | None = container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
         self._time_zone, self._connect_standby = cache(context.time_zone), context.connect_standby
-        named = context.connect_pdb, context.tables, context.mined, self._excluded_owners()
-        self._names = ObjectNames(*named) if context.connect_standby is not None else None
+        self._names = ObjectNames(context, self._excluded_owners()) if context.connect_standby is not None else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
         self._reselect = context.reselect if shared.lob_enabled else None
@@ -246,8 +245,7 @@ class LogMinerCapture:
         where both databases have not the roles that the configuration gives them."""
         if session.standby is not None and self._names is not None:
             check_roles(session.primary, session.standby)
-            if isinstance(self._container, str):
-                self._container = self._names.container()
+            self._container = self._names.container() if isinstance(self._container, str) else self._container
         self._window.reads_all = session.within_pdb
         if session.within_pdb and self._config.log_mining_archive_log_only_mode:
             raise PrerequisiteError(
@@ -284,7 +282,7 @@ class LogMinerCapture:
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        if not lagging:
+        if not lagging and session.standby is None:  # that one is waited for when no log of it is left to read
             for unwritten in self._pause.wait(session.primary, stop):
                 if not archived_only:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
@@ -387,8 +385,10 @@ class LogMinerCapture:
             if logs.selection.files:
                 return logs
             yield assembly.idle(self._delivered_us)
-            self._measuring.waits_for_redo()
-            stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
+            of_standby = session.standby is not None and self._window.is_archived(session.primary, assembly)
+            self._measuring.waits_for_redo(of_standby=of_standby)
+            for _ in ticks(stop, self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000, self._poll):
+                yield assembly.idle(self._delivered_us)
             self._measuring.asks_source()
         return None
 

@@ -72,6 +72,16 @@ class LogWindow:
             return PassLogs(selection, selection.bound - 1, False)
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
+    def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
+        """Whether the database has archived redo that is not read: its standby, when it lists none, has not received or applied it.
+
+        :param connection: to the primary.
+        :raises SourceError, PrerequisiteError: the views cannot be read.
+        """
+        marks = assembly.marks()
+        logs = read_logs(connection, begin_scn(assembly.position(), read_threads(connection)))
+        return any(log.archived and (log.thread not in marks or log.sequence >= marks[log.thread].sequence) for log in logs)
+
     def read(self, selection: LogSelection, seconds: float) -> None:
         """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
         if selection.is_capped:

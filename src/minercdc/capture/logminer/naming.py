@@ -9,19 +9,16 @@ The id decides wherever the schema history knows it (`ShapeTracker.captured`); n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-import oracledb
-
+from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.physical_standby import unnamed_table
 from minercdc.capture.logminer.row import OTHER_ROW_CODES, LogMinerRow, OpCode
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.scn import ROOT, container_id
-from minercdc.schema.filter import TableFilter
-from minercdc.schema.tables import Tables
 
 _log = logging.getLogger(__name__)
 
@@ -40,16 +37,13 @@ _OBJECTS: Final = (
 class ObjectNames:
     """Names rows; asks the primary once for each object id.
 
-    :param connect_pdb: to where the tables are, in the primary.
-    :param tables: shapes at the point of redo that was read: what redo itself has shown.
+    :param context: `connect_pdb` leads to where the tables are, in the primary; `tables` has what redo itself has shown.
     :param excluded: schemas whose rows are not wanted.
     """
 
-    def __init__(
-        self, connect_pdb: Callable[[], oracledb.Connection], tables: Tables, mined: TableFilter, excluded: frozenset[str]
-    ) -> None:
-        self._connection = KeptConnection(connect_pdb)
-        self._tables, self._mined, self._excluded = tables, mined, excluded
+    def __init__(self, context: CaptureContext, excluded: frozenset[str]) -> None:
+        self._connection = KeptConnection(context.connect_pdb)
+        self._tables, self._mined, self._excluded = context.tables, context.mined, excluded
         self._names: dict[int, tuple[str, str] | None] = {}
 
     def container(self) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -50,8 +51,9 @@ def row(code: int, object_id: int = 70, **other: Any) -> LogMinerRow:
 
 
 def names(primary: Primary, tables: Tables | None = None) -> ObjectNames:
-    connection: Any = primary
-    return ObjectNames(lambda: connection, tables or Tables(), TableFilter(schema_include=["SHOP"]), frozenset({"SYS"}))
+    mined = TableFilter(schema_include=["SHOP"])
+    context: Any = SimpleNamespace(connect_pdb=lambda: primary, tables=tables or Tables(), mined=mined)
+    return ObjectNames(context, frozenset({"SYS"}))
 
 
 def test_rows_get_the_name_of_their_object_which_is_looked_up_once() -> None:
