@@ -23,6 +23,7 @@ from minercdc.capture.logminer.start import missing
 from minercdc.checks import check_prerequisites
 from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.errors import LogGapError, PrerequisiteError
+from minercdc.events import UNAVAILABLE
 from minercdc.figures.spent import Cause
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
@@ -236,6 +237,26 @@ def test_values_are_those_of_a_snapshot(lab: StandbyLab) -> None:
     reader.until(lambda found: found.has_marker(2))
     assert [op for op, _, _ in reader.changes("KINDS")] == ["c", "u", "d"]
     assert reader.replica("KINDS") == []
+
+
+def test_large_values_have_the_placeholder(lab: StandbyLab) -> None:
+    lab.run(
+        "create table large (id number primary key, l clob, v varchar2(9))",
+        "alter table large add supplemental log data (all) columns",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(
+        "insert into large values (1, 'text', 'a')",
+        "insert into large values (2, null, null)",
+        "delete from large where id = 1",
+    )
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes("LARGE") == [
+        ("c", None, ("1", UNAVAILABLE, "a")),
+        ("c", None, ("2", UNAVAILABLE, None)),
+        ("d", ("1", UNAVAILABLE, "a"), None),
+    ]
 
 
 def test_after_a_switchover_the_error_says_what_to_do(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
