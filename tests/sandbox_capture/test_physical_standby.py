@@ -7,6 +7,7 @@ import random
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,34 @@ def test_a_transaction_over_several_logs_comes_whole_after_a_restart(lab: Standb
     assert [row for _, _, row in again.changes()] == [
         (str(n), name, str(n), None) for n, name in ((1, "a"), (2, "b"), (3, "c"))
     ]
+
+
+@pytest.mark.parametrize("memory", [64 * 1024, 192 << 20])
+def test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded(
+    sandbox: SandboxProcess, tmp_path: Path, memory: int
+) -> None:
+    bounds = {"minercdc.log.mining.buffer.memory.max.bytes": memory, "minercdc.log.mining.buffer.durable.after.ms": 0}
+    lab = make_lab(sandbox, tmp_path, **bounds)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(*(f"insert into item values ({n}, '{'x' * 80}', {n}, null)" for n in range(300)))
+    lab.switch_log()
+    other = lab.session()
+    for number in (1, 2):
+        other.cursor().execute(f"insert into marker values ({number})")
+        other.commit()
+        lab.switch_log()
+        reader.until(partial(Reader.has_marker, number=number))
+    assert reader.position is not None
+    assert reader.position.kept
+    again = Reader(lab, reader.position, reader.tables)
+    lab.run("update item set qty = -1 where id = 7")
+    lab.commit()
+    lab.mark(3)
+    again.until(lambda found: found.has_marker(3))
+    assert again.replica("ITEM") == sorted(
+        ((str(n), "x" * 80, "-1" if n == 7 else str(n), None) for n in range(300)), key=str
+    )
+    lab.app.close()
 
 
 def test_ddl_is_followed_without_a_dictionary(lab: StandbyLab, reader: Reader) -> None:

@@ -60,10 +60,8 @@ def _wanted(
     conditions = [f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"]
     binds: dict[str, str | int] = {}
     if container:
-        by_id = isinstance(container, int)
-        conditions.append(
-            f"({'SRC_CON_ID' if by_id else 'SRC_CON_NAME'} = :container{' OR SRC_CON_ID IS NULL' if by_id else ''})"
-        )
+        by_id = "(SRC_CON_ID = :container OR SRC_CON_ID IS NULL)"
+        conditions.append(by_id if isinstance(container, int) else "SRC_CON_NAME = :container")
         binds["container"] = container
     if excluded_owners:
         owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))
