@@ -24,7 +24,7 @@ from minercdc.capture.logminer.start import missing
 from minercdc.checks import check_prerequisites
 from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.errors import LogGapError, PrerequisiteError
-from minercdc.events import UNAVAILABLE
+from minercdc.events import UNAVAILABLE, Progress
 from minercdc.figures.spent import Cause
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
@@ -336,7 +336,11 @@ def test_redo_that_the_standby_has_no_more_is_a_gap(lab: StandbyLab, reader: Rea
     assert f"log sequence {sequence}" in gap.message
 
 
-def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessions_end(lab: StandbyLab) -> None:
+@pytest.mark.parametrize("real_time", [0, 1])
+def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessions_end(
+    lab: StandbyLab, real_time: int
+) -> None:
+    lab.call("open_standby", real_time)
     ledger, chance = Ledger(), random.Random(17)
     expected: dict[int, tuple[str, ...]] = {}
     number = 0
@@ -400,3 +404,78 @@ def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: 
     (finding,) = [found for found in check_prerequisites(config) if found.rule == "database-role"]
     assert finding.blocking
     assert "database.* has to be the primary" in finding.problem
+
+
+@pytest.fixture
+def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> StandbyLab:
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+    return make_lab(fresh_sandbox, tmp_path)
+
+
+def _second(lab: StandbyLab) -> oracledb.Connection:
+    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
+
+
+def _switch_second(lab: StandbyLab) -> None:
+    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+
+
+def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: StandbyLab) -> None:
+    """Both instances change the same row by turns."""
+    lab, chance = two_threads, random.Random(5)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item values (1, 'a', 0, null)")
+    lab.app.commit()
+    sessions = (lab.app, _second(lab))
+    for number in range(1, 31):
+        session = chance.choice(sessions)
+        session.cursor().execute(f"update item set qty = {number} where id = 1")
+        session.commit()
+        if chance.random() < 0.4:
+            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
+        if chance.random() < 0.3:
+            lab.call(chance.choice(["stall_apply", "resume_apply"]))
+        if number % 10 == 0:
+            reader = _looked(lab, reader)
+    lab.call("resume_apply")
+    lab.mark(1)
+    _switch_second(lab)
+    lab.switch_log()  # redo is applied in the order of SCNs: the log of thread 2 as far as those of thread 1 reach
+    reader.until(lambda found: found.has_marker(1))
+    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
+
+
+def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: StandbyLab) -> None:
+    """With real-time apply, which also applies what is in no archived log yet."""
+    lab = two_threads
+    lab.call("open_standby", 1)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    session = _second(lab)
+    for number in (1, 2):
+        session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
+        session.commit()
+        if number == 1:
+            _switch_second(lab)
+    lab.call("close_thread", 2)
+    lab.mark(1)
+    looks = itertools.count()
+    reader.until(lambda _: next(looks) > 30)
+    assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
+    lab.call("open_thread", 2)  # with a log switch
+    _switch_second(lab)
+    lab.switch_log()
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
+    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
+
+
+def _looked(lab: StandbyLab, reader: Reader) -> Reader:
+    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
+    looks = itertools.count()
+    reader.until(lambda _: next(looks) > 5)
+    while reader.events and not isinstance(reader.events[-1], Progress):
+        reader.events.pop()  # its position was not reached: it comes again
+    again = Reader(lab, reader.position, reader.tables)
+    again.events = reader.events
+    return again

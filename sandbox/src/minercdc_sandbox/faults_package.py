@@ -20,6 +20,7 @@
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
     call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
     call dbms_sandbox.open_standby()             a physical standby, opened read only: service ORCLSTBY of the root
+    call dbms_sandbox.open_standby(1)            .. with real-time apply: what is in no archived log yet is applied, too
     call dbms_sandbox.stall_apply()              redo of now on reaches it, and is not applied until ..
     call dbms_sandbox.resume_apply()
     call dbms_sandbox.switch_over()              the roles are exchanged; all sessions are killed
@@ -111,7 +112,8 @@ def _close_thread(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _open_standby(session: ViewSession, arguments: Arguments) -> None:
-    session.database.standby.is_open = True
+    standby = session.database.standby
+    standby.is_open, standby.real_time = True, bool(arguments.integer("REAL_TIME"))
 
 
 def _stall_apply(session: ViewSession, arguments: Arguments) -> None:
@@ -163,7 +165,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "OPEN_THREAD": (("THREAD",), _locked(lambda s, a: s.database.redo.open_thread(a.integer("THREAD") or 0))),
     "JUMP_CLOCK": (("SECONDS",), lambda s, a: s.database.clock.jump(a.number("SECONDS") or 0.0)),
     "RESET_LOGS": ((), _reset_logs),
-    "OPEN_STANDBY": ((), _open_standby),
+    "OPEN_STANDBY": (("REAL_TIME",), _open_standby),
     "STALL_APPLY": ((), _stall_apply),
     "RESUME_APPLY": ((), _resume_apply),
     "SWITCH_OVER": ((), _switch_over),

@@ -75,6 +75,20 @@ def test_a_log_is_applied_once_it_is_archived_unless_apply_is_stalled(
     assert primary.execute("select * from v$dataguard_stats").fetchall() == []
 
 
+def test_with_real_time_apply_redo_is_applied_before_its_log_is_archived(
+    server: SandboxServer, primary: oracledb.Cursor
+) -> None:
+    primary.callproc("dbms_sandbox.open_standby", [1])
+    standby = _connect(server, SERVICE).cursor()
+    _insert(primary, 1)
+    assert standby.execute("select id from item").fetchall() == [(1,)]
+    primary.callproc("dbms_sandbox.stall_apply")
+    _insert(primary, 2)
+    primary.execute("alter system switch logfile")
+    assert standby.execute("select id from item").fetchall() == [(1,)]
+    assert _one(standby, _NEWEST)[2] == "NO"
+
+
 @pytest.mark.parametrize(
     ("sql", "code"),
     [

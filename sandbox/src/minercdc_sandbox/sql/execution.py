@@ -170,7 +170,8 @@ class Instance(Protocol):
 def applied_scn(database: Instance) -> int:
     """See `standby.Standby.applied_scn`."""
     redo = database.redo
-    return database.standby.applied_scn(redo.archived(), [n for n, thread in redo.threads.items() if thread.is_open])
+    threads = [number for number, thread in redo.threads.items() if thread.is_open]
+    return database.standby.applied_scn(redo.archived(), threads, database.clock.current)
 
 
 class InnerStatements(Protocol):

@@ -258,6 +258,8 @@ def select_logs(
             bound = min(bound, chosen[-1].next_scn)
         elif archived_only and thread.is_open:
             bound = min(bound, max([log.next_scn for log in own], default=0))
+    if archived_only and not bound:  # LogMiner wants a log of each thread (ORA-01291), and nothing could be emitted
+        return LogSelection((), 0, {}, 0)
     files = [log for chain in chains.values() for log in chain]
     if not files and not archived_only:
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")

@@ -187,6 +187,8 @@ def test_archived_logs_only() -> None:
     both = select_logs(logs, (OPEN, two), {}, 300, 99, archived_only=True)
     assert sequences(both) == [(1, 3), (1, 4), (2, 3)]
     assert both.bound == 400
+    none = select_logs((log(3), log(4)), (OPEN, two), {}, 300, 99, archived_only=True)
+    assert (none.files, none.complete) == ((), {}), "an open thread without any log could commit at each SCN"
     waiting = select_logs(logs, (OPEN,), {1: log_start(5)}, 300, 99, archived_only=True)
     assert waiting.files == ()
     with pytest.raises(LogGapError, match="log sequence 4"):
