@@ -236,6 +236,20 @@ def test_tables_of_others_are_left_out(lab: StandbyLab, reader: Reader, sandbox:
     assert reader.changes() == []
 
 
+def test_a_table_that_no_snapshot_has_is_found_by_its_object_id(lab: StandbyLab, reader: Reader) -> None:
+    """As the signal table, whose structure no snapshot takes."""
+    other = next(_names)
+    lab.sandbox.create_user(other)
+    with lab.sandbox.connect(other, other) as session, session.cursor() as cursor:
+        cursor.execute("create table signals (id varchar2(42) primary key, type varchar2(32), data varchar2(2048))")
+        lab.filter = replace(lab.filter, also=frozenset({(other.upper(), "SIGNALS")}))
+        cursor.execute("insert into signals values ('1', 'log', null)")
+        session.commit()
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes("SIGNALS") == [("c", None, ("1", "log", None))]
+
+
 def test_values_are_those_of_a_snapshot(lab: StandbyLab) -> None:
     columns = {
         "n": ("number", "123456789.25"),
