@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from contextlib import closing
 
+from minercdc.capture.logminer.physical_standby import identity, role_findings, table_findings
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError
@@ -19,7 +20,8 @@ log = logging.getLogger(__name__)
 
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
-    """What the database lacks for this configuration; when none of that blocks capture, what the signal table lacks, too.
+    """What the database lacks for this configuration, and the physical standby that is mined; when none of that blocks capture, what the
+    signal table lacks, too.
 
     :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
@@ -29,6 +31,12 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
         found = check(connection, config.database, table_filter(config), factory.prerequisites)
         if any(finding.blocking for finding in found):
             return found
+        if config.physical_standby.is_mined:
+            with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
+                found = [*role_findings(identity(connection), identity(standby)), *found]
+            found = [*table_findings(connection, table_filter(config)), *found]
+            if any(finding.blocking for finding in found):
+                return found
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
 
 

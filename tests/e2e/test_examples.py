@@ -45,6 +45,8 @@ DONE_OR_STOPPED = {"incremental", "some"}
 @pytest.fixture(scope="module")
 def shop() -> Iterator[SandboxProcess]:
     running = SandboxProcess([ROOT / "signals" / "shop.sql"])
+    with running.connect(service=running.root_service) as admin:
+        admin.cursor().callproc("dbms_sandbox.open_standby")  # for physical-standby.yaml
     try:
         yield running
     finally:

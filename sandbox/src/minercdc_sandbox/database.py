@@ -23,6 +23,8 @@ from minercdc_sandbox.sql import number, runtime, temporal
 from minercdc_sandbox.sql.sqlite_functions.registry import register_sqlite_functions
 from minercdc_sandbox.sql.virtual_tables import register_views
 from minercdc_sandbox.sql_area import SqlArea
+from minercdc_sandbox.standby import SERVICE as STANDBY_SERVICE
+from minercdc_sandbox.standby import Standby
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.home import DataDirectory
@@ -77,6 +79,7 @@ class SandboxDatabase:
         self.procedures = dict(procedures)
         self.constants = dict(constants)
         self.faults = Faults()
+        self.standby = Standby()
         self.sql_area = SqlArea()
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
@@ -165,6 +168,8 @@ class SandboxDatabase:
         for container in self.catalog.containers.values():
             if container.con_id > SEED and container.open_mode != "MOUNTED":
                 containers[container.name] = container.con_id
+        if self.standby.is_open:
+            containers[STANDBY_SERVICE] = ROOT
         return {
             name if instance == 1 else f"{name}_{instance}": (con_id, instance)
             for instance in instances

@@ -19,6 +19,11 @@
     call dbms_sandbox.reset_logs()               as after an incomplete recovery: sessions are killed, log sequences begin again at 1
     call dbms_sandbox.jump_clock(3600)           host time moves by as many seconds
     call dbms_sandbox.grow_pga('APP', 1000000)   the views show as many bytes more for each session APP has now
+    call dbms_sandbox.open_standby()             a physical standby, opened read only: service ORCLSTBY of the root
+    call dbms_sandbox.open_standby(1)            .. with real-time apply: what is in no archived log yet is applied, too
+    call dbms_sandbox.stall_apply()              redo of now on reaches it, and is not applied until ..
+    call dbms_sandbox.resume_apply()
+    call dbms_sandbox.switch_over()              the roles are exchanged; all sessions are killed
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
 Only SYS and users with DBA may call it (ORA-01031).
@@ -32,6 +37,7 @@ import signal
 from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
 from minercdc_sandbox.faults import Fault
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql.execution import applied_scn
 from minercdc_sandbox.storage.commit_meeting import CommitMeeting
 from minercdc_sandbox.view_session import ViewSession
 
@@ -105,6 +111,29 @@ def _close_thread(session: ViewSession, arguments: Arguments) -> None:
         session.database.redo.close_thread(thread)
 
 
+def _open_standby(session: ViewSession, arguments: Arguments) -> None:
+    standby = session.database.standby
+    standby.is_open, standby.real_time = True, bool(arguments.integer("REAL_TIME"))
+
+
+def _stall_apply(session: ViewSession, arguments: Arguments) -> None:
+    session.database.standby.stalled_at = applied_scn(session.database)
+
+
+def _resume_apply(session: ViewSession, arguments: Arguments) -> None:
+    session.database.standby.stalled_at = None
+
+
+def _switch_over(session: ViewSession, arguments: Arguments) -> None:
+    standby = session.database.standby
+    if not standby.is_open:
+        raise OraError(20000, "OPEN_STANDBY first: there is no standby")
+    for other in list(session.database.sessions.values()):
+        if other.sid != session.sid:
+            other.kill()
+    standby.switched = not standby.switched
+
+
 def _reset_logs(session: ViewSession, arguments: Arguments) -> None:
     if session.in_transaction():
         raise OraError(20000, "commit or roll back first")
@@ -136,6 +165,10 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "OPEN_THREAD": (("THREAD",), _locked(lambda s, a: s.database.redo.open_thread(a.integer("THREAD") or 0))),
     "JUMP_CLOCK": (("SECONDS",), lambda s, a: s.database.clock.jump(a.number("SECONDS") or 0.0)),
     "RESET_LOGS": ((), _reset_logs),
+    "OPEN_STANDBY": (("REAL_TIME",), _open_standby),
+    "STALL_APPLY": ((), _stall_apply),
+    "RESUME_APPLY": ((), _resume_apply),
+    "SWITCH_OVER": ((), _switch_over),
     "CRASH": ((), lambda s, a: os.kill(os.getpid(), signal.SIGKILL)),
 }
 

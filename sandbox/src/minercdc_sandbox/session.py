@@ -71,6 +71,11 @@ class SandboxSession:
         return self.client.container
 
     @property
+    def on_standby(self) -> bool:
+        """Whether it is a session of the physical standby; see `standby.Standby`."""
+        return self.database.standby.serves(self.service)
+
+    @property
     def schema(self) -> str:
         return self.programs.definer or self.settings.schema
 

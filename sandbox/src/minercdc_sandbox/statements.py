@@ -22,6 +22,7 @@ from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql import block
 from minercdc_sandbox.sql.runtime import begin_run, translated
 from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, VariableNames
+from minercdc_sandbox.standby import may_run, read_only
 
 Columns: TypeAlias = "tuple[ColumnDescription, ...] | None"
 KINDS = {
@@ -103,6 +104,8 @@ class Change(Statement):
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         session = runner.session
         session.programs.check_change()
+        if session.on_standby:
+            raise read_only()
         if session.settings.flashback_scn is not None:
             raise OraError(8182, "operation not supported while in Flashback mode")
         with session.storage.lock:
@@ -131,7 +134,10 @@ class Command(Statement):
     sql: str
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
-        runner.session.programs.check_command(" ".join(self.sql.split()[:2]).upper())
+        words = " ".join(self.sql.split()[:2]).upper()
+        runner.session.programs.check_command(words)
+        if runner.session.on_standby and not may_run(words):
+            raise read_only()
         return Result(row_count=run_command(runner.session, self.sql))
 
 

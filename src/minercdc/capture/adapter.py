@@ -44,6 +44,7 @@ class CaptureContext:
     :param database: name of the captured database, first part of each `TableId`.
     :param connect_root: connects to the root of a container database, or to the database itself.
     :param connect_pdb: connects to where the tables are.
+    :param connect_standby: connects to the root of the physical standby in which LogMiner runs; None: it runs in the database itself.
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
@@ -70,6 +71,7 @@ class CaptureContext:
     split: Callable[[], str] = lambda: ""
     runs: bool = False
     monotonic: Callable[[], float] = time.monotonic
+    connect_standby: Callable[[], oracledb.Connection] | None = None
 
 
 @dataclass(frozen=True, slots=True)

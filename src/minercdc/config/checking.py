@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
+from minercdc.config.physical_standby import contradictions_of_standby
 from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out
 from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
 
@@ -122,6 +123,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     channels_of_sink,
     history_of_sink,
     _archived_only,
+    contradictions_of_standby,
     _replicator,
     _redo_sql,
     _signal_table_of_marks,

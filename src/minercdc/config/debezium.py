@@ -164,7 +164,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
     "log.mining.window.max.ms": ("0",),
     "archive.log.hours": ("0",),
     "transaction.metadata.factory": ("io.debezium.pipeline.txmetadata.DefaultTransactionMetadataFactory",),
-    "capture.mode": ("primary",),
     "minercdc.delivery": ("exactly-once",),
     "guardrail.collections.max": ("0",),
     "openlineage.integration.enabled": ("false",),
@@ -179,7 +178,6 @@ INERT: Mapping[str, tuple[str, ...]] = {
 }
 
 INERT_REASONS: Mapping[str, str] = {
-    "capture.mode": "redo of a physical standby is not mined yet; database.* has to be the primary database",
     "log.mining.continuous.mine": "Oracle 19c and later do not have it",
 }
 """Why other values of some of `INERT` are refused."""
@@ -200,7 +198,6 @@ UNSUPPORTED_PREFIXES: Mapping[str, str] = {
     "value.converter.schema.registry.ssl.truststore.": _PEM,
     "value.converter.schema.registry.ssl.keystore.": _PEM,
     "xstream.": "XStream needs Oracle's OCI client",
-    "secondary.": "mining in another database than database.* is not there yet: neither a physical standby nor a downstream database",
     "errors.deadletterqueue.": "Kafka Connect has dead letters for sinks only; minercdc.dead.letter.topic has ours",
     "openlineage.": "lineage events are not emitted",
     "driver.javax.net.ssl.": "Java key stores cannot be read; minercdc.database.wallet.location names a directory with ewallet.pem",

@@ -29,6 +29,7 @@ from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.olr import OlrConfig
+from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.relay import RelayConfig, implied, masks_refused
@@ -76,6 +77,7 @@ class ConnectorConfig:
     filters: TableFilterConfig
     capture: CaptureConfig
     log_mining: LogMiningConfig
+    physical_standby: PhysicalStandbyConfig
     flashback: FlashbackConfig
     olr: OlrConfig
     fors: ForsConfig
@@ -114,6 +116,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
+    "physical_standby": PhysicalStandbyConfig,
     "flashback": FlashbackConfig,
     "olr": OlrConfig,
     "fors": ForsConfig,

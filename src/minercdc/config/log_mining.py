@@ -77,7 +77,7 @@ class LogMiningConfig(Section):
     log_mining_log_backoff_max_delay_ms: int = Field(60_000, ge=1, description="Longest wait between such tries.")
     minercdc_log_mining_unknown_transaction_mode: Literal["fail", "warn", "skip"] = Field(
         "warn",
-        description="What to do with an open transaction that the database does not know any more and whose end is not in the redo: `fail` stops, `warn` keeps waiting, `skip` gives it up.",
+        description="What to do with an open transaction that the database does not know any more and whose end is not in the redo: `fail` stops, `warn` keeps waiting, `skip` gives it up. Not looked for with `log.mining.archive.log.only.mode`.",
     )
     minercdc_log_mining_buffer_memory_max_bytes: int = Field(
         192 * 1024 * 1024,

@@ -21,6 +21,7 @@ class Cause(StrEnum):
     STARTING = "starting"
     SOURCE = "source"
     REDO = "redo"
+    APPLY = "apply"
     LOGMINER = "logminer"
     FETCH = "fetch"
     UNCAPTURED = "uncaptured"
@@ -36,6 +37,7 @@ MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.STARTING: "the process starts: offset, schema history, checks",
     Cause.SOURCE: "the database is connected to, says its clock and its logs, or does not answer",
     Cause.REDO: "redo is not written or archived yet; the pause between two passes",
+    Cause.APPLY: "the physical standby has not received or applied redo that the primary has archived",
     Cause.LOGMINER: "LogMiner runs: it is started, and its first rows are waited for",
     Cause.FETCH: "more rows of LogMiner are waited for",
     Cause.UNCAPTURED: "redo of tables that are not captured is read through",

@@ -125,9 +125,39 @@ RULES: Final = (
     ),
     Rule(
         "database-role",
-        "The database is a primary one.",
-        "Redo of a standby is not mined yet; the start is refused.",
+        "The database of `database.*` is a primary one.",
+        "It has the dictionary, and is written to by an option; a physical standby is mined by `secondary.*`. The start is refused.",
         "database.hostname=host of the primary database",
+    ),
+    Rule(
+        "standby-role",
+        "With `capture.mode=physical_standby`, `secondary.*` is a physical standby of `database.*`, open read only.",
+        "LogMiner runs there; the start is refused, and the stream ends when the roles are exchanged.",
+        "ALTER DATABASE OPEN READ ONLY",
+    ),
+    Rule(
+        "standby-tables",
+        "No captured table is partitioned, index-organized or clustered.",
+        "Rows have object ids of their own there, which LogMiner cannot place on a standby, without a dictionary; the start is refused.",
+        "table.exclude.list=SCHEMA.TABLE",
+    ),
+    Rule(
+        "standby-apply",
+        "The standby applies redo.",
+        "What is not applied is not captured.",
+        "ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION",
+    ),
+    Rule(
+        "standby-transport",
+        "All logs that the primary has archived, but the newest, have reached the standby.",
+        "Nothing after the first missing one is applied.",
+        "ALTER SYSTEM SET LOG_ARCHIVE_DEST_STATE_n = ENABLE",
+    ),
+    Rule(
+        "standby-lag",
+        "The standby's applied SCN is not older than an hour.",
+        "Changes come when their log is archived, shipped and applied.",
+        "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900",
     ),
     Rule(
         "archive-destination",

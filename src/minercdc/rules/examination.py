@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
+from dataclasses import replace
 
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites
@@ -14,7 +15,7 @@ from minercdc.oracle.connect import connect, database_name, in_root
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of, session_privileges
 from minercdc.oracle.prerequisites import Finding
-from minercdc.rules import access, database, places
+from minercdc.rules import access, database, physical_standby, places
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.source import Examine, ExaminedSource
 from minercdc.schema.table import TableSchema
@@ -32,8 +33,8 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
     yield from places.state_findings(config.capture.minercdc_state_dir)
     found = check_prerequisites(config)
     yield from found
-    if any(finding.rule in ("grant-logminer", "grant-views") and finding.blocking for finding in found):
-        return  # most others are examined by the same views
+    if any(finding.rule in ("grant-logminer", "grant-views", "standby-role") and finding.blocking for finding in found):
+        return  # most others are examined by the same views, or in the other role
     with closing(connect(config.database, "pdb")) as connection:
         factory = adapter_factory(config.database.database_connection_adapter)
         mines = factory.family == "logminer"
@@ -44,6 +45,9 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
         if mines:
             with in_root(connection, config.database) if config.database.database_pdb_name else nullcontext():
                 yield from list(_examined(source, database.OF_REDO))
+                if config.physical_standby.is_mined:
+                    with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
+                        yield from list(_examined(replace(source, standby=standby), physical_standby.OF_STANDBY))
     has_key = [bool(key_columns(config.filters)(table)) for table in tables]
     yield from places.key_findings(tables, has_key)
     if config.sink.is_kafka and not any(finding.rule == "broker" for finding in broker):

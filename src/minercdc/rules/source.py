@@ -22,6 +22,7 @@ class ExaminedSource:
     :param tables: the captured ones.
     :param mines: redo is read by LogMiner.
     :param privileges: system privileges and roles of the session.
+    :param standby: to the root of the physical standby that is mined; None: the database itself is.
     """
 
     config: ConnectorConfig
@@ -30,6 +31,7 @@ class ExaminedSource:
     platform: Platform
     mines: bool
     privileges: frozenset[str]
+    standby: oracledb.Connection | None = None
 
     @property
     def user(self) -> str:

@@ -14,6 +14,7 @@ _LONG_SECONDS = 10.0
 _WAITS = {
     Cause.SOURCE: "waiting for the database",
     Cause.REDO: "waiting for new redo",
+    Cause.APPLY: "waiting for the standby to apply redo",
     Cause.LOGMINER: "waiting for LogMiner",
     Cause.FETCH: "waiting for more rows of LogMiner",
     Cause.KAFKA: "waiting for the sink to take records",

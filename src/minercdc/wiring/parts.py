@@ -172,6 +172,9 @@ class PipelineParts:
     def _connect_root(self) -> oracledb.Connection:
         return self._connect(self._config.database, "root")
 
+    def _connect_standby(self) -> oracledb.Connection:
+        return self._connect(self._config.physical_standby.database(self._config.database), "root")
+
     def _read_table(self, table: TableId) -> TableSchema | None:
         with closing(self._connect_pdb()) as connection:
             found = read_tables(connection, [table], comments=self._comments)
@@ -220,6 +223,7 @@ class PipelineParts:
                     split=lambda: self._suspensions.split,
                     runs=native.rows is not None,
                     monotonic=self._monotonic,
+                    connect_standby=self._connect_standby if self._config.physical_standby.is_mined else None,
                 )
             )
         return self._adapter

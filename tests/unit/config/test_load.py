@@ -272,7 +272,7 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
 def test_what_requests_nothing_is_taken() -> None:
     asked = {
         "openlineage.integration.enabled": "False",
-        "capture.mode": "primary",
+        "guardrail.collections.max": "0",
     }
     assert set(parse_properties({**GOOD, **asked}).ignored) == set(asked)
 
@@ -280,9 +280,8 @@ def test_what_requests_nothing_is_taken() -> None:
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("capture.mode", "physical_standby", "redo of a physical standby is not mined yet"),
-        ("secondary.hostname", "standby", "neither a physical standby nor a downstream database"),
-        ("log.mining.readonly.hostname", "standby", "neither a physical standby nor a downstream database"),
+        ("secondary.hostname", "standby", "a downstream database is not there yet"),
+        ("log.mining.readonly.hostname", "standby", "a downstream database is not there yet"),
         ("database.pdb.name", "SALES,STOCK", "run a connector for each"),
     ],
 )

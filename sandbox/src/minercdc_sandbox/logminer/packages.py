@@ -22,10 +22,13 @@ from minercdc_sandbox.logminer.logs import LogFile, check_range, find_log, logs_
 from minercdc_sandbox.logminer.mining import Mining, Option
 from minercdc_sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc_sandbox.logminer.sql_text import Shapes
+from minercdc_sandbox.standby import read_only
 from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 NEW, REMOVEFILE, ADDFILE = 1, 2, 3
 STORE_IN_REDO_LOGS = 2
+_NEEDS_WRITABLE = Option.DICT_FROM_ONLINE_CATALOG | Option.DICT_FROM_REDO_LOGS | Option.DDL_DICT_TRACKING
+"""Options that a database opened read only refuses (docs/reference/logminer-facts.md#a-9)."""
 NEW_TEXTS_SINCE = 23
 """Release with the newer texts of LOB rows and of undo; which one began is not known (docs/reference/logminer-facts.md#b-7-3)."""
 
@@ -98,7 +101,10 @@ def picked_rows(
 
 
 def add_logfile(session: ViewSession, arguments: Arguments) -> None:
-    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, and 65040 in a PDB."""
+    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, and 65040 in a PDB.
+
+    A standby has archived logs only: online ones are files of the primary.
+    """
     if session.container != ROOT:
         raise OraError(65040, "operation not allowed from within a pluggable database")
     name, option = arguments.text("LOGFILENAME"), arguments.integer("OPTIONS")
@@ -113,6 +119,8 @@ def add_logfile(session: ViewSession, arguments: Arguments) -> None:
     state.missing = []
     state.changes += 1
     log = find_log(session.database.redo, name)
+    if session.on_standby and all(archived.name != name for archived in session.database.redo.archived()):
+        raise OraError(1284, f"file {name} cannot be opened")
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
     state.files.append(log)
@@ -187,8 +195,10 @@ def end(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) -> LookUp:
-    """Raises ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
+    """Raises ORA-01300 on a standby, ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
     catalog = client.database.catalog
+    if client.on_standby and options & _NEEDS_WRITABLE:
+        raise OraError(1300, "writable database required for specified LogMiner options")
     tracking = Option.DDL_DICT_TRACKING in options
     if tracking and catalog.logging.minimal_status == "NO":
         raise OraError(1347, "Supplemental log data no longer found")
@@ -203,6 +213,8 @@ def build(session: ViewSession, arguments: Arguments) -> None:
     if arguments.has("DICTIONARY_FILENAME") or arguments.integer("OPTIONS") != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
     catalog, storage = session.database.catalog, session.database.storage
+    if session.on_standby:
+        raise read_only()
     if catalog.logging.minimal_status == "NO":
         raise OraError(1354, "Supplemental log data must be added to run this command")
     with storage.lock:

@@ -22,6 +22,7 @@ from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
 from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, Environment, VariableNames
 from minercdc_sandbox.sql_area import SqlArea
+from minercdc_sandbox.standby import Standby
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.locks import Client
@@ -148,6 +149,7 @@ class Instance(Protocol):
     startup_time: float
     faults: Faults
     sql_area: SqlArea
+    standby: Standby
 
     @property
     def name(self) -> str: ...
@@ -163,6 +165,13 @@ class Instance(Protocol):
 
     def forget(self, session: Session) -> None:
         """Remove a closed session."""
+
+
+def applied_scn(database: Instance) -> int:
+    """See `standby.Standby.applied_scn`."""
+    redo = database.redo
+    threads = [number for number, thread in redo.threads.items() if thread.is_open]
+    return database.standby.applied_scn(redo.archived(), threads, database.clock.current)
 
 
 class InnerStatements(Protocol):
@@ -256,6 +265,9 @@ class SqlSession(Session, Protocol):
 
     @property
     def container(self) -> int: ...
+
+    @property
+    def on_standby(self) -> bool: ...
 
     @property
     def environment(self) -> Environment: ...

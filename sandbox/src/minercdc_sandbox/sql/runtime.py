@@ -13,7 +13,7 @@ from typing import Any, cast
 import apsw
 
 from minercdc_sandbox.interfaces import Cell, OraError
-from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession
+from minercdc_sandbox.sql.execution import Parameter, Run, SqlSession, applied_scn
 
 NO_TRANSACTION = -1
 
@@ -82,6 +82,8 @@ def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, .
         with storage.lock:
             storage.begin(client)
     now = storage.clock.now()
+    if session.on_standby:
+        return Run(session, applied_scn(session.database), NO_TRANSACTION, now, binds, row)
     if session.settings.flashback_scn is not None:
         return Run(session, session.settings.flashback_scn, NO_TRANSACTION, now, binds, row)
     transaction = client.transaction

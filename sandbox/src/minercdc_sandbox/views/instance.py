@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.redo.threads import ARCHIVE_DEST
+from minercdc_sandbox.sql.execution import applied_scn
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.userenv import session_value
+from minercdc_sandbox.standby import SERVICE as STANDBY_SERVICE
 from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
@@ -88,6 +90,19 @@ def _database(session: ViewSession) -> Iterator[Row]:
         "CURRENT_SCN": database.clock.read(),
         "DB_UNIQUE_NAME": catalog.database_name,
         "CON_DBID": catalog.containers[session.container].dbid,
+        **(_standby(session) if session.on_standby else {}),
+    }
+
+
+def _standby(session: ViewSession) -> Row:
+    """What V$DATABASE has otherwise on a standby."""
+    standby = session.database.standby
+    return {
+        "DATABASE_ROLE": "PHYSICAL STANDBY",
+        "OPEN_MODE": "READ ONLY WITH APPLY" if standby.stalled_at is None else "READ ONLY",
+        "CONTROLFILE_TYPE": "STANDBY",
+        "CURRENT_SCN": applied_scn(session.database),
+        "DB_UNIQUE_NAME": STANDBY_SERVICE,
     }
 
 

@@ -1,10 +1,14 @@
-"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY and V$THREAD. They show all redo threads."""
+"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY, V$THREAD and V$DATAGUARD_STATS. They show all redo
+threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
+from minercdc_sandbox.sql import date_formats, temporal
+from minercdc_sandbox.sql.execution import applied_scn
+from minercdc_sandbox.standby import refuse_view
 from minercdc_sandbox.view_session import ViewSession
 from minercdc_sandbox.views.shape import Row, date, view, yes_no
 
@@ -40,8 +44,15 @@ _THREAD = (
     "LAST_REDO_SEQUENCE# N, LAST_REDO_BLOCK N, LAST_REDO_CHANGE# N, LAST_REDO_TIME D, CON_ID N=0"
 )
 
+_DATAGUARD_STATS = (
+    "SOURCE_DBID N, SOURCE_DB_UNIQUE_NAME V32, NAME V32, VALUE V64, UNIT V30=day(2) to second(0) interval, "
+    "TIME_COMPUTED V30, DATUM_TIME V30, CON_ID N=0"
+)
+
 
 def _logs(session: ViewSession) -> Iterator[Row]:
+    if session.on_standby:
+        raise refuse_view("V$LOG")
     redo = session.database.redo
     for group in redo.groups():
         yield {
@@ -61,6 +72,8 @@ def _logs(session: ViewSession) -> Iterator[Row]:
 
 
 def _files(session: ViewSession) -> Iterator[Row]:
+    if session.on_standby:
+        raise refuse_view("V$LOGFILE")
     redo = session.database.redo
     for group in redo.groups():
         for member in group.members:
@@ -68,9 +81,14 @@ def _files(session: ViewSession) -> Iterator[Row]:
 
 
 def _archived(session: ViewSession) -> Iterator[Row]:
-    redo = session.database.redo
+    redo, on_standby = session.database.redo, session.on_standby
+    applied = applied_scn(session.database) if on_standby else 0
     for recid, log in enumerate([*redo.former, *redo.archived()], 1):
+        if on_standby and log.dest_id != min(redo.destinations):
+            continue  # the other local copies are not shipped
+        shipped: Row = {"REGISTRAR": "RFS", "APPLIED": "YES" if log.next_change <= applied + 1 else "NO"}
         yield {
+            **(shipped if on_standby else {}),
             "RECID": recid,
             "STAMP": recid,
             "NAME": log.name,
@@ -115,6 +133,8 @@ def _destinations(session: ViewSession) -> Iterator[Row]:
 
 
 def _history(session: ViewSession) -> Iterator[Row]:
+    if session.on_standby:
+        raise refuse_view("V$LOG_HISTORY")
     redo = session.database.redo
     copies = [log for log in (*redo.former, *redo.archived()) if log.dest_id == min(redo.destinations)]
     for recid, log in enumerate(copies, 1):
@@ -132,6 +152,8 @@ def _history(session: ViewSession) -> Iterator[Row]:
 
 
 def _threads(session: ViewSession) -> Iterator[Row]:
+    if session.on_standby:
+        raise refuse_view("V$THREAD")
     database = session.database
     redo = database.redo
     with database.storage.lock:
@@ -159,6 +181,31 @@ def _threads(session: ViewSession) -> Iterator[Row]:
         }
 
 
+def _dataguard_stats(session: ViewSession) -> Iterator[Row]:
+    """On a standby only: apply and transport lag, here since the redo that was applied, or shipped, last."""
+    database = session.database
+    if not session.on_standby:
+        return
+    clock, logs = database.clock, database.redo.archived()
+    now = clock.now()
+    applied = applied_scn(database)
+    times = {"apply lag": clock.time_of(applied) if applied else now}
+    times["transport lag"] = max([log.next_time for log in logs], default=now)
+    computed = date_formats.to_char(temporal.from_ns(int(now) * 1_000_000_000), "MM/DD/YYYY HH24:MI:SS")
+    for name, reached in times.items():
+        minutes, seconds = divmod(max(0, int(now - reached)), 60)
+        hours, minutes = divmod(minutes, 60)
+        days, hours = divmod(hours, 24)
+        yield {
+            "SOURCE_DBID": database.catalog.dbid,
+            "SOURCE_DB_UNIQUE_NAME": database.catalog.database_name,
+            "NAME": name,
+            "VALUE": f"+{days:02} {hours:02}:{minutes:02}:{seconds:02}",
+            "TIME_COMPUTED": computed,
+            "DATUM_TIME": computed,
+        }
+
+
 def _next(scn: int | None, status: str) -> int | None:
     if scn is not None:
         return scn
@@ -172,4 +219,5 @@ VIEWS = (
     view("V$ARCHIVE_DEST_STATUS", _DEST_STATUS, _destinations),
     view("V$LOG_HISTORY", _HISTORY, _history),
     view("V$THREAD", _THREAD, _threads),
+    view("V$DATAGUARD_STATS", _DATAGUARD_STATS, _dataguard_stats),
 )

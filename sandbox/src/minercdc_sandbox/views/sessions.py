@@ -9,6 +9,7 @@ from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import View
 from minercdc_sandbox.sql import date_formats, temporal
 from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.standby import refuse_view
 from minercdc_sandbox.storage.locks import EXCLUSIVE
 from minercdc_sandbox.storage.transactions import Transaction
 from minercdc_sandbox.view_session import ViewSession
@@ -44,6 +45,8 @@ _SQL_AREA = (
 
 def _transactions(session: ViewSession) -> Iterator[Row]:
     """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
+    if session.on_standby:
+        raise refuse_view("V$TRANSACTION")
     for transaction in session.database.transactions.open():
         if session.container not in (ROOT, transaction.container):
             continue

@@ -46,7 +46,7 @@ class LogMinerFactory:
         def unreadable(position: Position) -> MinerCdcError | None:
             if not isinstance(position, LogMinerPosition):
                 raise TypeError(f"{type(position).__name__} is no position of LogMiner")
-            return missing(connect, position, config.log_mining, files, rules)
+            return missing(connect, position, config.log_mining, files, rules, context.connect_standby)
 
         return Adapter(
             capture,

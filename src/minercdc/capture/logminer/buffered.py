@@ -110,7 +110,7 @@ class BufferedAssembly:
                 mark, scn = RedoAddress(start.address.rs_id), start.scn
         return mark, scn
 
-    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """See `passes.Assembly`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 

@@ -31,7 +31,9 @@ from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.log_window import LogWindow, PassLogs
 from minercdc.capture.logminer.logs import NO_BOUND, switched_scn
 from minercdc.capture.logminer.measuring import Measuring
+from minercdc.capture.logminer.naming import ObjectNames
 from minercdc.capture.logminer.passes import Assembly, Pass
+from minercdc.capture.logminer.physical_standby import check_roles
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
@@ -42,7 +44,7 @@ from minercdc.capture.logminer.spill import check_directory
 from minercdc.capture.logminer.start import check_incarnation, check_lost
 from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
-from minercdc.capture.logminer.waiting import PassPause
+from minercdc.capture.logminer.waiting import PassPause, ticks
 from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError
 from minercdc.events import Event, Scn
@@ -67,7 +69,7 @@ _TIMESTAMP = LogMinerRow._fields.index("timestamp")
 class LogMinerCapture:
     """Reads committed changes through LogMiner. See `contracts.Capture`.
 
-    :param context: `connect_root` has to lead to where LogMiner runs; by `monotonic` it is decided how much a pass reads, when the next
+    :param context: `connect_root` has to lead to where LogMiner runs, unless `connect_standby` does; by `monotonic` it is decided how much a pass reads, when the next
         one is due, and when a session is renewed.
     :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
@@ -87,9 +89,11 @@ class LogMinerCapture:
         rules: KeepingRules | None,
     ) -> None:
         config, shared = context.config.log_mining, context.config.capture
-        self._config, self._container = config, container
+        self._config = config
+        self._container: str | int | None = container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
-        self._time_zone = cache(context.time_zone)
+        self._time_zone, self._connect_standby = cache(context.time_zone), context.connect_standby
+        self._names = ObjectNames(context, self._excluded_owners()) if context.connect_standby is not None else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
         self._reselect = context.reselect if shared.lob_enabled else None
@@ -121,6 +125,7 @@ class LogMinerCapture:
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=context.unread,
             runs=context.runs,
+            without_dictionary=self._names is not None,
         )
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
@@ -142,7 +147,7 @@ class LogMinerCapture:
         files = self._files.begin() if keeps else None
         buffer = transaction_buffer(most, self._spill, native_rows=self._decoder.scans, files=files)
         loaded = load(start, self._files, self._rules, buffer)
-        check_lost(self._connect, loaded, self._config)
+        check_lost(self._connect, loaded, self._config, self._connect_standby)
         start = loaded.position
         delivery = Delivery(start, self._shapes, self._decoder, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
@@ -185,6 +190,8 @@ class LogMinerCapture:
             self._flush.close()
         if self._reselect is not None:
             self._reselect.close()
+        if self._names is not None:
+            self._names.close()
         if self._assembly is not None:
             self._assembly.close()
             self._assembly = None
@@ -195,12 +202,7 @@ class LogMinerCapture:
         while not stop.is_set():
             self._measuring.asks_source()
             try:
-                self._session = session = MiningSession(
-                    self._connect(),
-                    self._config.query_fetch_size,
-                    dictionary_in_redo=self._dictionary is not None,
-                    native_rows=self._decoder.scans,
-                )
+                self._session = session = self._open_session()
                 self._check_place(session)
                 check_incarnation(session.connection, start)
                 self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
@@ -224,8 +226,26 @@ class LogMinerCapture:
                     self._session.close()
                     self._session = None
 
+    def _open_session(self) -> MiningSession:
+        size, mined = (
+            self._config.query_fetch_size,
+            self._connect() if self._connect_standby is None else self._connect_standby(),
+        )
+        if self._connect_standby is None:
+            in_redo = self._dictionary is not None
+            return MiningSession(mined, size, dictionary_in_redo=in_redo, native_rows=self._decoder.scans)
+        try:
+            return MiningSession(mined, size, primary=self._connect())
+        except BaseException:
+            mined.close()
+            raise
+
     def _check_place(self, session: MiningSession) -> None:
-        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not wanted."""
+        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not wanted, and
+        where both databases have not the roles that the configuration gives them."""
+        if session.standby is not None and self._names is not None:
+            check_roles(session.primary, session.standby)
+            self._container = self._names.container() if isinstance(self._container, str) else self._container
         self._window.reads_all = session.within_pdb
         if session.within_pdb and self._config.log_mining_archive_log_only_mode:
             raise PrerequisiteError(
@@ -235,7 +255,7 @@ class LogMinerCapture:
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = self._monotonic()
-        host_time = self._begin(session.connection, assembly)
+        host_time = self._begin(session.primary, assembly)
         logs = yield from self._select(session, assembly, start, stop)
         if logs is None:
             return
@@ -244,8 +264,9 @@ class LogMinerCapture:
         lagging = not archived_only and (selection.bound < NO_BOUND or not any(log.current for log in selection.files))
         begun = self._start(session, assembly, logs, lagging=lagging)
         doubted = self._unknown.due(assembly, host_time)
-        known = open_transactions(session.connection) if doubted else set()
-        sql, binds = assembly.query(self._container, self._excluded_owners())
+        known = open_transactions(session.primary) if doubted else set()
+        owners = self._excluded_owners() if self._names is None else frozenset[str]()
+        sql, binds = assembly.query(self._container, owners)
         assembly.begin_pass(begun)
         held = logs.several_open_threads or selection.bound < NO_BOUND  # commits that are read may wait for the next pass
         yield from self._assembled(session.rows(sql, binds), session, assembly, stop, held=held)
@@ -255,14 +276,14 @@ class LogMinerCapture:
         if not lagging and not archived_only:
             self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time))
         self._limits.enforce(assembly, host_time)
-        if doubted and not lagging:
+        if doubted and not lagging and not archived_only:  # its end may be in redo that is not archived yet
             self._unknown.judge(assembly, known)
         self._window.read(selection, self._monotonic() - began)
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        if not lagging:
-            for unwritten in self._pause.wait(session.connection, stop):
+        if not lagging and session.standby is None:  # that one is waited for when no log of it is left to read
+            for unwritten in self._pause.wait(session.primary, stop):
                 if not archived_only:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
                 yield assembly.idle(self._delivered_us)
@@ -288,7 +309,7 @@ class LogMinerCapture:
         if session.use_logs(selection.files):
             _log.info("mining %s", ", ".join(f"{log.thread}:{log.sequence}" for log in selection.files))
         reads_open = assembly.committed or (self._lobs and not self._config.log_mining_archive_log_only_mode)
-        oldest_scn = oldest_undecided_scn(session.connection) if reads_open else 0
+        oldest_scn = oldest_undecided_scn(session.primary) if reads_open else 0
         # With several open threads LogMiner may come to the end of one before a commit is written there, and meet in another
         # a later commit of the same row. What is committed from here on is therefore left to the next pass. (Read after
         # the oldest: whatever waits had not ended before it, and is in what the next pass reads.)
@@ -329,7 +350,7 @@ class LogMinerCapture:
                     return
                 if batch is not None:
                     self._measuring.came()
-                    yield from assembly.take_fetched(batch, joiner)
+                    yield from assembly.take_fetched(self._named(batch), joiner)
                     self._measuring.taken(len(batch), assembly)
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))
@@ -339,6 +360,11 @@ class LogMinerCapture:
         if joiner.is_open:
             raise MiningSessionError("the logs ended within a statement")
 
+    def _named(self, batch: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        if self._names is None:
+            return batch
+        return self._names.named(batch, self._container if isinstance(self._container, int) else None)
+
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
     ) -> Generator[Event, None, PassLogs | None]:
@@ -346,7 +372,7 @@ class LogMinerCapture:
         tries = 0
         while not stop.is_set():
             try:
-                logs = self._window.choose(session.connection, assembly, start.start_scn)
+                logs = self._window.choose(session.primary, assembly, start.start_scn, session.standby)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
@@ -359,8 +385,10 @@ class LogMinerCapture:
             if logs.selection.files:
                 return logs
             yield assembly.idle(self._delivered_us)
-            self._measuring.waits_for_redo()
-            stop.wait(self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000)
+            of_standby = session.standby is not None and self._window.is_archived(session.primary, assembly)
+            self._measuring.waits_for_redo(of_standby=of_standby)
+            for _ in ticks(stop, self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000, self._poll):
+                yield assembly.idle(self._delivered_us)
             self._measuring.asks_source()
         return None
 

@@ -71,7 +71,7 @@ class CommittedAssembly:
         """`marks`: transactions are shown from their start anyway."""
         return self.marks()
 
-    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """See `passes.Assembly`."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
         return committed_query(least, container, excluded_owners, lobs=self._lobs)

@@ -56,6 +56,7 @@ class TransactionDecoder:
     :param lobs: `lob.enabled`.
     :param reselect: completes each event in place; its errors pass through.
     :param runs: whether `events` may give ChangeRuns; needs the native path.
+    :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
@@ -73,12 +74,14 @@ class TransactionDecoder:
         reselect: Callable[[ChangeEvent], None] | None = None,
         unread: Unread = lambda _: _NONE,
         runs: bool = False,
+        without_dictionary: bool = False,
     ) -> None:
         self._reselect = reselect
         self._shapes = shapes
         self._clock = clock
         self._on_failure = on_failure
         self._include_redo_sql = include_redo_sql
+        self._without_dictionary = without_dictionary
         self._lobs = lobs
         # By the names and the object id in the row; several may be one table's.
         self._decoders: dict[tuple[str | None, str | None, int], RedoDecoder | None] = {}
@@ -290,7 +293,7 @@ class TransactionDecoder:
         if self._is_left_out(row, decoder.schema):
             return None
         if row.status and "Dictionary" in (row.info or ""):
-            return decoder.decode_images(row.sql or "", self.encoding)
+            return decoder.decode_images(row.sql or "", self.encoding, may_end_early=self._without_dictionary)
         return decoder.decode(row.sql or "")
 
     def _is_left_out(self, row: LogMinerRow, schema: TableSchema) -> bool:

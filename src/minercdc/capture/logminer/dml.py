@@ -7,7 +7,7 @@ for the few that cannot be read that way, and the test oracle.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from minercdc.capture.logminer.glue import GlueReader, RowChange
 from minercdc.capture.logminer.redo_text import parse_condition, parse_redo
@@ -93,26 +93,41 @@ class RedoDecoder:
             known = tuple(texts.get(i, UNAVAILABLE) for i in range(len(self.schema.columns)))
         return known
 
-    def decode_images(self, sql: str, encoding: Encoding) -> RowChange:
+    def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
 
+        :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the NULLs at
+            its end.
         :raises SchemaMismatchError: the row has other columns than this table version.
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
         dml = parse_redo(sql)
         stored = self.schema.stored
-        if not stored or (dml.op is Op.CREATE and len(dml.new) != len(stored)):
+        if not stored or (
+            dml.op is Op.CREATE and len(dml.new) != len(stored) and not (may_end_early and len(dml.new) < len(stored))
+        ):
             raise SchemaMismatchError(
                 f"the row has other columns than version {self.schema.version} of the table, whose stored columns are "
                 + (", ".join(stored) or "not known")
             )
         new, old = self._images(dml.new, encoding), self._images(dml.old, encoding)
+        if may_end_early and dml.op is not Op.UPDATE:
+            whole, given = (new, dml.new) if dml.op is Op.CREATE else (old, dml.old)
+            whole |= dict.fromkeys(self._after_last(given), None)
         count = len(self.schema.columns)
         before = tuple(old.get(i, UNAVAILABLE) for i in range(count))
         if dml.op is Op.UPDATE and not new:
             return dml.op, None, None
         after = tuple(new.get(i, before[i]) for i in range(count))
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
+
+    def _after_last(self, literals: Mapping[str, Literal]) -> Iterator[int]:
+        """Positions of the columns that are stored after the last of those given; not of LOBs, which are never in a condition."""
+        last = max((int(match[1]) for name in literals if (match := _STORED.fullmatch(name))), default=0)
+        for name in self.schema.stored[last:]:
+            i = self.positions.get(name)
+            if i is not None and self.schema.columns[i].type_name not in LARGE_TYPES:
+                yield i
 
     def _images(self, literals: Mapping[str, Literal], encoding: Encoding) -> dict[int, Value]:
         texts: dict[int, Value] = {}

@@ -14,6 +14,7 @@ from minercdc.capture.logminer.logs import (
     read_logs,
     read_threads,
     select_logs,
+    with_redo_to_come,
 )
 from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.passes import Assembly
@@ -48,20 +49,38 @@ class LogWindow:
         self.reads_all = False
         self._most = config.log_mining_log_count_min
 
-    def choose(self, connection: oracledb.Connection, assembly: Assembly, start_scn: int) -> PassLogs:
+    def choose(
+        self,
+        connection: oracledb.Connection,
+        assembly: Assembly,
+        start_scn: int,
+        standby: oracledb.Connection | None = None,
+    ) -> PassLogs:
         """The logs of the next pass. With `log.mining.archive.log.only.mode` the selection is empty while no log to read is
         archived.
 
         :param start_scn: where threads without a mark begin.
+        :param standby: see `logs.read_logs`; what the threads have written is asked of the primary all the same.
         :raises LogGapError: a log is missing in the list, as also for a moment while one is archived; or the dictionary that
             was written to the redo is not archived yet.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
         """
         threads = read_threads(connection)
-        selection = self._selection(connection, assembly, threads, begin_scn(assembly.position(), threads), start_scn)
+        begin = begin_scn(assembly.position(), threads)
+        selection = self._selection(connection, assembly, threads, begin, start_scn, standby)
         if self._config.log_mining_archive_log_only_mode:
             return PassLogs(selection, selection.bound - 1, False)
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
+
+    def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
+        """Whether the database has archived redo that is not read: its standby, when it lists none, has not received or applied it.
+
+        :param connection: to the primary.
+        :raises SourceError, PrerequisiteError: the views cannot be read.
+        """
+        marks = assembly.marks()
+        logs = read_logs(connection, begin_scn(assembly.position(), read_threads(connection)))
+        return any(log.archived and (log.thread not in marks or log.sequence >= marks[log.thread].sequence) for log in logs)
 
     def read(self, selection: LogSelection, seconds: float) -> None:
         """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
@@ -69,15 +88,23 @@ class LogWindow:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
 
     def _selection(
-        self, connection: oracledb.Connection, assembly: Assembly, threads: list[RedoThread], scn: int, start_scn: int
+        self,
+        connection: oracledb.Connection,
+        assembly: Assembly,
+        threads: list[RedoThread],
+        scn: int,
+        start_scn: int,
+        standby: oracledb.Connection | None,
     ) -> LogSelection:
         destinations, begins = self._config.archive_destination_name, assembly.begins()
         from_scn = self._dictionary.first_scn(connection, scn) if self._dictionary else scn
-        logs = read_logs(connection, from_scn, destinations)
+        logs = read_logs(connection, from_scn, destinations, standby)
         if len(threads) > 1:
             # The log that one thread begins with reaches further back than what is to be read of the others.
             begin = min((log.first_scn for log in logs), default=from_scn)
-            logs = read_logs(connection, begin, destinations)
+            logs = read_logs(connection, begin, destinations, standby)
+        if standby is not None:
+            threads = with_redo_to_come(threads, logs, scn)
         if self._dictionary:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
         # What a bound cuts off, LogMiner does not show at all when it shows whole transactions, or large values, only

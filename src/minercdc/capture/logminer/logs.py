@@ -8,7 +8,7 @@ end in the CURRENT log of an open thread, or earlier when the number of logs is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import oracledb
@@ -29,6 +29,15 @@ _ARCHIVED = (
     " JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
     " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
     " AND A.NEXT_CHANGE# > :scn"
+)
+# Of a standby: logs whose redo is applied. Redo of a log has SCNs below NEXT_CHANGE#, and CURRENT_SCN is what is applied; APPLIED says
+# so of a log that ended before its last SCNs. Received logs have destinations of any number (docs/reference/logminer-facts.md#a-9).
+_APPLIED = (
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME, A.BLOCKS * A.BLOCK_SIZE"
+    " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
+    " LEFT JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
+    " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND A.STANDBY_DEST = 'NO'"
+    " AND (A.APPLIED = 'YES' OR A.NEXT_CHANGE# <= D.CURRENT_SCN + 1) AND A.NEXT_CHANGE# > :scn"
 )
 # The control file remembers a log longer than its file is there.
 _ENDED = (
@@ -118,21 +127,28 @@ def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
         ]
 
 
-def read_logs(connection: oracledb.Connection, from_scn: int, destinations: Sequence[str] = ()) -> list[LogFile]:
+def read_logs(
+    connection: oracledb.Connection,
+    from_scn: int,
+    destinations: Sequence[str] = (),
+    standby: oracledb.Connection | None = None,
+) -> list[LogFile]:
     """Every online log, and every archived one that ends after `from_scn`; one file for each (thread, sequence), in that
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
+    :param standby: instead of these, the archived logs of a physical standby whose redo is applied there.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
-    with oracle_errors("listing redo logs"), connection.cursor() as cursor:
-        cursor.execute(_ONLINE)
+    with oracle_errors("listing redo logs"), (standby or connection).cursor() as cursor:
+        if standby is None:
+            cursor.execute(_ONLINE)
         online = [
             # NEXT_CHANGE# of the current log is a sentinel that differs between releases.
             LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False, int(size))
-            for thread, sequence, first, next_, status, name, size in cursor
+            for thread, sequence, first, next_, status, name, size in (cursor if standby is None else ())
         ]
-        cursor.execute(_ARCHIVED, {"scn": from_scn})
+        cursor.execute(_ARCHIVED if standby is None else _APPLIED, {"scn": from_scn})
         rank = {name.upper(): i for i, name in enumerate(destinations)}
         archived = [
             (
@@ -160,6 +176,23 @@ def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> i
         cursor.execute(_BEGINS)
         begins = [int(first) for thread, sequence, first in cursor if int(sequence) > last.get(int(thread), int(sequence))]
     return min(begins, default=NO_BOUND)
+
+
+def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
+    """The threads as the logs of a standby show them: one that is closed in the primary counts as open, and holds the others back, until
+    the log with the last of its redo is among them.
+
+    :param logs: those that end after `scn`, which begins what is wanted.
+    """
+    ends: dict[int, int] = {}
+    for log in logs:
+        ends[log.thread] = max(ends.get(log.thread, 0), log.next_scn)
+    return [
+        replace(thread, is_open=True)
+        if not thread.is_open and thread.last_scn > scn and ends.get(thread.number, 0) <= thread.last_scn
+        else thread
+        for thread in threads
+    ]
 
 
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
@@ -225,6 +258,8 @@ def select_logs(
             bound = min(bound, chosen[-1].next_scn)
         elif archived_only and thread.is_open:
             bound = min(bound, max([log.next_scn for log in own], default=0))
+    if archived_only and not bound:  # LogMiner wants a log of each thread (ORA-01291), and nothing could be emitted
+        return LogSelection((), 0, {}, 0)
     files = [log for chain in chains.values() for log in chain]
     if not files and not archived_only:
         raise LogGapError("no redo log was found", hint="Is the database in ARCHIVELOG mode, and V$LOG readable?")

@@ -45,7 +45,7 @@ class Assembly(Protocol):
     def begins(self) -> dict[int, RedoAddress]:
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
-    def query(self, container: str | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:

@@ -36,8 +36,9 @@ class LogMinerPrerequisites:
         role, mode = one_row(connection, _ROLE, "reading the database's role")
         if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
             yield Finding(
-                f"the database is a {role} ({mode}): redo of a standby is not mined yet",
-                "Connect to the primary database: database.hostname, database.port, database.dbname.",
+                f"the database is a {role} ({mode}): database.* has to be the primary database",
+                "Connect to the primary: database.hostname, database.port, database.dbname. A physical standby is mined by secondary.* and"
+                " capture.mode=physical_standby.",
                 blocking=True,
                 rule="database-role",
             )

@@ -18,12 +18,13 @@ _ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
 
 
 def build_query(
-    marks: Mapping[int, RedoAddress], container: str | None, excluded_owners: frozenset[str], *, lobs: bool = False
+    marks: Mapping[int, RedoAddress], container: str | int | None, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for rows as they were written.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
-    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :param container: SRC_CON_NAME of the rows, or SRC_CON_ID where there is no dictionary, and also rows that do not say it; None
+        outside a container database.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
     :param lobs: select the rows that carry large values, too.
     """
@@ -41,7 +42,7 @@ def build_query(
 
 
 def committed_query(
-    from_scn: int, container: str | None, excluded_owners: frozenset[str], *, lobs: bool = False
+    from_scn: int, container: str | int | None, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for whole transactions; other parameters as for `build_query`.
 
@@ -53,11 +54,14 @@ def committed_query(
     return _select(conditions), binds
 
 
-def _wanted(container: str | None, excluded_owners: frozenset[str], lobs: bool) -> tuple[list[str], dict[str, str | int]]:
+def _wanted(
+    container: str | int | None, excluded_owners: frozenset[str], lobs: bool
+) -> tuple[list[str], dict[str, str | int]]:
     conditions = [f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"]
     binds: dict[str, str | int] = {}
     if container:
-        conditions.append("SRC_CON_NAME = :container")
+        by_id = "(SRC_CON_ID = :container OR SRC_CON_ID IS NULL)"
+        conditions.append(by_id if isinstance(container, int) else "SRC_CON_NAME = :container")
         binds["container"] = container
     if excluded_owners:
         owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))

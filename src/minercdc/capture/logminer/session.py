@@ -23,7 +23,7 @@ _ADD = "BEGIN SYS.DBMS_LOGMNR.ADD_LOGFILE(LOGFILENAME => :name, OPTIONS => {opti
 # lies after it, COMMITTED_DATA_ONLY shows nothing.
 _START = (
     "BEGIN SYS.DBMS_LOGMNR.START_LOGMNR(STARTSCN => :scn, OPTIONS => {dictionary}"
-    " + DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER{more}); END;"
+    "DBMS_LOGMNR.NO_ROWID_IN_STMT + DBMS_LOGMNR.NO_SQL_DELIMITER{more}); END;"
 )
 _ONLINE = "DBMS_LOGMNR.DICT_FROM_ONLINE_CATALOG"
 _IN_REDO = "DBMS_LOGMNR.DICT_FROM_REDO_LOGS + DBMS_LOGMNR.DDL_DICT_TRACKING"
@@ -43,7 +43,10 @@ class MiningSession:
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
+    :param primary: the connection is to a physical standby, where LogMiner has no dictionary: this one is to its primary.
     :ivar within_pdb: Oracle chooses the logs.
+    :ivar primary: to the database that writes the redo: the session's own, or the given one.
+    :ivar standby: the session's own connection when it is to a standby, else None.
     :raises PrerequisiteError: `dictionary_in_redo`, and the connection is within a PDB.
     """
 
@@ -54,16 +57,19 @@ class MiningSession:
         *,
         dictionary_in_redo: bool = False,
         native_rows: bool = False,
+        primary: oracledb.Connection | None = None,
     ) -> None:
-        self._native_rows = native_rows and _GIVES_COLUMNS
+        self._native_rows = native_rows and _GIVES_COLUMNS and primary is None
         self.connection = connection
+        self.primary = primary or connection
+        self.standby = connection if primary is not None else None
         self.within_pdb = container_id(connection) > ROOT
         if self.within_pdb and dictionary_in_redo:
             raise PrerequisiteError(
                 "log.mining.strategy=redo_log_catalog: within a PDB, LogMiner uses the online catalog only",
                 hint="Leave log.mining.strategy out, or mine in the root: database.pdb.name, and a common user.",
             )
-        self._dictionary = _IN_REDO if dictionary_in_redo else _ONLINE
+        self._options = "" if primary is not None else f"{_IN_REDO if dictionary_in_redo else _ONLINE} + "
         self._fetch_size = fetch_size
         self._listed: tuple[LogFile, ...] = ()
         self._reading = False
@@ -94,7 +100,7 @@ class MiningSession:
         """
         more = " + DBMS_LOGMNR.COMMITTED_DATA_ONLY" if committed else ""
         with oracle_errors(f"starting LogMiner at SCN {scn}"), self.connection.cursor() as cursor:
-            cursor.execute(_START.format(dictionary=self._dictionary, more=more), {"scn": scn})
+            cursor.execute(_START.format(dictionary=self._options, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
         """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs. A text that is no UTF-8 is a
@@ -147,6 +153,9 @@ class MiningSession:
         The driver crashes when a time limit is set on a connection it has lost, or when two threads use one at a time: such a
         connection is left alone. Its socket goes with the process, or when the call that still waits runs into its limit.
         """
+        if self.standby is not None:
+            with suppress(oracledb.Error):
+                self.primary.close()
         if self._reading or not self.connection.is_healthy():
             return
         try:

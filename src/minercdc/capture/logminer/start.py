@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import oracledb
 
@@ -30,27 +30,33 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMi
 
 
 def missing(
-    connect: Connect, position: LogMinerPosition, config: LogMiningConfig, files: KeptFiles, rules: KeepingRules | None
+    connect: Connect,
+    position: LogMinerPosition,
+    config: LogMiningConfig,
+    files: KeptFiles,
+    rules: KeepingRules | None,
+    standby: Connect | None = None,
 ) -> LogGapError | None:
     """As `missing_redo`: why the stream cannot go on, None when it can. Kept transactions whose files are not there, or damaged, need
     the redo from their start.
 
     :param rules: see `keeping.unusable`.
+    :param standby: to the physical standby whose logs are mined; None: those of the primary are.
     """
     lost = unusable(position, files, rules)
     if position.kept:
         # Redo from the start of all of them makes up for any damage: no file has to be read then.
-        if missing_redo(connect, position.mined_again(lambda _: True), config) is None:
+        if missing_redo(connect, position.mined_again(lambda _: True), config, standby) is None:
             return None
         whole = [kept for kept in position.kept if kept.key not in lost]
         lost |= {kept.key: (kept, damage) for kept in whole if (damage := files.damage(kept))}
-    gap = missing_redo(connect, position.mined_again(lambda kept: kept.key in lost), config)
+    gap = missing_redo(connect, position.mined_again(lambda kept: kept.key in lost), config, standby)
     return _described(gap, tuple(lost.values()))
 
 
-def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig) -> None:
+def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig, standby: Connect | None = None) -> None:
     """Check that what is to be mined again from its start can be. Raises LogGapError, and Oracle's errors."""
-    if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config), loaded.lost)):
+    if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config, standby), loaded.lost)):
         raise gap
 
 
@@ -66,14 +72,16 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
     )
 
 
-def missing_redo(connect: Connect, position: LogMinerPosition, config: LogMiningConfig) -> LogGapError | None:
+def missing_redo(
+    connect: Connect, position: LogMinerPosition, config: LogMiningConfig, standby: Connect | None = None
+) -> LogGapError | None:
     """Why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database was opened
     with RESETLOGS since. None when it can go on. Raises Oracle's errors."""
-    with closing(connect()) as connection:
+    with closing(connect()) as connection, closing(standby()) if standby else nullcontext() as mined:
         try:
-            check_incarnation(connection, position)
+            check_incarnation(mined or connection, position)
             threads = read_threads(connection)
-            logs = read_logs(connection, begin_scn(position, threads), config.archive_destination_name)
+            logs = read_logs(connection, begin_scn(position, threads), config.archive_destination_name, mined)
             begins = {thread: mark.resume for thread, mark in position.threads.items()}
             first, most = position.start_scn, max(len(logs), 1)
             archived_only = config.log_mining_archive_log_only_mode

@@ -68,3 +68,12 @@ class PassPause:
             if now >= tick:
                 yield unwritten
                 tick = now + self._poll
+
+
+def ticks(stop: StopFlag, seconds: float, tick_seconds: float) -> Iterator[None]:
+    """Wait until `stop` is set, for `seconds` at most; yields whenever `tick_seconds` have passed before that."""
+    left = seconds
+    while left > 0 and not stop.wait(min(left, tick_seconds)):
+        left -= tick_seconds
+        if left > 0:
+            yield

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.glue import split
 from minercdc.capture.logminer.redo_text import parse_redo
-from minercdc.errors import DecodeError, RedoSyntaxError, ValueDecodeError
+from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values.codec import ValueHandling, codec_for
@@ -187,6 +187,21 @@ def test_only_long_columns_have_such_values() -> None:
     with pytest.raises(RedoSyntaxError):
         parse_redo(sql)
     assert parse_redo(sql, unescaped={"V"}).new["V"].text == "it's"
+
+
+def test_a_row_without_a_dictionary_may_lack_the_nulls_at_its_end() -> None:
+    columns = (ID, Column("V", "VARCHAR2", 8), Column("L", "CLOB"), Column("W", "VARCHAR2", 8))
+    decoder = RedoDecoder(TableSchema(TableId("DB", "LAB", "R"), columns, (0,), stored=("ID", "V", "L", "W")))
+    insert = """insert into "UNKNOWN"."OBJ# 7"("COL 1","COL 2") values (HEXTORAW('c102'),HEXTORAW('61'))"""
+    delete = """delete from "UNKNOWN"."OBJ# 7" where "COL 1" = HEXTORAW('c102')"""
+    update = """update "UNKNOWN"."OBJ# 7" set "COL 2" = HEXTORAW('62') where "COL 1" = HEXTORAW('c102')"""
+    with pytest.raises(SchemaMismatchError):
+        decoder.decode_images(insert, Encoding())
+    assert decoder.decode_images(insert, Encoding(), may_end_early=True)[2] == ("1", "a", UNAVAILABLE, None)
+    assert decoder.decode_images(delete, Encoding(), may_end_early=True)[1] == ("1", None, UNAVAILABLE, None)
+    _, before, after = decoder.decode_images(update, Encoding(), may_end_early=True)
+    assert before == ("1", UNAVAILABLE, UNAVAILABLE, UNAVAILABLE), "what is not logged of an UPDATE is unknown"
+    assert after == ("1", "b", UNAVAILABLE, UNAVAILABLE)
 
 
 @pytest.mark.parametrize("digits", ["abc", "zz", "a\u00e9"])

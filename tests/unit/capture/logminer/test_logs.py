@@ -19,6 +19,7 @@ from minercdc.capture.logminer.logs import (
     select_logs,
     switched_scn,
     unique_logs,
+    with_redo_to_come,
 )
 from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
@@ -186,10 +187,26 @@ def test_archived_logs_only() -> None:
     both = select_logs(logs, (OPEN, two), {}, 300, 99, archived_only=True)
     assert sequences(both) == [(1, 3), (1, 4), (2, 3)]
     assert both.bound == 400
+    none = select_logs((log(3), log(4)), (OPEN, two), {}, 300, 99, archived_only=True)
+    assert (none.files, none.complete) == ((), {}), "an open thread without any log could commit at each SCN"
     waiting = select_logs(logs, (OPEN,), {1: log_start(5)}, 300, 99, archived_only=True)
     assert waiting.files == ()
     with pytest.raises(LogGapError, match="log sequence 4"):
         select_logs((log(3), log(5)), (OPEN,), {}, 300, 99, archived_only=True)
+
+
+def test_a_closed_thread_holds_the_others_back_until_the_standby_has_its_last_log() -> None:
+    closed = RedoThread(2, False, 450, 0)
+    for logs, is_open in (
+        ([log(3), log(4)], True),
+        ([log(3), log(4), log(3, 2)], True),
+        ([log(3), log(4), log(3, 2), log(4, 2)], False),
+    ):
+        threads = with_redo_to_come([OPEN, closed], logs, 300)
+        assert [thread.is_open for thread in threads] == [True, is_open]
+        bound = select_logs(logs, threads, {}, 300, 99, archived_only=True).bound
+        assert bound == (500 if not is_open else 400 if len(logs) == 3 else 0)
+    assert with_redo_to_come([OPEN, closed], [log(5)], 500) == [OPEN, closed], "it has no redo from there on"
 
 
 def test_no_log_at_all_is_a_gap() -> None:
@@ -229,6 +246,9 @@ def test_query_asks_by_redo_address_and_never_by_an_upper_scn() -> None:
 
 
 def test_query_without_marks_reads_everything() -> None:
+    sql, binds = build_query({}, 3, frozenset())
+    assert "(SRC_CON_ID = :container OR SRC_CON_ID IS NULL)" in sql, "without a dictionary, which may not know the name"
+    assert binds == {"container": 3}
     sql, binds = build_query({}, None, frozenset())
     assert binds == {}
     assert "RS_ID >=" not in sql

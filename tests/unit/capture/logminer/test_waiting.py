@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from minercdc.capture.logminer import waiting
 from minercdc.capture.logminer.waiting import PassPause
 from minercdc.events import Scn
 
@@ -140,3 +141,11 @@ def test_half_of_the_time_at_most_is_read(clock: Time, interval: float) -> None:
     """A pass over the log takes five seconds."""
     written_all_the_time(clock)
     assert 300 <= passes(PassPause(0.5, interval, clock, clock.last_redo), clock, 3600, took=5) <= 362
+
+
+def test_a_wait_for_a_log_ticks_and_ends_when_it_is_stopped(clock: Time) -> None:
+    assert [clock.now for _ in waiting.ticks(clock, 10, 4)] == [4, 8]
+    assert clock.now == 10
+    clock.ends = clock.now + 5
+    assert len(list(waiting.ticks(clock, 10, 4))) == 1
+    assert clock.is_set()

@@ -1,0 +1,65 @@
+"""A physical standby of the database: a service whose sessions see it read only, as far as its redo is applied.
+
+DBMS_SANDBOX.OPEN_STANDBY adds the service. Redo is shipped when a log is archived, or as it is written (real-time apply, into standby
+redo logs, which LogMiner does not read), and applied at once while apply runs. What of it Oracle does is in docs/reference/logminer-facts.md#a-9; V$ views whose rows on a standby are not known are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.redo.threads import ArchivedLog
+
+SERVICE = "ORCLSTBY"
+"""Of the root; also the standby's DB_UNIQUE_NAME."""
+_ALLOWED = frozenset({"ALTER SESSION", "COMMIT", "ROLLBACK", "SET TRANSACTION"})
+
+
+class Standby:
+    """The standby of one database.
+
+    :ivar is_open: the service is there.
+    :ivar real_time: redo is applied as it is written; False: when its log is archived.
+    :ivar stalled_at: apply is stopped: redo from this SCN on is not applied; None: it runs.
+    :ivar switched: the roles of both databases are exchanged.
+    """
+
+    def __init__(self) -> None:
+        self.is_open = self.real_time = False
+        self.stalled_at: int | None = None
+        self.switched = False
+
+    def serves(self, service: str) -> bool:
+        """Whether sessions of the service see a physical standby."""
+        return self.is_open and (service.upper() == SERVICE) is not self.switched
+
+    def applied_scn(self, logs: Iterable[ArchivedLog], threads: Iterable[int], now: int) -> int:
+        """The SCN up to which the redo of all threads is applied: CURRENT_SCN of the standby; 0 before the first log.
+
+        :param logs: archived ones of the present incarnation.
+        :param threads: the open ones. Redo is applied in the order of SCNs, so the slowest thread decides; that of a closed one is waited
+            for, too.
+        :param now: the primary's SCN.
+        """
+        ends = dict.fromkeys(threads, 1)
+        for log in logs:
+            ends[log.thread] = max(ends.get(log.thread, 1), log.next_change)
+        reached = now if self.real_time else min(ends.values(), default=1) - 1
+        return reached if self.stalled_at is None else min(reached, self.stalled_at)
+
+
+def refuse_view(name: str) -> OraError:
+    """The error for a view whose rows on a standby are not known."""
+    return OraError(3001, f"unimplemented feature: {name} of a standby database")
+
+
+def read_only() -> OraError:
+    """The error for a statement that would write to a standby."""
+    return OraError(16000, "Attempting to modify database or pluggable database that is opened for read-only access.")
+
+
+def may_run(command: str) -> bool:
+    """Whether a read-only database runs a command, given by its first two words in upper case."""
+    words = command.split()
+    return command in _ALLOWED or (words[0] if words else "") in _ALLOWED

@@ -1,0 +1,77 @@
+"""Rules of the physical standby that LogMiner runs in. Each function examines the rule of its name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import oracledb
+
+from minercdc.errors import SnapshotTooOldError
+from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.scn import one_row
+from minercdc.rules.source import Examine, ExaminedSource, advice, number_of
+
+_LONGEST_LAG: Final = 3_600  # seconds; ARCHIVE_LAG_TARGET has at most 7200
+_FORGOTTEN: Final = 5 * 86_400
+_NEWEST: Final = (
+    "SELECT A.THREAD#, MAX(A.SEQUENCE#) FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
+    " WHERE A.STANDBY_DEST = 'NO' AND A.ARCHIVED = 'YES' GROUP BY A.THREAD# ORDER BY A.THREAD#"
+)
+_AGE: Final = (
+    "SELECT ROUND((CAST(SYSTIMESTAMP AS DATE) - CAST(SCN_TO_TIMESTAMP(:scn) AS DATE)) * 86400) FROM DUAL"  # exact to 3 s
+)
+
+
+def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
+    mode = str(one_row(_standby(source), "SELECT OPEN_MODE FROM V$DATABASE", "reading V$DATABASE of the standby")[0])
+    if mode != "READ ONLY WITH APPLY":
+        fix = "On the standby: ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION;"
+        yield advice(
+            "standby-apply", f"the standby is {mode}: redo is not applied, and nothing is captured until it is", fix
+        )
+
+
+def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
+    received = dict(_newest(_standby(source)))
+    for thread, sequence in _newest(source.connection):
+        first = received.get(thread, 0) + 1
+        if first < sequence:  # the newest one may be on its way
+            fix = (
+                "See why: SELECT DEST_NAME, STATUS, ERROR FROM V$ARCHIVE_DEST_STATUS WHERE TYPE = 'PHYSICAL'; then ALTER SYSTEM SET"
+                " LOG_ARCHIVE_DEST_STATE_n = ENABLE;"
+            )
+            problem = f"thread {thread}: the logs up to {sequence} are archived, and none after {first - 1} has reached the standby"
+            yield advice("standby-transport", problem, fix)
+
+
+def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
+    applied = number_of(one_row(_standby(source), "SELECT CURRENT_SCN FROM V$DATABASE", "reading the applied SCN")[0])
+    try:
+        seconds = number_of(one_row(source.connection, _AGE, "finding the age of the applied SCN", scn=applied)[0])
+    except SnapshotTooOldError:  # ORA-08181: five days are remembered
+        seconds = _FORGOTTEN
+    if seconds > _LONGEST_LAG:
+        fix = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900; on the standby: SELECT NAME, VALUE FROM V$DATAGUARD_STATS;"
+        age = "days ago" if seconds == _FORGOTTEN else f"{seconds / 3600:.1f} h ago"
+        yield advice("standby-lag", f"the standby has applied redo up to SCN {applied}, of {age}", fix)
+
+
+OF_STANDBY: Final[Mapping[str, Examine]] = {
+    "standby-apply": standby_apply,
+    "standby-transport": standby_transport,
+    "standby-lag": standby_lag,
+}
+"""Those that need a session in the standby, `ExaminedSource.standby`."""
+
+
+def _standby(source: ExaminedSource) -> oracledb.Connection:
+    assert source.standby is not None
+    return source.standby
+
+
+def _newest(connection: oracledb.Connection) -> list[tuple[int, int]]:
+    with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
+        cursor.execute(_NEWEST)
+        return [(int(thread), int(sequence)) for thread, sequence in cursor]

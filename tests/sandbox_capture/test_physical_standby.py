@@ -1,0 +1,495 @@
+"""Redo is mined in a physical standby: archived logs as far as they are applied, without a dictionary, while the rest is the primary's."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab, Reader
+from tests.sandbox_capture.running import Ledger, running
+
+from minercdc.capture.adapter import CaptureContext
+from minercdc.capture.logminer.physical_standby import table_findings
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.start import missing
+from minercdc.checks import check_prerequisites
+from minercdc.config.physical_standby import PhysicalStandbyConfig
+from minercdc.errors import LogGapError, PrerequisiteError
+from minercdc.events import UNAVAILABLE, Progress
+from minercdc.figures.spent import Cause
+from minercdc.oracle.connect import connect
+from minercdc.oracle.grants import Platform
+from minercdc.rules.examination import _examined
+from minercdc.rules.physical_standby import OF_STANDBY
+from minercdc.rules.source import ExaminedSource
+from minercdc.schema.tables import Tables
+
+_names = (f"stby{i}" for i in itertools.count())
+
+
+class StandbyLab(Lab):
+    """A lab whose redo is mined in the sandbox's standby."""
+
+    def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
+        given = {"log.mining.archive.log.only.mode": True, "log.mining.archive.log.only.scn.poll.interval.ms": 10, **mining}
+        super().__init__(sandbox, next(_names), directory, **given)
+        place: dict[str, Any] = {
+            "capture.mode": "physical_standby",
+            "secondary.hostname": sandbox.host,
+            "secondary.port": sandbox.port,
+            "secondary.dbname": "ORCLSTBY",
+        }
+        self.place = PhysicalStandbyConfig(**place)
+        self.standby = self.place.database(self.config)
+        self.call("open_standby")
+
+    def connect_standby(self) -> oracledb.Connection:
+        return connect(self.standby, "root")
+
+    def context(self, tables: Tables, *more: Any, **named: Any) -> CaptureContext:
+        return replace(super().context(tables, *more, **named), connect_standby=self.connect_standby)
+
+    def unreadable(self, position: LogMinerPosition) -> LogGapError | None:
+        of_primary = lambda: connect(self.config, "root")  # noqa: E731
+        return missing(of_primary, position, self.mining, self.files, self.rules(), self.connect_standby)
+
+    def call(self, procedure: str, *values: Any) -> None:
+        """A procedure of DBMS_SANDBOX."""
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.callproc(f"dbms_sandbox.{procedure}", list(values))
+
+    def commit(self) -> None:
+        """Commit, and have it archived: without apply it comes no further."""
+        self.app.commit()
+        self.switch_log()
+
+    def mark(self, number: int) -> None:
+        self.run(f"insert into marker values ({number})")
+        self.commit()
+
+
+def make_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> StandbyLab:
+    with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("select supplemental_log_data_min from v$database")
+        if cursor.fetchone() == ("NO",):
+            cursor.execute("alter database add supplemental log data")
+    lab = StandbyLab(sandbox, directory, **mining)
+    lab.run(
+        "create table marker (n number(10) primary key)",
+        "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)",
+        "alter table item add supplemental log data (all) columns",
+    )
+    return lab
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[StandbyLab]:
+    lab = make_lab(sandbox, tmp_path)
+    yield lab
+    lab.call("resume_apply")
+    lab.app.close()
+
+
+@pytest.fixture
+def reader(lab: StandbyLab) -> Reader:
+    return Reader(lab).take_snapshot(with_rows=False)
+
+
+def test_changes_come_as_they_were_made_once_their_log_is_applied(lab: StandbyLab, reader: Reader) -> None:
+    lab.run(
+        "insert into item values (1, 'it''s', .5, date '2026-02-28')",
+        "insert into item (id) values (2)",
+        "update item set name = null, qty = -10.25 where id = 1",
+        "update item set id = 3 where id = 2",
+        "delete from item where id = 1",
+    )
+    lab.app.commit()
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    first = ("1", "it's", "0.5", "2026-02-28 00:00:00")
+    second = ("1", None, "-10.25", "2026-02-28 00:00:00")
+    assert reader.changes() == [
+        ("c", None, first),
+        ("c", None, ("2", None, None, None)),
+        ("u", first, second),
+        ("u", ("2", None, None, None), ("3", None, None, None)),
+        ("d", second, None),
+    ]
+
+
+def test_what_is_not_applied_waits_and_nothing_is_lost_or_repeated_over_restarts(lab: StandbyLab, reader: Reader) -> None:
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.call("stall_apply")
+    lab.run("insert into item values (2, 'b', 2, null)", "update item set qty = 5 where id = 1")
+    lab.mark(2)
+    looks = itertools.count()
+    reader.until(lambda _: next(looks) > 5)
+    assert not reader.changes("MARKER")[1:], "its log is archived, but not applied"
+    assert reader.changes() == [("c", None, ("1", "a", "1", None))]
+    assert lab.counters.spent.totals()[Cause.APPLY] > 0, "it is the standby that is waited for"
+    again = Reader(lab, reader.position, reader.tables)  # restarted while apply is stalled
+    threading.Timer(0.2, lab.call, ("resume_apply",)).start()
+    again.until(lambda found: found.has_marker(2))
+    assert again.changes() == [("c", None, ("2", "b", "2", None)), ("u", ("1", "a", "1", None), ("1", "a", "5", None))]
+    third = Reader(lab, again.position, reader.tables)
+    lab.run("delete from item where id = 2")
+    lab.mark(3)
+    third.until(lambda found: found.has_marker(3))
+    assert third.changes() == [("d", ("2", "b", "2", None), None)]
+
+
+def test_a_transaction_over_several_logs_comes_whole_after_a_restart(lab: StandbyLab, reader: Reader) -> None:
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.switch_log()
+    lab.run("insert into item values (2, 'b', 2, null)")
+    other = lab.session()
+    other.cursor().execute("insert into marker values (1)")
+    other.commit()
+    lab.switch_log()
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes() == []
+    again = Reader(lab, reader.position, reader.tables)
+    lab.run("insert into item values (3, 'c', 3, null)")
+    lab.app.commit()
+    lab.mark(2)
+    again.until(lambda found: found.has_marker(2))
+    assert [row for _, _, row in again.changes()] == [
+        (str(n), name, str(n), None) for n, name in ((1, "a"), (2, "b"), (3, "c"))
+    ]
+
+
+@pytest.mark.parametrize("memory", [64 * 1024, 192 << 20])
+def test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded(
+    sandbox: SandboxProcess, tmp_path: Path, memory: int
+) -> None:
+    bounds = {"minercdc.log.mining.buffer.memory.max.bytes": memory, "minercdc.log.mining.buffer.durable.after.ms": 0}
+    lab = make_lab(sandbox, tmp_path, **bounds)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(*(f"insert into item values ({n}, '{'x' * 80}', {n}, null)" for n in range(300)))
+    lab.switch_log()
+    other = lab.session()
+    for number in (1, 2):
+        other.cursor().execute(f"insert into marker values ({number})")
+        other.commit()
+        lab.switch_log()
+        reader.until(partial(Reader.has_marker, number=number))
+    assert reader.position is not None
+    assert reader.position.kept
+    again = Reader(lab, reader.position, reader.tables)
+    lab.run("update item set qty = -1 where id = 7")
+    lab.commit()
+    lab.mark(3)
+    again.until(lambda found: found.has_marker(3))
+    assert again.replica("ITEM") == sorted(
+        ((str(n), "x" * 80, "-1" if n == 7 else str(n), None) for n in range(300)), key=str
+    )
+    lab.app.close()
+
+
+def test_ddl_is_followed_without_a_dictionary(lab: StandbyLab, reader: Reader) -> None:
+    lab.run(
+        "insert into item values (1, 'a', 1, null)",
+        "alter table item add (note varchar2(10))",
+        "insert into item values (2, 'b', 2, null, 'new')",
+        "alter table item drop column qty",
+        "insert into item values (3, 'c', null, 'newer')",
+        "alter table item rename to thing",
+        "insert into thing values (4, 'd', null, null)",
+        "create table later (id number(5) primary key, t timestamp)",
+        "insert into later values (7, timestamp '2026-01-02 03:04:05.5')",
+        "drop table later purge",
+    )
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert [row for _, _, row in reader.changes("ITEM", "THING")] == [
+        ("1", "a", "1", None),
+        ("2", "b", "2", None, "new"),
+        ("3", "c", None, "newer"),
+        ("4", "d", None, None),
+    ]
+    assert [row for _, _, row in reader.changes("LATER")] == [("7", "2026-01-02 03:04:05.500000000")], "it is gone by now"
+
+
+def test_tables_of_others_are_left_out(lab: StandbyLab, reader: Reader, sandbox: SandboxProcess) -> None:
+    name = next(_names)
+    sandbox.create_user(name)
+    with sandbox.connect(name, name) as other, other.cursor() as cursor:
+        cursor.execute("create table item (id number primary key)")
+        cursor.execute("insert into item values (1)")
+        cursor.execute("create table gone (id number)")
+        cursor.execute("insert into gone values (1)")
+        other.commit()
+        cursor.execute("drop table gone purge")
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes() == []
+
+
+def test_a_table_that_no_snapshot_has_is_found_by_its_object_id(lab: StandbyLab, reader: Reader) -> None:
+    """As the signal table, whose structure no snapshot takes."""
+    other = next(_names)
+    lab.sandbox.create_user(other)
+    with lab.sandbox.connect(other, other) as session, session.cursor() as cursor:
+        cursor.execute("create table signals (id varchar2(42) primary key, type varchar2(32), data varchar2(2048))")
+        lab.filter = replace(lab.filter, also=frozenset({(other.upper(), "SIGNALS")}))
+        cursor.execute("insert into signals values ('1', 'log', null)")
+        session.commit()
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes("SIGNALS") == [("c", None, ("1", "log", None))]
+
+
+def test_values_are_those_of_a_snapshot(lab: StandbyLab) -> None:
+    columns = {
+        "n": ("number", "123456789.25"),
+        "f": ("binary_double", "-2.5"),
+        "c": ("char(5)", "'ab'"),
+        "v": ("nvarchar2(9)", "'\u00e9\u20ac'"),
+        "r": ("raw(9)", "hextoraw('00ff10')"),
+        "t": ("timestamp(9)", "timestamp '2026-01-02 03:04:05.000000001'"),
+        "u": ("timestamp", "timestamp '2026-01-02 03:04:05.5'"),
+        "d": ("date", "date '2026-01-02'"),
+        "z": ("timestamp with time zone", "timestamp '2026-01-02 03:04:05.5 +05:30'"),
+        "y": ("interval year to month", "interval '1-2' year to month"),
+        "s": ("interval day to second", "interval '-1 2:3:4.5' day to second"),
+        "e": ("varchar2(3)", "null"),
+    }
+    lab.run(
+        f"create table kinds (id number primary key, {', '.join(f'{name} {kind}' for name, (kind, _) in columns.items())})",
+        "alter table kinds add supplemental log data (all) columns",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(f"insert into kinds values (1, {', '.join(value for _, value in columns.values())})")
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    read = Reader(lab).take_snapshot()
+    assert reader.changes("KINDS") == [("c", None, row) for _, _, row in read.changes("KINDS")]
+    lab.run("update kinds set e = 'x'", "delete from kinds")
+    lab.mark(2)
+    reader.until(lambda found: found.has_marker(2))
+    assert [op for op, _, _ in reader.changes("KINDS")] == ["c", "u", "d"]
+    assert reader.replica("KINDS") == []
+
+
+def test_large_values_have_the_placeholder(lab: StandbyLab) -> None:
+    lab.run(
+        "create table large (id number primary key, l clob, v varchar2(9))",
+        "alter table large add supplemental log data (all) columns",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(
+        "insert into large values (1, 'text', 'a')",
+        "insert into large values (2, null, null)",
+        "delete from large where id = 1",
+    )
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes("LARGE") == [
+        ("c", None, ("1", UNAVAILABLE, "a")),
+        ("c", None, ("2", UNAVAILABLE, None)),
+        ("d", ("1", UNAVAILABLE, "a"), None),
+    ]
+
+
+def test_after_a_switchover_the_error_says_what_to_do(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.call("switch_over")
+    with pytest.raises(PrerequisiteError, match=r"database\.\* is a PHYSICAL STANDBY \(READ ONLY WITH APPLY\)") as caught:
+        Reader(lab, reader.position, reader.tables).until(lambda _: False)
+    assert "exchange database.* and secondary.*, and go on from the same offset" in (caught.value.hint or "")
+    lab.config, lab.standby = lab.standby, lab.config  # the service ORCLSTBY is the primary now
+    with fresh_sandbox.connect(service="ORCLSTBY") as primary, primary.cursor() as cursor:
+        cursor.execute("alter session set container = ORCLPDB1")
+        cursor.execute(f"insert into {lab.schema}.item values (1, 'a', 1, null)")
+        cursor.execute(f"insert into {lab.schema}.marker values (2)")
+        primary.commit()
+    with fresh_sandbox.connect(service="ORCLSTBY") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(2))
+    assert again.changes() == [("c", None, ("1", "a", "1", None))]
+
+
+def test_a_partitioned_table_is_refused_by_name(lab: StandbyLab) -> None:
+    lab.run("create table parts (id number primary key) partition by range (id) (partition p1 values less than (10))")
+    with connect(lab.config, "pdb") as connection:
+        (finding,) = table_findings(connection, lab.filter)
+    assert finding.blocking
+    assert f"{lab.schema}.PARTS is partitioned" in finding.problem
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into parts values (1)")
+    lab.mark(1)
+    with pytest.raises(PrerequisiteError, match=f"{lab.schema}.PARTS is partitioned"):
+        reader.until(lambda found: found.has_marker(1))
+
+
+def test_redo_that_the_standby_has_no_more_is_a_gap(lab: StandbyLab, reader: Reader) -> None:
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.mark(2)
+    lab.mark(3)
+    assert reader.position is not None
+    assert lab.unreadable(reader.position) is None
+    sequence = reader.position.threads[1].resume.sequence
+    lab.call("purge_log", 1, sequence)
+    gap = lab.unreadable(reader.position)
+    assert gap is not None
+    assert f"log sequence {sequence}" in gap.message
+
+
+@pytest.mark.parametrize("real_time", [0, 1])
+def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessions_end(
+    lab: StandbyLab, real_time: int
+) -> None:
+    lab.call("open_standby", real_time)
+    ledger, chance = Ledger(), random.Random(17)
+    expected: dict[int, tuple[str, ...]] = {}
+    number = 0
+    for _ in range(4):
+        with running(lab, ledger) as engine:
+            engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
+            for _ in range(6):
+                number += 1
+                lab.run(f"insert into item values ({number}, 'n{number}', {number}, null)")
+                if number % 3 == 0:
+                    lab.run(
+                        f"update item set name = 'u' where id = {number - 1}", f"delete from item where id = {number - 2}"
+                    )
+                    expected.pop(number - 2)
+                    expected[number - 1] = (str(number - 1), "u", str(number - 1))
+                expected[number] = (str(number), f"n{number}", str(number))
+                lab.commit()
+                lab.call(chance.choice(["stall_apply", "resume_apply"]))
+                if chance.random() < 0.3:
+                    lab.call("drop_connection", "fetch", "V$LOGMNR_CONTENTS")
+            lab.call("clear_faults")
+            if chance.random() < 0.5:
+                lab.call("resume_apply")
+    lab.call("resume_apply")
+    with running(lab, ledger) as engine:
+        lab.mark(1)
+        engine.until(lambda: ledger.has_marker(1))
+    xids = [xid for xid, _ in ledger.transactions()]
+    assert len(xids) == len(set(xids)) == number
+    rows: dict[str, tuple[Any, ...]] = {}
+    for event in ledger.changes():
+        if event.before is not None:
+            assert rows.pop(str(event.before[0])) == event.before[:3]
+        if event.after is not None:
+            rows[str(event.after[0])] = event.after[:3]
+    assert sorted(rows.values()) == sorted(expected.values())
+
+
+def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path)
+    config = replace(lab.connector_config("fail"), physical_standby=lab.place)
+
+    def rules() -> set[str]:
+        return {finding.rule for finding in check_prerequisites(config) if finding.rule.startswith("standby")}
+
+    def advised() -> set[str]:
+        with connect(lab.config, "root") as primary, lab.connect_standby() as standby:
+            mined = ExaminedSource(config, primary, [], Platform.ORACLE, True, frozenset(), standby)
+            return {finding.rule for finding in _examined(mined, OF_STANDBY) if finding.examined}
+
+    lab.mark(1)
+    assert (rules(), advised()) == (set(), set())
+    lab.call("stall_apply")
+    assert advised() == {"standby-apply"}
+    lab.call("jump_clock", 3 * 3600)
+    assert advised() == {"standby-apply", "standby-lag"}
+    lab.app = lab.session()
+    lab.run("create table parts (id number primary key) partition by range (id) (partition p1 values less than (10))")
+    assert rules() == {"standby-tables"}
+    lab.call("switch_over")
+    (finding,) = [found for found in check_prerequisites(config) if found.rule == "database-role"]
+    assert finding.blocking
+    assert "database.* has to be the primary" in finding.problem
+
+
+@pytest.fixture
+def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> StandbyLab:
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+    return make_lab(fresh_sandbox, tmp_path)
+
+
+def _second(lab: StandbyLab) -> oracledb.Connection:
+    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
+
+
+def _switch_second(lab: StandbyLab) -> None:
+    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+
+
+def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: StandbyLab) -> None:
+    """Both instances change the same row by turns."""
+    lab, chance = two_threads, random.Random(5)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item values (1, 'a', 0, null)")
+    lab.app.commit()
+    sessions = (lab.app, _second(lab))
+    for number in range(1, 31):
+        session = chance.choice(sessions)
+        session.cursor().execute(f"update item set qty = {number} where id = 1")
+        session.commit()
+        if chance.random() < 0.4:
+            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
+        if chance.random() < 0.3:
+            lab.call(chance.choice(["stall_apply", "resume_apply"]))
+        if number % 10 == 0:
+            reader = _looked(lab, reader)
+    lab.call("resume_apply")
+    lab.mark(1)
+    _switch_second(lab)
+    lab.switch_log()  # redo is applied in the order of SCNs: the log of thread 2 as far as those of thread 1 reach
+    reader.until(lambda found: found.has_marker(1))
+    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
+
+
+def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: StandbyLab) -> None:
+    """With real-time apply, which also applies what is in no archived log yet."""
+    lab = two_threads
+    lab.call("open_standby", 1)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    session = _second(lab)
+    for number in (1, 2):
+        session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
+        session.commit()
+        if number == 1:
+            _switch_second(lab)
+    lab.call("close_thread", 2)
+    lab.mark(1)
+    looks = itertools.count()
+    reader.until(lambda _: next(looks) > 30)
+    assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
+    lab.call("open_thread", 2)  # with a log switch
+    _switch_second(lab)
+    lab.switch_log()
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
+    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
+
+
+def _looked(lab: StandbyLab, reader: Reader) -> Reader:
+    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
+    looks = itertools.count()
+    reader.until(lambda _: next(looks) > 5)
+    while reader.events and not isinstance(reader.events[-1], Progress):
+        reader.events.pop()  # its position was not reached: it comes again
+    again = Reader(lab, reader.position, reader.tables)
+    again.events = reader.events
+    return again
