@@ -20,4 +20,7 @@ settings.load_profile("minercdc")
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Print a failure when it happens: a run that its time limit cuts off has no summary."""
     if report.failed and os.environ.get("CI") and "PYTEST_XDIST_WORKER" not in os.environ:
-        print(f"\n{report.nodeid} failed in {report.when} after {report.duration:.0f} s\n{report.longreprtext}", file=sys.stderr)
+        print(
+            f"\n{report.nodeid} failed in {report.when} after {report.duration:.0f} s\n{report.longreprtext}",
+            file=sys.stderr,
+        )

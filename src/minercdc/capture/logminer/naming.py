@@ -32,6 +32,14 @@ _OBJECTS: Final = (
     "SELECT OBJECT_ID, OWNER, OBJECT_NAME, OBJECT_TYPE FROM ALL_OBJECTS"
     " WHERE OBJECT_TYPE IN ('TABLE', 'TABLE PARTITION', 'TABLE SUBPARTITION') AND OBJECT_ID IN ({ids})"
 )
+# The rows of an index-organized table have the id of its index, those of a clustered table that of its cluster.
+_STORED_ELSEWHERE: Final = (
+    "SELECT O.OBJECT_ID, I.TABLE_OWNER, I.TABLE_NAME, O.OBJECT_TYPE FROM ALL_OBJECTS O"
+    " JOIN ALL_INDEXES I ON I.OWNER = O.OWNER AND I.INDEX_NAME = O.OBJECT_NAME"
+    " WHERE O.OBJECT_TYPE = 'INDEX' AND I.INDEX_TYPE = 'IOT - TOP' AND O.OBJECT_ID IN ({ids})"
+    " UNION ALL SELECT O.OBJECT_ID, T.OWNER, T.TABLE_NAME, O.OBJECT_TYPE FROM ALL_OBJECTS O"
+    " JOIN ALL_TABLES T ON T.CLUSTER_NAME = O.OBJECT_NAME WHERE O.OBJECT_TYPE = 'CLUSTER' AND O.OBJECT_ID IN ({ids})"
+)
 
 
 class ObjectNames:
@@ -109,13 +117,19 @@ class ObjectNames:
         wanted = sorted(ids)
         for at in range(0, len(wanted), _MOST):
             some = wanted[at : at + _MOST]
-            sql = _OBJECTS.format(ids=", ".join(str(int(one)) for one in some))
-            with oracle_errors("reading ALL_OBJECTS"), self._connection.get().cursor() as cursor:
-                cursor.execute(sql)
-                found = cursor.fetchall()
+            found = self._asked(_OBJECTS, some)
+            others = set(some) - {one[0] for one in found}
+            if others:
+                found += self._asked(_STORED_ELSEWHERE, sorted(others))
             self._names |= dict.fromkeys(some)
             for object_id, owner, table, kind in found:
                 if kind != "TABLE" and self._mined.includes(owner, table):
                     finding = unnamed_table(owner, table)
                     raise PrerequisiteError(finding.problem, hint=finding.fix)
-                self._names[int(object_id)] = owner, table
+                self._names[object_id] = owner, table
+
+    def _asked(self, sql: str, ids: Sequence[int]) -> list[tuple[int, str, str, str]]:
+        """(object id, owner, table, object type) of those that the primary's dictionary has."""
+        with oracle_errors("reading ALL_OBJECTS"), self._connection.get().cursor() as cursor:
+            cursor.execute(sql.format(ids=", ".join(map(str, ids))))
+            return [(int(object_id), owner, table, kind) for object_id, owner, table, kind in cursor.fetchall()]

@@ -34,10 +34,12 @@ class Primary:
     def __exit__(self, *_: object) -> None: ...
 
     def execute(self, sql: str) -> None:
-        self.asked.append(sql.partition("OBJECT_ID IN (")[2].rstrip(")"))
+        self.asked.append(sql.rpartition("OBJECT_ID IN (")[2].rstrip(")"))
+        self.tables = "ALL_INDEXES" not in sql
 
     def fetchall(self) -> list[tuple[int, str, str, str]]:
-        return [one for one in self.objects if str(one[0]) in self.asked[-1].split(", ")]
+        ids = self.asked[-1].split(", ")
+        return [one for one in self.objects if str(one[0]) in ids and self.tables == one[3].startswith("TABLE")]
 
     def close(self) -> None: ...
 
@@ -68,7 +70,7 @@ def test_rows_get_the_name_of_their_object_which_is_looked_up_once() -> None:
             ("SHOP", "ORDERS", 2, "Dictionary Mismatch"),  # decoded by the stored columns of the schema history
             ("UNKNOWN", "OBJ# 72", 0, None),
         ], "rows of SYS are dropped, those of an unknown table stay what they are"
-    assert primary.asked == ["70, 71, 72"]
+    assert primary.asked == ["70, 71, 72", "72"]
 
 
 def test_ddl_without_names_is_of_the_table_with_its_object_id() -> None:
@@ -87,6 +89,14 @@ def test_a_partition_of_a_captured_table_is_refused() -> None:
     naming = names(Primary((70, "SHOP", "PARTS", "TABLE PARTITION"), (71, "OTHER", "PARTS", "TABLE PARTITION")))
     assert naming.named([row(OpCode.INSERT, 71)], PDB)[0][7] == "OTHER"
     with pytest.raises(PrerequisiteError, match="SHOP.PARTS is partitioned"):
+        naming.named([row(OpCode.INSERT)], PDB)
+
+
+@pytest.mark.parametrize("kind", ["INDEX", "CLUSTER"])
+def test_a_captured_table_whose_rows_have_another_objects_id_is_refused(kind: str) -> None:
+    naming = names(Primary((70, "SHOP", "ITEMS", kind), (71, "OTHER", "ITEMS", kind)))
+    assert naming.named([row(OpCode.INSERT, 71)], PDB)[0][7] == "OTHER"
+    with pytest.raises(PrerequisiteError, match="SHOP.ITEMS is partitioned, index-organized or clustered"):
         naming.named([row(OpCode.INSERT)], PDB)
 
 
