@@ -109,7 +109,7 @@ def test_each_type_in_each_mode(at_once: list[bool], one: Any, modes: dict[str, 
 
 
 def test_every_kind_of_event(at_once: list[bool]) -> None:
-    pair, keyless = Pair(), Pair(minercdc__keyless__table__key="rowid")
+    pair, keyless = Pair(), Pair(minercdc__keyless__table__key="rowid", minercdc__source__sequence="true")
     read = event(Op.READ, None, NEW)
     read.tx, read.snapshot, read.rs_id = None, SnapshotMark.FIRST, ""
     changes = [event(Op.CREATE, None, NEW), event(Op.UPDATE, NEW, PAID), event(Op.DELETE, PAID, None), read]
@@ -135,6 +135,7 @@ def test_every_kind_of_event(at_once: list[bool]) -> None:
         {"key__converter": "org.apache.kafka.connect.storage.StringConverter"},
         {"tombstones__on__delete": "false"},
         {"log__mining__buffer__track__rs_id": "false", "log__mining__buffer__track__username": "false"},
+        {"minercdc__source__sequence": "true"},
         {"schema__name__adjustment__mode": "avro", "field__name__adjustment__mode": "avro"},
     ],
     ids=lambda properties: next(iter(properties)),

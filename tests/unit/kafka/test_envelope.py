@@ -63,7 +63,7 @@ def encoder(
     )
     formats = TableFormats(
         TopicNames(config.identity, config.topics, config.kafka),
-        SourceBlock("shop"),
+        SourceBlock("shop", ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling or ValueHandling(),
         rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
