@@ -117,6 +117,7 @@ def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFi
         fetch_size=config.snapshot.snapshot_fetch_size,
         lobs=config.capture.lob_enabled,
         now_us=_now_us,
+        ddl=config.topics.include_schema_changes,
     )
 
 

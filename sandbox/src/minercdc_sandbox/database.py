@@ -20,6 +20,7 @@ from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.scheduler import Scheduler
 from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
+from minercdc_sandbox.sql.privileges import has_system
 from minercdc_sandbox.sql.scalars.registry import register_scalars
 from minercdc_sandbox.sql.virtual_tables import register_views
 from minercdc_sandbox.sql_area import SqlArea
@@ -127,7 +128,10 @@ class SandboxDatabase:
         def ddl(kind: str, name: str, schema: str | None) -> str:
             session = cast(SandboxSession, runtime.running_session())
             how = session.state.get("DBMS_METADATA", {})
-            return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
+            owner = schema or session.schema
+            # To others, a user's objects do not exist (PL/SQL Packages and Types Reference, DBMS_METADATA, Security Model).
+            seen = owner == session.user or has_system(self.catalog, session.container, session.user, "SELECT_CATALOG_ROLE")
+            return table_ddl(self.catalog if seen else None, session.container, kind, name, owner, how)
 
         def mined(handle: bytes | None, name: str | None) -> str | None:
             return values.mine_value(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
