@@ -193,3 +193,12 @@ def test_a_masked_null_of_the_key_is_masked_in_the_value_only() -> None:
     (record,) = made.encode(event(Op.CREATE, None, ("1", None, None, None)))
     assert record.key == b'{"STATUS":null}'
     assert json.loads(record.value or b"")["after"]["STATUS"] == "***"
+
+
+def test_the_clock_is_looked_at_once_for_a_row_that_is_written_as_json_after_all() -> None:
+    pair = Pair()
+    looked: list[int] = []
+    made = pair._encoders[0]
+    made._clock_ns = lambda: looked.append(1) or NANOS + 10**9 * len(looked)  # type: ignore[func-returns-value]
+    made.encode(event(Op.UPDATE, (NEW[0], UNAVAILABLE, *NEW[2:]), NEW))
+    assert len(looked) == 1

@@ -78,9 +78,9 @@ def test_each_change_of_the_cause_is_a_warning(caplog: pytest.LogCaptureFixture)
 def test_a_success_is_reported_after_failures_and_a_later_failure_again(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO)
     assert beats(None, MISSING, MISSING, None, None, MISSING) == ["UPDATE T SET A = 1"] * 3
-    told = [line.getMessage() for line in caplog.records]
-    assert ["failed" in line for line in told] == [True, False, True]
-    assert told[1] == "heartbeat.action.query succeeds again"
+    lines = [line.getMessage() for line in caplog.records]
+    assert ["failed" in line for line in lines] == [True, False, True]
+    assert lines[1] == "heartbeat.action.query succeeds again"
 
 
 def test_a_database_that_cannot_be_reached_is_one_warning_too(caplog: pytest.LogCaptureFixture) -> None:
