@@ -185,11 +185,27 @@ class SandboxDatabase:
         return tuple(self._places())
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
-        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
+        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
+        `client` that may not log on in the user's place."""
         self.faults.meet("connect", user)
         container, instance = self._places().get(service.upper(), (0, 0))
         if not container:
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
+        if proxy := client.get("proxy"):
+            self._check_account(container, proxy)
+            known = self.catalog.user(container, user)
+            if known is None or proxy not in known.proxies:
+                raise OraError(28150, f"user {proxy} not authorized to connect as user {user}")
+        self._check_account(container, user)
+        with self.storage.lock:
+            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
+            details = {**client, "sid": str(sid), "serial": str(serial)}
+            who = Client(sid, serial, user, container, details, thread=instance)
+            session = SandboxSession(self, who, service.upper(), client)
+            self.sessions[sid] = session
+        return session
+
+    def _check_account(self, container: int, user: str) -> None:
         found = self.catalog.user(container, user)
         if found is None:
             raise OraError(1017, "invalid username/password; logon denied")
@@ -199,13 +215,6 @@ class SandboxDatabase:
             raise OraError(28001, "The account has expired.")
         if not found.has("CREATE SESSION") and not found.has("CONNECT"):
             raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
-        with self.storage.lock:
-            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
-            details = {**client, "sid": str(sid), "serial": str(serial)}
-            who = Client(sid, serial, user, container, details, thread=instance)
-            session = SandboxSession(self, who, service.upper(), client)
-            self.sessions[sid] = session
-        return session
 
     def _job_session(self, owner: str, container: int) -> SandboxSession:
         with self.storage.lock:
