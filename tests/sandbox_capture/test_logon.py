@@ -18,9 +18,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.capture.registry import adapter_factory
 from minercdc.config.database import DatabaseConfig
-from minercdc.errors import ConfigError, MinerCdcError, SourceError
+from minercdc.config.load import parse_properties
+from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SourceError
 from minercdc.oracle.connect import connect, logon_parameters, statements_of
+from minercdc.plan import grants
+from minercdc.schema.table import TableId
 
 
 @pytest.fixture(scope="module")
@@ -161,6 +165,37 @@ def test_statements_of_the_user_come_first_in_each_session(sandbox: SandboxProce
 def test_statements_are_split_at_semicolons() -> None:
     assert statements_of(" a ; b;;c ;; d; ; ") == ["a", "b;c ; d"]
     assert statements_of("") == []
+
+
+def test_a_proxy_user_works_with_the_grants_of_the_other(sandbox: SandboxProcess) -> None:
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("create user through identified by t")
+        cursor.execute("grant create session to through")
+        cursor.execute("create user works identified by w")
+        cursor.execute("grant create session to works")
+        config = database(sandbox, database_user="through[works]", database_password="t")
+        with pytest.raises(PrerequisiteError, match="ORA-28150(.|\n)*GRANT CONNECT THROUGH"):
+            connect(config)
+        cursor.execute("alter user works grant connect through through")
+    with connect(config) as connection, connection.cursor() as cursor:
+        assert cursor.execute("select user from dual").fetchone() == ("WORKS",)
+    assert config.session_user == "works"
+    assert database(sandbox).session_user == "system"
+
+
+def test_grants_are_for_the_user_in_brackets() -> None:
+    """As is the flush table, which belongs to that user."""
+    facts = {"topic.prefix": "t", "database.hostname": "h", "database.password": "p", "database.dbname": "ORCLCDB"}
+    facts |= {
+        "database.pdb.name": "P",
+        "minercdc.kafka.bootstrap.servers": "k",
+        "minercdc.log.mining.flush.table": "FLUSHED",
+    }
+    config = parse_properties({**facts, "database.user": "c##proxy[c##works]"})
+    statements = list(grants(config, [TableId("P", "S", "T")]))
+    assert not [statement for statement in statements if "PROXY" in statement]
+    assert "GRANT CREATE SESSION TO C##WORKS CONTAINER=ALL;" in statements
+    assert adapter_factory("logminer").own_tables(config) == {("C##WORKS", "FLUSHED")}
 
 
 def test_what_the_driver_is_given(sandbox: SandboxProcess, tmp_path: Path) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, rule
+
+_PROXIED = re.compile(r"[^\[\]]+\[(?P<user>[^\[\]]+)\]")
 
 
 class DatabaseConfig(Section):
@@ -83,6 +86,12 @@ class DatabaseConfig(Section):
                 " move over to logminer"
             )
         return value
+
+    @property
+    def session_user(self) -> str:
+        """The user who the connector works as, and whom grants are for: `database.user`; USER of `PROXY[USER]`."""
+        found = _PROXIED.fullmatch(self.database_user)
+        return found["user"] if found else self.database_user
 
     @rule
     def _one_pdb(self) -> Iterator[str]:

@@ -132,7 +132,7 @@ def _set_container(connection: oracledb.Connection, config: DatabaseConfig, cont
     except PrerequisiteError as error:
         if "ORA-01031" in error.message:
             error.hint = (
-                f"GRANT SET CONTAINER TO {config.database_user} CONTAINER=ALL; only common users (C##...) can have it. A user of the"
+                f"GRANT SET CONTAINER TO {config.session_user} CONTAINER=ALL; only common users (C##...) can have it. A user of the"
                 " PDB alone mines within the PDB: leave database.pdb.name out, and give the PDB's service as database.dbname."
             )
         raise
