@@ -50,7 +50,7 @@ def encoder(handling: ValueHandling | None = None, **properties: str) -> Envelop
     handling = handling or ValueHandling()
     formats = TableFormats(
         TopicNames(config.identity, config.topics, config.kafka),
-        SourceBlock("pair", config.messages.untracked),
+        SourceBlock("pair", config.messages.untracked, ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling,
         rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",

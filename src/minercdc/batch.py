@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 
 from minercdc.pipeline import Bounds
+
+_log = logging.getLogger(__name__)
 
 
 class Batch:
@@ -23,6 +26,7 @@ class Batch:
         self.looked = 0
         self.bytes = 0
         self.begun = monotonic()
+        self._split = ""  # id of the source transaction that was split last
 
     def full(self) -> bool:
         """Whether one of the bounds of records and bytes is reached."""
@@ -33,6 +37,25 @@ class Batch:
         and is older than `longest` seconds."""
         large = self.full() and self.bytes >= self._bounds.hold_bytes
         return large or bool(self.records and self.age() > self._bounds.longest)
+
+    def note_split(self, transaction: str) -> None:
+        """A source transaction is split here: a warning, once for each, where transactions are to be held.
+
+        :param transaction: its id.
+        """
+        held, bounds = bool(self._bounds.hold_bytes), self._bounds
+        if held and transaction != self._split:
+            why = (
+                "exceeds minercdc.kafka.large.transaction.hold.max.bytes"
+                if self.full() and self.bytes >= bounds.hold_bytes
+                else f"takes longer than {bounds.longest:g} s"
+            )
+            _log.warning(
+                "transaction %s is split although minercdc.kafka.large.transaction=hold, since it %s: readers see its first part"
+                " before its end",
+                *(transaction, why),
+            )
+        self._split = transaction
 
     def room(self) -> tuple[int, int]:
         """How many more records, and bytes, to write before `full` is looked at again: what is left up to the bounds; once one of

@@ -236,7 +236,7 @@ class SchemaChange:
 
     :param before: None when the table is new.
     :param after: None when it was dropped.
-    :param ddl: the statement, '' when there is none.
+    :param ddl: the statement, '' when there is none; of a structure that a snapshot read, the text of CREATE TABLE or ''.
     :param time_us: of the statement, or when the snapshot read the structure; microseconds since the epoch in UTC.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
     :param snapshot: found by a snapshot, not read from redo.

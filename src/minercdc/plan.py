@@ -198,7 +198,7 @@ def _findings(config: ConnectorConfig) -> Iterator[str]:
 def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
     """The statements that give the connector's user what this configuration needs, and no more."""
     database, snapshot = config.database, config.snapshot
-    user = database.database_user.upper()
+    user = database.session_user.upper()
     adapter = database.database_connection_adapter
     everywhere = user.startswith("C##")
     mines = adapter in ("logminer", "logminer_unbuffered")

@@ -254,8 +254,8 @@ class _Publisher:
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
         """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
         if tx is not None and self._batch.splits():
-            events = self._counts.of(tx) if self._counts is not None else {}
-            self._next.split(tx, seq, events)
+            self._batch.note_split(tx.id)
+            self._next.split(tx, seq, self._counts.of(tx) if self._counts is not None else {})
             self._suspensions.split = tx.id
             self._save()
 

@@ -138,7 +138,9 @@ def _table_formats(config: ConnectorConfig, topics: TopicNames, *, counted: bool
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     return TableFormats(
         topics,
-        SourceBlock(config.identity.topic_prefix, config.messages.untracked),
+        SourceBlock(
+            config.identity.topic_prefix, config.messages.untracked, ordered=config.messages.minercdc_source_sequence
+        ),
         encoded_values(config),
         handling,
         rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",

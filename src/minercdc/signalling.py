@@ -58,7 +58,7 @@ def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *,
     if table is None:
         return []
     marks = {"insert": ["INSERT"], "delete": ["INSERT", "DELETE"], None: []}[close_by]
-    return list(signal_table_findings(connection, table, config.database.database_user, marks, redo=redo))
+    return list(signal_table_findings(connection, table, config.database.session_user, marks, redo=redo))
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
@@ -117,6 +117,7 @@ def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFi
         fetch_size=config.snapshot.snapshot_fetch_size,
         lobs=config.capture.lob_enabled,
         now_us=_now_us,
+        ddl=config.topics.include_schema_changes,
     )
 
 

@@ -31,8 +31,9 @@ from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.kafka.topics import TopicNames
 from minercdc.lake.change_log import placeholder_forms
-from minercdc.lake.history import LakeHistory, TableHistory, TableVersion
+from minercdc.lake.history import LakeHistory, TableHistories, TableHistory, TableVersion
 from minercdc.lake.marks import Ends, topic_pattern
+from minercdc.lake.segment_history import FileHistory
 from minercdc.lake.verify import SHOWN, Difference, Report, TableReport
 from minercdc.offset import ChunkProgress, Offset
 from minercdc.oracle.connect import connect, database_name
@@ -82,7 +83,7 @@ def verify(
     topics = TopicNames(config.identity, config.topics, config.kafka)
     offset = _stored(config, client, topics)
     ends = client.all_ends(re.compile(topic_pattern(config)))
-    history = LakeHistory(config, client)
+    history = LakeHistory(config, client) if config.history.file is None else FileHistory(config, lambda: offset)
     history.refresh()
     with closing(connect(config.database)) as connection:
         ids = read_table_ids(connection, table_filter(config), database_name(config.database))
@@ -118,7 +119,7 @@ class _Comparison:
         topics: TopicNames,
         offset: Offset,
         ends: Ends,
-        history: LakeHistory,
+        history: TableHistories,
     ) -> None:
         self._config = config
         self._client = client

@@ -84,7 +84,7 @@ def test_a_statement_is_run_at_each_heartbeat(lab: Lab) -> None:
     assert found == list(range(1, len(found) + 1))
     assert len(found) >= 3
     with lab.run(lab.config(**options("UPDATE NOTHING SET A = 1")), log="second.log") as connector:
-        connector.await_log(r"(heartbeat.action.query failed: .*ORA-00942(.|\n)*){3}")
+        connector.await_log(r"heartbeat.action.query failed.*ORA-00942")
         connector.stop_in_order()
 
 

@@ -81,7 +81,7 @@ def _normal(message: Any, left_out: Collection[str]) -> Any:
         source = {name: value for name, value in source.items() if name not in _CLOCK}
         source = {name: value for name, value in source.items() if name not in _STALE}
         if source["snapshot"] != "false":
-            payload["ddl"], source["scn"] = None, None
+            source["scn"] = None
     elif payload["op"] == "r":
         source = {name: value for name, value in source.items() if name not in (*_CLOCK, "scn", "row_id")}
     return {**message, "payload": {**payload, "source": source}}

@@ -18,9 +18,13 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.capture.registry import adapter_factory
 from minercdc.config.database import DatabaseConfig
-from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.config.load import parse_properties
+from minercdc.errors import ConfigError, MinerCdcError, PrerequisiteError, SourceError
 from minercdc.oracle.connect import connect, logon_parameters, statements_of
+from minercdc.plan import grants
+from minercdc.schema.table import TableId
 
 
 @pytest.fixture(scope="module")
@@ -96,10 +100,54 @@ def test_tls_with_a_certificate_on_both_sides(sandbox: SandboxProcess, wallet: P
     own = {"minercdc_database_wallet_location": str(wallet), "minercdc_database_wallet_password": "opens"}
     with connect(database(sandbox, **tls, **own)) as connection, connection.cursor() as cursor:
         assert cursor.execute("select 1 from dual").fetchone() == (1,)
-    with pytest.raises(MinerCdcError, match="CERTIFICATE|certificate"):
+    with pytest.raises(
+        SourceError, match=r"(?s)CERTIFICATE_VERIFY_FAILED.*hint: minercdc\.database\.wallet\.location"
+    ) as refused:
         connect(database(sandbox, **tls))
+    assert type(refused.value) is SourceError, "it is not tried again"
     with pytest.raises(MinerCdcError):
         connect(database(sandbox, **tls, **{**own, "minercdc_database_ssl_server_cert_dn": "CN=other"}))
+
+
+@pytest.mark.parametrize("password", ["wrong", None])
+def test_a_wallet_that_the_password_does_not_open(sandbox: SandboxProcess, wallet: Path, password: str | None) -> None:
+    """The driver would go on without a certificate of its own."""
+    own = {"minercdc_database_wallet_location": str(wallet)}
+    own |= {"minercdc_database_wallet_password": password} if password else {}
+    with pytest.raises(
+        ConfigError, match=r"minercdc\.database\.wallet\.password: the private key in .*ewallet\.pem cannot be opened"
+    ):
+        connect(database(sandbox, minercdc_database_protocol="tcps", **own))
+
+
+def test_a_wallet_of_authorities_takes_no_password(sandbox: SandboxProcess, wallet: Path, tmp_path: Path) -> None:
+    _, _, certificate = (wallet / "ewallet.pem").read_text().partition("-----BEGIN CERTIFICATE")
+    (tmp_path / "ewallet.pem").write_text(f"-----BEGIN CERTIFICATE{certificate}")
+    found = logon_parameters(database(sandbox, minercdc_database_wallet_location=str(tmp_path)))
+    assert found["wallet_location"] == str(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("more", "problem"),
+    [
+        (
+            {"minercdc_database_protocol": "tcps", "minercdc_database_wallet_location": "/nowhere"},
+            r"DPY-2018(.|\n)*ewallet\.pem",
+        ),
+        ({"token": "no token"}, r"DPY-2031(.|\n)*minercdc\.database\.token\.location"),
+        ({"token": "e30.eyJleHAiOiA5OTk5OTk5OTk5fQ.c2ln"}, r"DPY-2034(.|\n)*minercdc\.database\.protocol=tcps"),
+        ({"minercdc_database_https_proxy_host": "127.0.0.1"}, r"DPY-2029(.|\n)*minercdc\.database\.protocol=tcps"),
+    ],
+)
+def test_what_the_driver_refuses_is_not_tried_again(
+    sandbox: SandboxProcess, tmp_path: Path, more: dict[str, str], problem: str
+) -> None:
+    if token := more.pop("token", ""):
+        (tmp_path / "token").write_text(token)
+        more["minercdc_database_token_location"] = str(tmp_path / "token")
+    with pytest.raises(SourceError, match=problem) as refused:
+        connect(database(sandbox, **more))
+    assert type(refused.value) is SourceError
 
 
 def test_statements_of_the_user_come_first_in_each_session(sandbox: SandboxProcess) -> None:
@@ -117,6 +165,37 @@ def test_statements_of_the_user_come_first_in_each_session(sandbox: SandboxProce
 def test_statements_are_split_at_semicolons() -> None:
     assert statements_of(" a ; b;;c ;; d; ; ") == ["a", "b;c ; d"]
     assert statements_of("") == []
+
+
+def test_a_proxy_user_works_with_the_grants_of_the_other(sandbox: SandboxProcess) -> None:
+    with sandbox.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("create user through identified by t")
+        cursor.execute("grant create session to through")
+        cursor.execute("create user works identified by w")
+        cursor.execute("grant create session to works")
+        config = database(sandbox, database_user="through[works]", database_password="t")
+        with pytest.raises(PrerequisiteError, match="ORA-28150(.|\n)*GRANT CONNECT THROUGH"):
+            connect(config)
+        cursor.execute("alter user works grant connect through through")
+    with connect(config) as connection, connection.cursor() as cursor:
+        assert cursor.execute("select user from dual").fetchone() == ("WORKS",)
+    assert config.session_user == "works"
+    assert database(sandbox).session_user == "system"
+
+
+def test_grants_are_for_the_user_in_brackets() -> None:
+    """As is the flush table, which belongs to that user."""
+    facts = {"topic.prefix": "t", "database.hostname": "h", "database.password": "p", "database.dbname": "ORCLCDB"}
+    facts |= {
+        "database.pdb.name": "P",
+        "minercdc.kafka.bootstrap.servers": "k",
+        "minercdc.log.mining.flush.table": "FLUSHED",
+    }
+    config = parse_properties({**facts, "database.user": "c##proxy[c##works]"})
+    statements = list(grants(config, [TableId("P", "S", "T")]))
+    assert not [statement for statement in statements if "PROXY" in statement]
+    assert "GRANT CREATE SESSION TO C##WORKS CONTAINER=ALL;" in statements
+    assert adapter_factory("logminer").own_tables(config) == {("C##WORKS", "FLUSHED")}
 
 
 def test_what_the_driver_is_given(sandbox: SandboxProcess, tmp_path: Path) -> None:

@@ -261,22 +261,28 @@ def test_the_lag_counts_what_is_durable_not_what_is_written() -> None:
 
 
 @pytest.mark.parametrize("runs", [0, 1, 3])
-def test_a_large_transaction_is_held_up_to_a_size(runs: int) -> None:
-    for hold_bytes, parts in ((10**9, 1), (34_000, 2)):  # 600 records of about 100 bytes
+def test_a_large_transaction_is_held_up_to_a_size(runs: int, caplog: pytest.LogCaptureFixture) -> None:
+    for hold_bytes, parts, warnings in ((10**9, 1, 0), (34_000, 2, 1), (0, 200, 0)):  # 600 records of about 100 bytes
         store, capture = Store(offset=at(0)), ScriptedCapture([[1, 2, 3], range(20, 620), [4]])
         capture.runs = runs
         bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=hold_bytes)
         run_once(parts_of(store, capture, bounds=bounds), threading.Event())
         first, *held, last = map(len, store.batches)
         assert (first, sum(held), len(held), last) == (3, 600, parts, 1)
+        said = [line.getMessage() for line in caplog.records if "is split although" in line.getMessage()]
+        assert len(said) == warnings
+        assert all("exceeds minercdc.kafka.large.transaction.hold.max.bytes" in line for line in said)
+        caplog.clear()
 
 
-def test_a_transaction_that_is_held_is_split_when_it_takes_too_long() -> None:
+def test_a_transaction_that_is_held_is_split_when_it_takes_too_long(caplog: pytest.LogCaptureFixture) -> None:
     store, clock = Store(offset=at(0)), Clock(0.5)
     bounds = Bounds(records=3, bytes=10**9, seconds=1e9, hold_bytes=10**9, longest=10)
     run_once(parts_of(store, ScriptedCapture([range(20, 2020)]), bounds=bounds, clock=clock), threading.Event())
     assert len(store.batches) > 1
     assert sum(map(len, store.batches)) == 2000
+    (line,) = [line.getMessage() for line in caplog.records if "is split although" in line.getMessage()]
+    assert "takes longer than 10 s" in line, "once for all its parts"
 
 
 @pytest.mark.parametrize("records", [1, 2, 3, 4, 7, 255, 256, 257])

@@ -33,7 +33,10 @@ class Grant:
 
 @dataclass(slots=True)
 class User:
-    """A user of one container, or a common user known in all."""
+    """A user of one container, or a common user known in all.
+
+    :param proxies: users that may log on in this one's place.
+    """
 
     name: str
     password: str
@@ -45,6 +48,7 @@ class User:
     grants: set[Grant] = field(default_factory=set)
     default_tablespace: str = "USERS"
     oracle_maintained: bool = False
+    proxies: set[str] = field(default_factory=set)
 
     def has(self, privilege: str) -> bool:
         """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES, not through another role."""
@@ -118,6 +122,9 @@ class Catalog:
             for kind in ("programs", "bodies", "triggers", "jobs"):
                 if not hasattr(place, kind):  # of a directory that an earlier release made
                     setattr(place, kind, {})
+            for user in place.users.values():
+                if not hasattr(user, "proxies"):
+                    user.proxies = set()
             for view in place.views.values():
                 if not hasattr(view, "broken"):
                     view.names, view.broken = frozenset(), False

@@ -20,6 +20,7 @@ from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.scheduler import Scheduler
 from minercdc_sandbox.session import SandboxSession
 from minercdc_sandbox.sql import number, runtime, temporal
+from minercdc_sandbox.sql.privileges import has_system
 from minercdc_sandbox.sql.sqlite_functions.registry import register_sqlite_functions
 from minercdc_sandbox.sql.virtual_tables import register_views
 from minercdc_sandbox.sql_area import SqlArea
@@ -130,7 +131,10 @@ class SandboxDatabase:
         def ddl(kind: str, name: str, schema: str | None) -> str:
             session = cast(SandboxSession, runtime.running_session())
             how = session.state.get("DBMS_METADATA", {})
-            return table_ddl(self.catalog, session.container, kind, name, schema or session.schema, how)
+            owner = schema or session.schema
+            # To others, a user's objects do not exist (PL/SQL Packages and Types Reference, DBMS_METADATA, Security Model).
+            seen = owner == session.user or has_system(self.catalog, session.container, session.user, "SELECT_CATALOG_ROLE")
+            return table_ddl(self.catalog if seen else None, session.container, kind, name, owner, how)
 
         def mined(handle: bytes | None, name: str | None) -> str | None:
             return values.mine_value(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
@@ -186,11 +190,27 @@ class SandboxDatabase:
         return tuple(self._places())
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
-        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045."""
+        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
+        `client` that may not log on in the user's place."""
         self.faults.meet("connect", user)
         container, instance = self._places().get(service.upper(), (0, 0))
         if not container:
             raise OraError(12514, f"Cannot connect to database. Service {service} is not registered with the listener.")
+        if proxy := client.get("proxy"):
+            self._check_account(container, proxy)
+            known = self.catalog.user(container, user)
+            if known is None or proxy not in known.proxies:
+                raise OraError(28150, f"user {proxy} not authorized to connect as user {user}")
+        self._check_account(container, user)
+        with self.storage.lock:
+            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
+            details = {**client, "sid": str(sid), "serial": str(serial)}
+            who = Client(sid, serial, user, container, details, thread=instance)
+            session = SandboxSession(self, who, service.upper(), client)
+            self.sessions[sid] = session
+        return session
+
+    def _check_account(self, container: int, user: str) -> None:
         found = self.catalog.user(container, user)
         if found is None:
             raise OraError(1017, "invalid username/password; logon denied")
@@ -200,13 +220,6 @@ class SandboxDatabase:
             raise OraError(28001, "The account has expired.")
         if not found.has("CREATE SESSION") and not found.has("CONNECT"):
             raise OraError(1045, f"user {user} lacks CREATE SESSION privilege; logon denied")
-        with self.storage.lock:
-            sid, serial = next(sid for sid in self._sids if sid not in self.sessions), next(self._serials)
-            details = {**client, "sid": str(sid), "serial": str(serial)}
-            who = Client(sid, serial, user, container, details, thread=instance)
-            session = SandboxSession(self, who, service.upper(), client)
-            self.sessions[sid] = session
-        return session
 
     def _job_session(self, owner: str, container: int) -> SandboxSession:
         with self.storage.lock:

@@ -9,14 +9,15 @@ from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, SupplementalLogGroup, Table
 
 
-def table_ddl(catalog: Catalog, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
+def table_ddl(catalog: Catalog | None, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
     """The DDL of a table and of its indexes that are no keys'. Raises ORA-31603 for an unknown table, ORA-03001 for kinds other than TABLE.
 
+    :param catalog: None for a schema that the user does not see.
     :param how: parameters of SET_TRANSFORM_PARAM; missing ones have their defaults.
     """
     if kind != "TABLE":
         raise OraError(3001, f"unimplemented feature: DBMS_METADATA.GET_DDL of {kind}")
-    table = catalog.table(container, schema, name)
+    table = catalog.table(container, schema, name) if catalog is not None else None
     if table is None:
         raise OraError(31603, f'object "{name}" of type {kind} not found in schema "{schema}"')
     temporary = "GLOBAL TEMPORARY " if table.temporary else ""

@@ -43,6 +43,27 @@ def logon_error(server: SandboxProcess, **arguments: object) -> str:
     return str(caught.value)
 
 
+def test_a_proxy_user_works_as_the_user_who_allows_it(schema: SandboxProcess) -> None:
+    with schema.connect() as admin, admin.cursor() as cursor:
+        cursor.execute("create user proxy identified by p")
+        cursor.execute("grant create session to proxy")
+        proxy = {"user": "proxy[app]", "password": "p"}
+        assert "ORA-28150" in logon_error(schema, **proxy)
+        cursor.execute("alter user app grant connect through proxy")
+        with oracledb.connect(dsn=schema.dsn, **proxy) as connection, connection.cursor() as found:
+            found.execute("select user, sys_context('USERENV', 'PROXY_USER'), count(*) from t")
+            assert found.fetchall() == [("APP", "PROXY", 300)]
+        assert "ORA-01017" in logon_error(schema, user="proxy[app]", password="app"), "the password is the proxy's"
+        assert "ORA-28150" in logon_error(schema, user="proxy[system]", password="p")
+        cursor.execute("alter user app revoke connect through proxy")
+        assert "ORA-28150" in logon_error(schema, **proxy)
+        with pytest.raises(oracledb.Error, match="ORA-01918"):
+            cursor.execute("alter user app grant connect through unknown_user")
+        with pytest.raises(oracledb.Error, match="ORA-03001"):
+            cursor.execute("alter user app grant connect through proxy with role resource")
+        cursor.execute("drop user proxy")
+
+
 def test_logons_are_refused_with_oracles_codes(schema: SandboxProcess) -> None:
     where = f"{schema.host}:{schema.port}"
     assert "ORA-01017" in logon_error(schema, password="wrong")

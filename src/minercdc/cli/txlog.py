@@ -100,7 +100,7 @@ def _connected(config: ConnectorConfig) -> oracledb.Connection:
 
 
 def _owner(config: ConnectorConfig) -> str:
-    user = config.database.database_user
+    user = config.database.session_user
     return user[1:-1] if user.startswith('"') else user.upper()
 
 

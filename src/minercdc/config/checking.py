@@ -88,7 +88,7 @@ def _user_of_marks(sections: Mapping[str, Any]) -> Iterator[str]:
     """Settings that would keep marks of incremental snapshots from being seen."""
     if not sections["incremental"].marks:
         return
-    user, mining = sections["database"].database_user.upper(), sections["log_mining"]
+    user, mining = sections["database"].session_user.upper(), sections["log_mining"]
     included = [name.upper() for name in mining.log_mining_username_include_list]
     excluded = [name.upper() for name in mining.log_mining_username_exclude_list]
     if user in excluded or (included and user not in included):

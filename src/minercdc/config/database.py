@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
 from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, rule
+
+_PROXIED = re.compile(r"[^\[\]]+\[(?P<user>[^\[\]]+)\]")
 
 
 class DatabaseConfig(Section):
@@ -16,7 +19,7 @@ class DatabaseConfig(Section):
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
     database_user: str = Field(
-        description="User that captures: a common user (C##...) where LogMiner runs in the root, a user of the PDB where it runs within that. `PROXY[USER]`: log on as PROXY to work as USER."
+        description="User that captures: a common user (C##...) where LogMiner runs in the root, a user of the PDB where it runs within that. `PROXY[USER]`: log on as PROXY to work as USER ([logging on](operations.md#logging-on))."
     )
     database_password: SecretStr = Field(
         SecretStr(""),
@@ -71,7 +74,7 @@ class DatabaseConfig(Section):
     minercdc_database_https_proxy_port: int = Field(443, ge=1, le=65535, description="Its port.")
     minercdc_database_token_location: str | None = Field(
         None,
-        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS.",
+        description="Log on by a token, read again for each session: a file with an OAuth 2.0 token, or a directory with `token` and `oci_db_key.pem` (OCI IAM). It takes TLS. `database.user` is the user that the token stands for ([logging on](operations.md#logging-on)).",
     )
 
     @field_validator("database_connection_adapter", mode="before")
@@ -83,6 +86,12 @@ class DatabaseConfig(Section):
                 " move over to logminer"
             )
         return value
+
+    @property
+    def session_user(self) -> str:
+        """The user who the connector works as, and whom grants are for: `database.user`; USER of `PROXY[USER]`."""
+        found = _PROXIED.fullmatch(self.database_user)
+        return found["user"] if found else self.database_user
 
     @rule
     def _one_pdb(self) -> Iterator[str]:

@@ -32,7 +32,7 @@ from minercdc.config.olr import OlrConfig
 from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
-from minercdc.config.relay import RelayConfig, implied, masks_refused
+from minercdc.config.relay import RelayConfig, implied, refused_by_relay
 from minercdc.config.renaming import Spelled, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section, environment_name
@@ -238,7 +238,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     creation = {name: rest.pop(name) for name in list(rest) if name.startswith("topic.creation.")}
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
-    problems += masks_refused(values.get("debezium.sink.type"), column_rules)
+    problems += refused_by_relay({one.name: one.value for one in found}, column_rules)
     custom_converters = take_custom_converters(rest, problems)
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
     problems += map(_unknown, rest)

@@ -48,6 +48,10 @@ class MessageConfig(Section):
         False,
         description="Whole NUMBERs of up to 18 digits stay integers in every `decimal.handling.mode`, as before Debezium 2.7.",
     )
+    minercdc_source_sequence: bool = Field(
+        False,
+        description="`source.sequence` is a token that orders all changes of the connector, compared as text, and is the same when a change is delivered again ([messages](messages.md#an-order-of-all-changes)); else it is null, as in Debezium.",
+    )
     column_propagate_source_type: CommaList = Field(
         (),
         description="Regular expressions of columns (`SCHEMA.TABLE.COLUMN`) whose schemas name type, length and scale of the source.",

@@ -10,10 +10,12 @@ from typing import Literal
 
 from pydantic import Field
 
+from minercdc.config.converters import JSON
 from minercdc.config.messages import ColumnRule
 from minercdc.config.section import CommaList, Section, environment_name, rule
 
 _SOURCE = re.compile(r"(?P<id>\d+)?:(?P<table>[^:]+\.[^:]+):(?P<name>[A-Za-z_][\w]*(?:\.[A-Za-z_][\w]*)+)")
+_AS_THEY_ARE = "a relay has values as they are"
 _UPSTREAM = "minercdc.relay.upstream"
 
 
@@ -109,17 +111,23 @@ class RelayConfig(Section):
         return {one["table"]: (int(one["id"] or 0), one["name"]) for one in found if one}
 
 
-def masks_refused(sink: str | None, rules: Sequence[ColumnRule]) -> list[str]:
-    """The problem of a relay with `column.mask.*` or `column.truncate.*`: it would show the values that these hide. [] for other
-    sinks, or without such properties.
+def refused_by_relay(given: Mapping[str, str], rules: Sequence[ColumnRule]) -> Iterator[str]:
+    """The problems of a relay with properties that change rows or records: it has values as the table has them, in Avro of its own,
+    and would show what the properties hide. None for other sinks.
 
-    :param sink: `debezium.sink.type`, None when it is not given.
+    :param given: all properties, `debezium.sink.type` among them.
+    :param rules: those of `column.mask.*` and `column.truncate.*`.
     """
-    if sink != "relay" or not rules:
-        return []
-    return [
-        "column.mask.*, column.truncate.*: a relay has values as they are; column.exclude.list leaves columns out of its events"
-    ]
+    if given.get("debezium.sink.type") != "relay":
+        return
+    if rules:
+        yield f"column.mask.*, column.truncate.*: {_AS_THEY_ARE}; column.exclude.list leaves columns out of its events"
+    for name in ("transforms", "converters"):
+        if given.get(name, "").strip():
+            yield f"{name}: {_AS_THEY_ARE}; leave it out of the relay's configuration"
+    for name in ("key.converter", "value.converter"):
+        if given.get(name, JSON) != JSON:
+            yield f"{name}: a relay has events in Avro, with schemas of its own (docs/relay.md); leave it out of its configuration"
 
 
 def implied(given: Mapping[str, str]) -> dict[str, str]:

@@ -83,7 +83,9 @@ class TopicConfig(Section):
         "",
         description="`SCHEMA.TABLE:COL1,COL2;...`: columns of the record key that choose the partition, in place of the whole key: rows with equal values come in one partition. The table part is a pattern. Such tables take the Python path.",
     )
-    include_schema_changes: bool = Field(True, description="Publish DDL to the topic `<topic.prefix>`.")
+    include_schema_changes: bool = Field(
+        True, description="Publish DDL, and the structures that a snapshot reads, to the topic `<topic.prefix>`."
+    )
     topic_creation_enable: bool = Field(True, description="Create missing topics; otherwise the broker must.")
     topic_creation_default_partitions: int = Field(
         1, ge=-1, description="Partitions of a new table topic; -1: the broker's default."

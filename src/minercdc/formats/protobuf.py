@@ -71,9 +71,11 @@ class ProtobufFormat:
             return None
         if path not in self._references:
             schema, registry = SchemaText(text, _KIND), self._schemas.registry
-            if self._schemas.auto_register:
+            registers = self._schemas.auto_register
+            if registers:
                 registry.register(path, schema)
-            self._references[path] = Reference(path, path, registry.version(path, schema))
+            version = registry.version(path, schema, just_registered=registers)
+            self._references[path] = Reference(path, path, version)
         return self._references[path]
 
 

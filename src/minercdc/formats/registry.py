@@ -241,24 +241,34 @@ class SchemaRegistry:
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)
 
     def lookup(self, subject: str, schema: SchemaText) -> int:
-        """The id of a schema that a subject has already.
+        """The id of a schema that a subject has already, since auto.register.schemas=false.
 
-        :raises SinkError: it is not.
+        :raises SinkError: it does not have it.
         :raises DeliveryError: the registry does not answer.
         """
         return int(self._rest.part(self._registered(subject, schema), "id"))
 
-    def version(self, subject: str, schema: SchemaText) -> int:
-        """The version that a registered schema has in a subject; for the errors see `lookup`."""
-        return int(self._rest.part(self._registered(subject, schema), "version"))
+    def version(self, subject: str, schema: SchemaText, *, just_registered: bool) -> int:
+        """The version that a schema has in a subject.
 
-    def _registered(self, subject: str, schema: SchemaText) -> Any:
+        :param just_registered: by us, with auto.register.schemas; else it had to be there.
+        :raises SinkError, DeliveryError: as of `lookup`.
+        """
+        return int(self._rest.part(self._registered(subject, schema, just_registered=just_registered), "version"))
+
+    def _registered(self, subject: str, schema: SchemaText, *, just_registered: bool = False) -> Any:
         status, answer = self._rest.request("POST", f"subjects/{_escaped(subject)}", schema.body())
         if status == httpx2.codes.OK:
             return answer
-        if _code(answer) in (_SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND):
+        if (code := _code(answer)) in (_SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND):
+            missing = f"subject {subject}" if code == _SUBJECT_NOT_FOUND else f"such schema under subject {subject}"
+            if just_registered:
+                raise SinkError(
+                    f"the schema registry at {self.url} has no {missing}, although it has just registered it",
+                    hint="The subject was deleted meanwhile, or the URLs are those of several registries; check it and start again.",
+                )
             raise SinkError(
-                f"the schema registry has no such schema under subject {subject}, and auto.register.schemas=false",
+                f"the schema registry has no {missing}, and auto.register.schemas=false",
                 hint=f"Register it: {schema.text}",
             )
         raise self._rest.refused(f"looking a schema of subject {subject} up", status, answer)

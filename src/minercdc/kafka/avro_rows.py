@@ -20,7 +20,7 @@ from minercdc.events import ChangeEvent, Op, Row, SnapshotMark, TransactionInfo
 from minercdc.formats.avro_encoding import UNFIT, FragmentWriter, compile_writer, varint
 from minercdc.formats.connect import Schema, schema_within
 from minercdc.formats.converting import AvroHead
-from minercdc.kafka import connect_schema
+from minercdc.kafka import connect_schema, source_sequence
 from minercdc.kafka.row_format import PrintedColumn, compile_key
 from minercdc.kafka.source_block import SourceBlock, TablePieces
 from minercdc.kafka.table_format import TableFormat
@@ -241,7 +241,8 @@ def _part(first: str, last: str) -> Callable[[Any], bytes]:
 
 
 _PARTS: Final = (
-    _part("version", "txId"),
+    _part("version", "db"),
+    _part("ts_us", "txId"),
     _part("commit_scn", "lcr_position"),
     _part("redo_thread", "user_name"),
     _part("commit_ts_ms", "start_ts_ms"),
@@ -265,11 +266,14 @@ class _AvroSource:
         if time_us != self._time_us or tx is not self._tx or mark is not self._mark:
             self._tx, self._time_us, self._mark = tx, time_us, mark
             self._parts.clear()
-        before_scn, before_rs_id, before_redo_sql, before_seq = self._parts.get(table) or self._made(event, table)
+        before_token, before_scn, before_rs_id, before_redo_sql, before_seq = self._parts.get(table) or self._made(
+            event, table
+        )
         small, few = _NUMBERS, len(_NUMBERS)
         scn, rs_id, row_id, redo_sql = str(event.scn), event.rs_id, event.row_id, event.redo_sql
         return b"".join(
             (
+                *(before_token, _token(event) if self._source.ordered else _NULL),
                 *(before_scn, _LENGTHS[len(scn)], scn.encode(), before_rs_id),
                 _LENGTHS[len(rs_id)] + rs_id.encode() if rs_id and self._has_rs_id else _NULL,
                 small[ssn] if 0 <= (ssn := event.ssn) < few else _THERE + varint(ssn),
@@ -286,3 +290,7 @@ class _AvroSource:
         members = json.loads(self._source.of_change(event, table))
         made = self._parts[table] = tuple(write(members) for write in _PARTS)
         return made
+
+
+def _token(event: ChangeEvent) -> bytes:
+    return _OPTIONAL.write(source_sequence.of_change(event))

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, Producer, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import ConfigResource, NewTopic, OffsetSpec
 
 from minercdc.config.sections import KafkaConfig, TopicConfig
@@ -16,6 +16,7 @@ from minercdc.errors import DeliveryError
 from minercdc.kafka.codes import NO_LEADER, classify
 from minercdc.kafka.connections import Connections
 from minercdc.kafka.partition_reader import PartitionReader
+from minercdc.kafka.single_record import produce_record
 
 log = logging.getLogger(__name__)
 
@@ -275,15 +276,4 @@ class KafkaClient(Connections):
 
         :raises DeliveryError, SinkError: it may not have arrived, or librdkafka refuses it or a setting.
         """
-        failed: list[KafkaError] = []
-        settings = self.settings() | {"message.timeout.ms": int(self.timeout * 1000), "acks": "all"}
-        try:
-            producer = Producer(settings)
-            producer.produce(topic, value, key, 0, on_delivery=lambda error, _: failed.append(error) if error else None)
-        except KafkaException as error:
-            raise classify(error.args[0], f"sending to topic {topic}") from None
-        left = producer.flush(self.timeout + 5)
-        if failed:
-            raise classify(failed[0], f"sending to topic {topic}")
-        if left:
-            raise DeliveryError(f"sending to topic {topic}: no answer from {self._config.bootstrap_servers}")
+        produce_record(self.settings(), topic, key, value, seconds=self.timeout)

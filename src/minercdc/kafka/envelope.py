@@ -182,8 +182,9 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
+        """(key, value) of a change, key None for a row without one."""
+        self._look_at_clock()
         if self._avro is not None:
-            self._look_at_clock()
             written = self._avro.written(compiled, event, op, before, after, self._ns)
             if written is not None:
                 return (_rowid_key(compiled.rowid_frame, event), written[1]) if compiled.rowid_frame else written
@@ -192,7 +193,7 @@ class EnvelopeEncoder:
     def _print_json(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        self._look_at_clock()
+        """See `_print`; the clock has been looked at."""
         try:
             source = self._source.of_change(event, compiled.source)
             if self._counts is not None:
@@ -267,6 +268,7 @@ class EnvelopeEncoder:
     def _key_change(self, compiled: TableFormat, event: ChangeEvent) -> Sequence[Record]:
         assert event.before is not None
         assert event.after is not None
+        self._look_at_clock()
         deletes = self._moved.frees(event)
         if deletes:
             old, deleted = self._print_json(compiled, event, _DELETE, event.before, None)

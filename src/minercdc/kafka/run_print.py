@@ -17,7 +17,7 @@ def table_print(
     value: tuple[Frame, Sequence[PrintedColumn]],
     key: tuple[Frame, Sequence[PrintedColumn]],
     rowid_key: str,
-    source: tuple[bytes, bytes, bytes],
+    source: tuple[bytes, bytes, bytes, bytes],
     binary: str,
 ) -> object:
     """How the native printer prints a table version; needs the extension.

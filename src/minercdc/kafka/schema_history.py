@@ -174,7 +174,7 @@ def document_of(change: SchemaChange, position: Mapping[str, JsonValue], *, serv
         "ts_ms": ts_ms,
         "databaseName": change.table.database,
         "schemaName": change.table.schema,
-        "ddl": change.ddl,
+        "ddl": "" if change.snapshot else change.ddl,  # the table is read from its structure, which has all that counts
         "tableChanges": table_changes.remembered(change),
     }
 

@@ -9,15 +9,16 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from minercdc.errors import DeliveryError
 from minercdc.kafka.codes import classify
+from minercdc.kafka.single_record import produce_record
 
 _log = logging.getLogger(__name__)
 
 _AT_MOST = 100  # records per look
+_SEND_S = 10.0
 _PASSING = {KafkaError._PARTITION_EOF, KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT}
 
 
@@ -109,19 +110,4 @@ def produce_signal(settings: Mapping[str, Any], topic: str, key: str, value: str
     :param key: topic.prefix of the connector; `value` is the signal as JSON.
     :raises DeliveryError, SinkError: it may not have arrived, or librdkafka refuses it or a setting.
     """
-    failed: list[KafkaError] = []
-
-    def delivered(error: KafkaError | None, _: object) -> None:
-        if error is not None:
-            failed.append(error)
-
-    try:
-        producer = Producer({"logger": logging.getLogger("librdkafka"), "message.timeout.ms": 10_000, **settings})
-        producer.produce(topic, value.encode(), key.encode(), 0, on_delivery=delivered)
-    except KafkaException as error:
-        raise classify(error.args[0], f"sending to topic {topic}") from None
-    left = producer.flush(15)
-    if failed:
-        raise classify(failed[0], f"sending to topic {topic}")
-    if left:
-        raise DeliveryError(f"sending to topic {topic}: no answer from {settings.get('bootstrap.servers')}")
+    produce_record(settings, topic, key.encode(), value.encode(), seconds=_SEND_S)

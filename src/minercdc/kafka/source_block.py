@@ -8,9 +8,12 @@ from typing import TypeAlias
 
 from minercdc import __version__
 from minercdc.events import ChangeEvent, Op, ReadRun, SchemaChange, SnapshotMark, TransactionInfo
+from minercdc.kafka import source_sequence
 from minercdc.schema.table import TableId
 
 TablePieces: TypeAlias = tuple[str, str]
+# Stands in a head for the row's token: text that is printed as JSON has no such character.
+_SLOT = "\0"
 _NO_TRANSACTION = (
     '"txId":null,"scn":"',
     '","commit_scn":null,"lcr_position":null,"rs_id":',
@@ -28,10 +31,12 @@ class SourceBlock:
 
     :param name: topic.prefix.
     :param untracked: of `rs_id`, `user_name`, `start_ts_ms` and `commit_ts_ms`, those that are null.
+    :param ordered: `sequence` is the token of `source_sequence`, else null.
     """
 
-    def __init__(self, name: str, untracked: Collection[str] = ()) -> None:
+    def __init__(self, name: str, untracked: Collection[str] = (), *, ordered: bool = False) -> None:
         self.untracked = untracked
+        self.ordered = ordered
         self._has_rs_id = "rs_id" not in untracked
         self._head = f'{{"version":"{__version__}","connector":"oracle","name":{encode_basestring(name)},"ts_ms":'
         self._tx: TransactionInfo | None = None
@@ -52,6 +57,8 @@ class SourceBlock:
             self._tx_pieces = _transaction_pieces(tx, self.untracked)
             self._heads.clear()
         head = self._heads.get(table) or self._head_of(table, time_us, mark)
+        if self.ordered:
+            head = head.replace(_SLOT, source_sequence.of_change(event), 1)
         _, before_rs_id, before_redo_sql, end = self._tx_pieces
         rs_id = f'"{event.rs_id}"' if event.rs_id and self._has_rs_id else "null"
         row_id = f'"{event.row_id}"' if event.row_id else "null"
@@ -65,23 +72,23 @@ class SourceBlock:
 
     def _printed_head(self, table: TablePieces, time_us: int, mark: SnapshotMark | None, before_scn: str) -> str:
         database, name = table
+        sequence = _SLOT if self.ordered else source_sequence.NONE
         return (
-            f'{self._head}{time_us // 1000},"snapshot":"{mark or "false"}",{database},"sequence":null,'
+            f'{self._head}{time_us // 1000},"snapshot":"{mark or "false"}",{database},"sequence":{sequence},'
             f'"ts_us":{time_us},"ts_ns":{time_us * 1000},{name},{before_scn}'
         )
 
-    def constants_of(self, table: TablePieces) -> tuple[bytes, bytes, bytes]:
-        """What the native printer needs of the blocks of a table's changes in redo: what stands before `ts_ms`, before `ts_us`,
-        and before `txId`.
+    def constants_of(self, table: TablePieces) -> tuple[bytes, bytes, bytes, bytes]:
+        """What the native printer needs of the blocks of a table's changes in redo: what stands before `ts_ms`, before the token
+        (empty: it prints none), before `ts_us`, and before `txId`.
 
         :param table: from `of_table`.
         """
         database, name = table
-        return (
-            self._head.encode(),
-            f',"snapshot":"false",{database},"sequence":null,"ts_us":'.encode(),
-            f',{name},"txId":"'.encode(),
-        )
+        before, between = f',"snapshot":"false",{database},"sequence":', ',"ts_us":'
+        if not self.ordered:
+            before, between = "", f"{before}{source_sequence.NONE}{between}"
+        return self._head.encode(), before.encode(), between.encode(), f',{name},"txId":"'.encode()
 
     def of_reads(self, run: ReadRun, table: TablePieces) -> tuple[str, str]:
         """What the blocks of a run's rows have before and after the value of `row_id`.
@@ -99,8 +106,9 @@ class SourceBlock:
         database, table = self.of_table(both)
         us = change.time_us
         thread = "null" if change.redo_thread is None else change.redo_thread
+        sequence = source_sequence.of_schema_change(change) if self.ordered else source_sequence.NONE
         return (
-            f'{self._head}{us // 1000},"snapshot":"{"true" if change.snapshot else "false"}",{database},"sequence":null,'
+            f'{self._head}{us // 1000},"snapshot":"{"true" if change.snapshot else "false"}",{database},"sequence":{sequence},'
             f'"ts_us":{us},"ts_ns":{us * 1000},{table},"txId":{_text(change.tx_id)},"scn":"{change.scn}",'
             f'"commit_scn":null,"lcr_position":null,"rs_id":null,"ssn":0,"redo_thread":{thread},"user_name":{_text(change.user)},'
             '"redo_sql":null,"row_id":null,"commit_ts_ms":null,"start_scn":null,"start_ts_ms":null,"txSeq":null}'

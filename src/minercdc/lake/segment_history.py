@@ -1,28 +1,33 @@
-"""The tables of a connector whose sink is segments: its schema history is a file, valid as far as the last commit says."""
+"""The tables of a connector whose schema history is a file, valid as far as the last commit says: that of segments always is."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from pydantic import SecretStr
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import SchemaHistoryError
+from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.offset_json import offset_from_bytes
 from minercdc.lake.history import LakeHistory, TableHistories
+from minercdc.offset import Offset
 from minercdc.sink.opening import need_kafka
 from minercdc.sink.segment_log import SegmentLog
 
 
-class SegmentHistory(TableHistories):
-    """See `history.TableHistories`; there are no tables before the connector's first commit."""
+class FileHistory(TableHistories):
+    """See `history.TableHistories`; there are no tables before the connector's first commit.
 
-    def __init__(self, config: ConnectorConfig) -> None:
+    :param stored: the offset of the connector's last commit, None before the first one.
+    """
+
+    def __init__(self, config: ConnectorConfig, stored: Callable[[], Offset | None]) -> None:
         super().__init__(config)
         assert config.history.file is not None
         self._file = config.history.file.absolute()
-        self._log = SegmentLog(config.sink.directory)
+        self._stored = stored
         self._content = b""
         self.topic = str(self._file)
 
@@ -31,14 +36,14 @@ class SegmentHistory(TableHistories):
 
         :raises SchemaHistoryError: the file is shorter than the commit says, or has a line, or the commit an offset, that
             cannot be read.
-        :raises SinkError: the newest segment cannot be read.
+        :raises SinkError: the last commit cannot be read.
         """
-        stored = self._log.last_offset()
-        length = (offset_from_bytes(stored.encode(), str(self._file)).history or 0) if stored is not None else 0
+        stored = self._stored()
+        length = (stored.history or 0) if stored is not None else 0
         content = self._file.read_bytes()[:length] if length and self._file.exists() else b""
         if len(content) < length:
             raise SchemaHistoryError(
-                f"the schema history {self._file} has {len(content)} bytes, and the segments count on {length}",
+                f"the schema history {self._file} has {len(content)} bytes, and the offset counts on {length}",
                 hint="Put the file back.",
             )
         if not content.startswith(self._content):
@@ -49,6 +54,18 @@ class SegmentHistory(TableHistories):
         self._content = content
         self.end_vanished()
         self._refuse_unreadable()
+
+
+class SegmentHistory(FileHistory):
+    """The history of a connector whose sink is segments."""
+
+    def __init__(self, config: ConnectorConfig) -> None:
+        self._log = SegmentLog(config.sink.directory)
+        super().__init__(config, self._last)
+
+    def _last(self) -> Offset | None:
+        stored = self._log.last_offset()
+        return None if stored is None else offset_from_bytes(stored.encode(), self.topic)
 
 
 def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
@@ -66,9 +83,13 @@ def for_tasks(config: ConnectorConfig) -> ConnectorConfig:
 
 
 def history_of(config: ConnectorConfig) -> TableHistories:
-    """The history of the configured sink, not read yet. Raises ConfigError for a sink whose records no stream reads, LakeError
-    for records in a form that is not read back."""
+    """The history of the configured sink, not read yet. Raises ConfigError for a sink whose records no stream reads and for a history
+    of Kafka's records in a file, LakeError for records in a form that is not read back."""
     if config.sink.debezium_sink_type == "segments":
         return SegmentHistory(config)
     need_kafka(config, "a stream of changes", "debezium.sink.type=segments does as well.")
+    if config.history.file is not None:
+        raise ConfigError(
+            ["schema.history.internal: a stream of changes learns the tables from the topic, a file will not do"]
+        )
     return LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))

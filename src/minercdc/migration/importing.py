@@ -74,7 +74,10 @@ class Import:
                 yield "    of which the delete of the old key is in the topic, and the insert of the new one is not: it follows"
         yield f"minercdc goes on as connector {config.identity.name}:"
         yield f"  redo is read from {self.position}; what is delivered is left out, what was open is delivered when it is committed"
-        yield f"  structures of {len(self.schemas)} tables, {self.of_history} of them from Debezium's schema history: they had DDL since"
+        altered = (
+            f", {self.of_history} of them from Debezium's schema history: they had DDL since" if self.of_history else ""
+        )
+        yield f"  structures of {len(self.schemas)} tables{altered}"
         if found.incremental:
             tables = ", ".join(table.table for table in found.incremental.tables)
             yield f"  incremental snapshot {found.incremental.id} goes on with {tables}; the first of them is read from its beginning again"
@@ -162,7 +165,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
 def _has_offset(config: ConnectorConfig) -> ConfigError:
     return ConfigError(
         [f"connector {config.identity.name} has an offset already; nothing is imported"],
-        hint="Use another `name`, or remove its offset.",
+        hint="Use another `name`, or remove its offset by minercdc offsets reset.",
     )
 
 

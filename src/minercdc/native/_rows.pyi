@@ -111,7 +111,7 @@ class TablePrint:
         key_frame: tuple[bytes, bytes],
         frame: tuple[bytes, bytes],
         has_rowid_key: bool,
-        source: tuple[bytes, bytes, bytes],
+        source: tuple[bytes, bytes, bytes, bytes],
     ) -> None: ...
 
 class RunPrinter:

@@ -1,5 +1,11 @@
 """Rows of runs to records."""
 
+cdef enum:
+    _SCN_DIGITS = 19
+    _NUMBER_DIGITS = 12
+
+cdef int64_t _MOST_NUMBER = 1_000_000_000_000
+
 
 cdef class TablePrint:
     """How the rows of one table version are printed.
@@ -9,8 +15,8 @@ cdef class TablePrint:
     :param compared: positions whose change makes another key.
     :param key_frame, frame: bytes before and after.
     :param has_rowid_key: the key is the row's ROWID; its frame is then up to and from the quotes of that.
-    :param source: what the source blocks of its rows have before the time, before the time in microseconds, and before the
-        transaction's id.
+    :param source: what the source blocks of its rows have before the time, before the token (empty: they have none), before the
+        time in microseconds, and before the transaction's id.
     """
 
     cdef print_column *columns
@@ -19,17 +25,18 @@ cdef class TablePrint:
     cdef list kept
     cdef tuple compared
     cdef object topic, head, tail, key_head, key_tail
-    cdef bytes before_time, before_us, before_id
+    cdef bytes before_time, before_token, before_us, before_id
     cdef bint has_rowid_key
-    # The beginning of the last source block, up to `scn`, and whose it is.
+    # The beginning of the last source block, up to `scn`, where the token's number lies in it, and whose it is.
     cdef buffer source_head
+    cdef size_t number_at
     cdef object run
     cdef size_t segment
     cdef int64_t time_us
 
     def __cinit__(self, topic, list columns, list key, tuple compared, tuple key_frame, tuple frame, bint has_rowid_key, tuple source):
         self.topic, self.compared, self.has_rowid_key = topic, compared, has_rowid_key
-        self.before_time, self.before_us, self.before_id = source
+        self.before_time, self.before_token, self.before_us, self.before_id = source
         self.key_head, self.key_tail = key_frame
         self.head, self.tail = frame
         self.kept = []
@@ -69,6 +76,14 @@ cdef void put_quoted(buffer *out, const char *text, int32_t size) noexcept nogil
     put(out, b'"', 1)
     put(out, text, size)
     put(out, b'"', 1)
+
+
+cdef void put_digits(char *to, int width, int64_t value) noexcept nogil:
+    """A number that is not negative, with zeros before it; of more digits than `width`, the last ones."""
+    while width > 0:
+        width -= 1
+        to[width] = <char>(48 + value % 10)
+        value //= 10
 
 
 cdef class Records:
@@ -283,6 +298,8 @@ cdef class RunPrinter:
         out.size = 0
         put_bytes(out, table.before_time)
         put_integer(out, floor_thousandth(time_us))
+        if table.before_token and not self.begin_token(&run.segments[segment], table):
+            return False
         put_bytes(out, table.before_us)
         put_integer(out, time_us)
         put(out, b',"ts_ns":', 9)
@@ -293,6 +310,24 @@ cdef class RunPrinter:
         table.run, table.segment, table.time_us = run, segment, time_us
         return True
 
+    cdef bint begin_token(self, run_segment *at, TablePrint table) except -1:
+        """Add the token of `source_sequence.of_change`, with zeros for its number; False when Python has to print it."""
+        cdef buffer *out = &table.source_head
+        cdef char[_SCN_DIGITS] scn
+        if at.commit_scn <= 0:
+            return False
+        put_digits(scn, _SCN_DIGITS, at.commit_scn)
+        put_bytes(out, table.before_token)
+        put(out, b'"[\\"', 4)
+        put(out, scn, _SCN_DIGITS)
+        put(out, b'\\",\\"', 5)
+        put(out, at.id, 16)
+        put(out, b'\\",\\"', 5)
+        table.number_at = out.size
+        put(out, b"000000000000", _NUMBER_DIGITS)
+        put(out, b'\\"]"', 4)
+        return True
+
     cdef object print_one(self, ScannedRows run, Py_ssize_t i, size_t segment, scanned_row *row, TablePrint table, bytes end):
         """The key, None where there is none; the value in the buffer. False when Python has to print the row."""
         cdef cell *before = NULL if row.operation == OPERATION_INSERT else run.cells + row.before
@@ -301,6 +336,7 @@ cdef class RunPrinter:
         cdef buffer *out = &self.value
         cdef size_t *old = table.marks
         cdef Py_ssize_t position
+        cdef int64_t number = run.segments[segment].first_seq + i - <Py_ssize_t>run.segments[segment].begin
         for position in table.compared:
             if image[position].kind == CELL_ABSENT:
                 return False  # the error is Python's
@@ -321,6 +357,10 @@ cdef class RunPrinter:
         ):
             return False
         put(out, b',"source":', 10)
+        if table.before_token and not table.source_head.failed:
+            if number >= _MOST_NUMBER:
+                return False
+            put_digits(table.source_head.data + table.number_at, _NUMBER_DIGITS, number)
         put(out, table.source_head.data, table.source_head.size)
         put_integer(out, row.scn)
         put(out, self.before_rs_id.data, self.before_rs_id.size)
@@ -331,7 +371,7 @@ cdef class RunPrinter:
         put(out, b'null,"row_id":', 14)
         put_quoted(out, row.row_id, row.row_id_size)
         put(out, self.source_end.data, self.source_end.size)
-        put_integer(out, run.segments[segment].first_seq + i - <Py_ssize_t>run.segments[segment].begin)
+        put_integer(out, number)
         put(out, b'},"transaction":null,"op":"', 27)
         put(out, PyBytes_AS_STRING(self.letters) + row.operation, 1)
         put_bytes(out, end)

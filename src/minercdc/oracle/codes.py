@@ -7,6 +7,7 @@ a message text are read: the rest is in the client's language.
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final, NamedTuple, TypeAlias
@@ -151,6 +152,7 @@ ORA: Final[Mapping[int, Known]] = {
     26653: Known(_T, "capture has not started yet"),
     28000: Known(_S, "account locked"),
     28001: Known(_S, "password expired"),
+    28150: Known(_P, "the proxy user may not log on as the user in brackets"),
     30006: Known(_T, "resource busy, WAIT time-out"),
     30052: Known(_O, "undo does not reach back to the lower bound of VERSIONS BETWEEN"),
     44609: Known(_P, "CONTINUOUS_MINE desupported"),
@@ -162,6 +164,11 @@ ORA: Final[Mapping[int, Known]] = {
 
 DPY: Final[Mapping[int, Known]] = {
     1001: Known(_T, "not connected"),
+    2018: Known(_S, "the wallet's directory has no ewallet.pem"),
+    2029: Known(_S, "an HTTP proxy takes TLS"),
+    2031: Known(_S, "the token is none"),
+    2033: Known(_T, "the token has expired: its file is read again at the next attempt"),
+    2034: Known(_S, "a token takes TLS"),
     3001: Known(_P, "needs the thick client: native network encryption, for one"),
     3008: Known(_T, "a notice of the server that the driver does not know"),
     3010: Known(_P, "the database is older than 12.1"),
@@ -199,7 +206,14 @@ _IN_TEXT = re.compile(r"\bORA-(\d{5})\b")
 _SERVICE = (
     "Does the listener know the service? See database.dbname and `lsnrctl services`; a starting instance registers late."
 )
+_TCPS = "Set minercdc.database.protocol=tcps, and database.port to the TCPS port."
+_WALLET = "minercdc.database.wallet.location names a directory with ewallet.pem, in which is the authority of the server's certificate."
 _DPY_HINTS = {
+    2018: _WALLET,
+    2029: _TCPS,
+    2031: "minercdc.database.token.location names a file with an OAuth 2.0 token, or a directory with the token and key of OCI IAM.",
+    2033: "Have the file of minercdc.database.token.location renewed before the token expires.",
+    2034: _TCPS,
     3001: "minercdc uses the driver's thin mode: accept connections without native network encryption (sqlnet.ora:"
     " SQLNET.ENCRYPTION_SERVER=ACCEPTED), and encrypt by TCPS instead.",
     3015: "Set the password again: ALTER USER ... IDENTIFIED BY ..., with SQLNET.ALLOWED_LOGON_VERSION_SERVER of 12 or less.",
@@ -207,7 +221,7 @@ _DPY_HINTS = {
     4027: "Write host:port/service, or a whole (DESCRIPTION=..), in database.url.",
     6001: _SERVICE,
     6003: _SERVICE,
-    6005: "Is the database up, and database.hostname and database.port right?",
+    6005: "Is the database up, are database.hostname and database.port right, and does minercdc.database.protocol fit the port?",
 }
 _HINTS = {
     942: "Grant SELECT on the object, or SELECT_CATALOG_ROLE.",
@@ -227,6 +241,7 @@ _HINTS = {
     6550: "Grant EXECUTE on DBMS_LOGMNR, and on DBMS_LOGMNR_D with log.mining.strategy=redo_log_catalog.",
     12514: _SERVICE,
     1555: "Raise UNDO_RETENTION, or read fewer or smaller tables in the snapshot.",
+    28150: "ALTER USER the user in brackets GRANT CONNECT THROUGH the proxy user.",
     28000: "ALTER USER ... ACCOUNT UNLOCK, once it is known who locked it.",
     28001: "ALTER USER ... IDENTIFIED BY a new password, and correct database.password.",
     65011: "Correct database.pdb.name.",
@@ -257,8 +272,8 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a code that is not
-    in the tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
+    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a certificate of the server that
+    is not trusted is a SourceError; a code that is not in the tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
 
     :param doing: what was attempted, for the message.
     """
@@ -267,6 +282,8 @@ def classify(error: oracledb.Error, doing: str = "") -> SourceError | Prerequisi
     if (prefix, number) == ("DPY", 6005) and isinstance(cause, oracledb.Error) and code_of(cause)[1]:
         prefix, number = code_of(cause)
     message = f"{doing}: {text_of(error)}" if doing else text_of(error)
+    if isinstance(cause, ssl.SSLCertVerificationError):
+        return SourceError(message, hint=_WALLET, ora_code=number)
     known = (DPY if prefix == "DPY" else ORA).get(number)
     kind: Kind
     if known is not None:

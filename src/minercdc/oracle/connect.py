@@ -7,6 +7,7 @@ with a connection, so this one routine prepares every connection (docs/reference
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
@@ -84,7 +85,7 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     `database.query.timeout.ms`. Logging on is tried four times while it fails by a TransientSourceError (no listener yet).
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
-    :raises ConfigError: `database.pdb.name` is no name, or the token of `minercdc.database.token.location` cannot be read.
+    :raises ConfigError: `database.pdb.name` is no name, or wallet or token of `minercdc.database.*` cannot be read.
     :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
     retrying = Retrying(
@@ -131,7 +132,7 @@ def _set_container(connection: oracledb.Connection, config: DatabaseConfig, cont
     except PrerequisiteError as error:
         if "ORA-01031" in error.message:
             error.hint = (
-                f"GRANT SET CONTAINER TO {config.database_user} CONTAINER=ALL; only common users (C##...) can have it. A user of the"
+                f"GRANT SET CONTAINER TO {config.session_user} CONTAINER=ALL; only common users (C##...) can have it. A user of the"
                 " PDB alone mines within the PDB: leave database.pdb.name out, and give the PDB's service as database.dbname."
             )
         raise
@@ -177,7 +178,7 @@ def statements_of(text: str) -> list[str]:
 def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
     """Who logs on, and by which wallet, proxy or token, as the driver names it.
 
-    :raises ConfigError: the token cannot be read.
+    :raises ConfigError: the token cannot be read, or the password does not open the wallet's key.
     """
     found: dict[str, Any] = {}
     if config.minercdc_database_token_location:
@@ -186,6 +187,7 @@ def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
         found |= {"user": config.database_user, "password": config.database_password.get_secret_value()}
     if config.minercdc_database_wallet_location:
         found["wallet_location"] = config.minercdc_database_wallet_location
+        _check_wallet(config)
     if config.minercdc_database_wallet_password:
         found["wallet_password"] = config.minercdc_database_wallet_password.get_secret_value()
     if config.minercdc_database_config_dir:
@@ -198,6 +200,23 @@ def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
     if config.minercdc_database_ssl_server_cert_dn:
         found["ssl_server_cert_dn"] = config.minercdc_database_ssl_server_cert_dn
     return found
+
+
+def _check_wallet(config: DatabaseConfig) -> None:
+    """Raises ConfigError when the password does not open the private key. The driver goes on without a certificate of the client then,
+    and who demands one closes the connection without a reason."""
+    file = Path(config.minercdc_database_wallet_location or "") / "ewallet.pem"
+    password = config.minercdc_database_wallet_password
+    try:
+        if not file.exists() or b"PRIVATE KEY" not in file.read_bytes():
+            return  # the driver says that it is missing, where it needs it; or it holds authorities only
+        opened = password.get_secret_value() if password else ""
+        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_cert_chain(file, password=lambda: opened)
+    except ssl.SSLError as error:
+        name = "minercdc.database.wallet.password"
+        raise ConfigError([f"{name}: the private key in {file} cannot be opened with it: {error}"]) from None
+    except OSError as error:
+        raise ConfigError([f"minercdc.database.wallet.location: {file} cannot be read: {error.strerror}"]) from None
 
 
 def _token(location: Path) -> str | tuple[str, str]:
@@ -225,7 +244,10 @@ def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: st
     Thread(target=attempt, name="logon", daemon=True).start()
     if wait([outcome], seconds).not_done:
         outcome.add_done_callback(_close_late)
-        raise TransientSourceError(f"{doing}: no answer within {seconds:g} s", hint="Is it a database that listens there?")
+        raise TransientSourceError(
+            f"{doing}: no answer within {seconds:g} s",
+            hint="Is it a database that listens there, and does minercdc.database.protocol fit the port?",
+        )
     return outcome.result()
 
 

@@ -113,6 +113,12 @@ OPTIONAL_VIEWS: Final = (
     _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
     _view("V$RECOVERY_FILE_DEST", "room that is left for archived logs, for `minercdc check`", required=False),
 )
+CATALOG_ROLE: Final = Grant(
+    "SELECT_CATALOG_ROLE",
+    "",
+    "the text of CREATE TABLE, from DBMS_METADATA, in the schema changes of a snapshot; without it their `ddl` is empty",
+    required=False,
+)
 EXTENT_VIEWS: Final = (
     Grant("SELECT", "SYS.DBA_EXTENTS", "where the rows of a large table lie: parts of it are read side by side", False),
     Grant("SELECT", "SYS.DBA_OBJECTS", "the segments of those extents", False),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
 
 import oracledb
@@ -11,10 +12,13 @@ from minercdc.errors import MinerCdcError
 from minercdc.oracle.codes import oracle_errors
 
 _log = logging.getLogger(__name__)
+# A message may name a connection, a time or a place of the statement: by its codes a cause is the same at the next beat.
+_CODE = re.compile(r"\b(?:ORA|PLS|DPY|TNS)-\d+")
 
 
 class HeartbeatAction:
-    """Runs the statement, and commits. A failure is logged: it is tried again at the next heartbeat, in a new session.
+    """Runs the statement, and commits. After a failure it is tried again at the next heartbeat, in a new session. A failure is a
+    warning once for each cause, and again when the statement has succeeded in between.
 
     :param connect: to the database that the statement is for.
     :param statement: SQL; a `;` at its end is dropped.
@@ -24,6 +28,7 @@ class HeartbeatAction:
         self._connect = connect
         self._statement = statement.strip().rstrip(";")
         self._connection: oracledb.Connection | None = None
+        self._cause = ""  # of the last failure, '' after a success
 
     def __call__(self) -> None:
         """Run the statement once, and commit; raises no error of Oracle."""
@@ -34,13 +39,20 @@ class HeartbeatAction:
                 cursor.execute(self._statement)
                 self._connection.commit()
         except MinerCdcError as error:
-            self._failed(error.message)
+            self._failed(error)
+        else:
+            if self._cause:
+                _log.info("heartbeat.action.query succeeds again")
+                self._cause = ""
 
-    def _failed(self, why: str) -> None:
-        _log.warning("heartbeat.action.query failed: %s", why)
+    def _failed(self, error: MinerCdcError) -> None:
+        cause = " ".join(_CODE.findall(error.message)) or error.message
+        if cause != self._cause:
+            _log.warning("heartbeat.action.query failed, and is tried again at each heartbeat: %s", error.message)
+            self._cause = cause
         connection, self._connection = self._connection, None
         if connection is not None:
             try:
                 connection.close()
-            except oracledb.Error as error:
-                _log.info("its session was not closed: %s", error)
+            except oracledb.Error as failure:
+                _log.info("its session was not closed: %s", failure)

@@ -80,10 +80,10 @@ def check(
     :raises SourceError, PrerequisiteError: the query of a check failed.
     :raises ConfigError: a pattern took too long.
     """
-    findings = list(needed.privileges(connection, config.database_user))
+    findings = list(needed.privileges(connection, config.session_user))
     if config.database_pdb_name:
         with in_root(connection, config):
-            findings += needed.privileges(connection, config.database_user)
+            findings += needed.privileges(connection, config.session_user)
         findings = list(dict.fromkeys(findings))
     if any(finding.blocking for finding in findings):
         return findings
@@ -94,7 +94,7 @@ def check(
     if not tables:
         problem = "no table is captured: the include and exclude lists leave none"
         findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
-    user = config.database_user.upper()
+    user = config.session_user.upper()
     findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables], user)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 

@@ -66,7 +66,7 @@ def checks_page() -> str:
     lines += _lines("`snapshot.locking.mode=shared` and no `SELECT` on each table", [grants.LOCK_ANY_TABLE])
     lines += _lines("SELECTs of one's own; `flashback`", [grants.DBMS_FLASHBACK])
     lines += _lines("`snapshot.max.threads` above 1, to be faster", grants.EXTENT_VIEWS)
-    lines += _lines("nothing else fails without it", grants.OPTIONAL_VIEWS)
+    lines += _lines("nothing else fails without it", [grants.CATALOG_ROLE, *grants.OPTIONAL_VIEWS])
     return "\n".join(lines) + "\n"
 
 

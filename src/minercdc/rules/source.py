@@ -36,7 +36,7 @@ class ExaminedSource:
     @property
     def user(self) -> str:
         """Name of the user in a GRANT, in upper case."""
-        return self.config.database.database_user.upper()
+        return self.config.database.session_user.upper()
 
     @property
     def is_common(self) -> bool:

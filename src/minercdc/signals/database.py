@@ -10,6 +10,7 @@ import oracledb
 from minercdc.events import FetchedRows, SchemaChange, Scn
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.ddl_text import read_ddl
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.prefetch import prefetch
@@ -31,6 +32,7 @@ class TableSource:
     :param fetch_size: rows per fetch.
     :param lobs: read large values; else they are the placeholder.
     :param now_us: microseconds since the epoch in UTC.
+    :param ddl: changes of `learn` have the text of CREATE TABLE.
     """
 
     def __init__(
@@ -43,6 +45,7 @@ class TableSource:
         fetch_size: int,
         lobs: bool,
         now_us: Callable[[], int],
+        ddl: bool = False,
     ) -> None:
         self._connect = connect
         self._tables = tables
@@ -51,6 +54,7 @@ class TableSource:
         self._fetch_size = fetch_size
         self._lobs = lobs
         self._now_us = now_us
+        self._ddl = ddl
         self._reading = KeptConnection(connect)
 
     def list_tables(self) -> list[TableId]:
@@ -65,12 +69,13 @@ class TableSource:
         """
         with closing(self._connect()) as connection:
             found = read_tables(connection, [table], comments=self._tables.comments)
+            text = read_ddl(connection, [table]) if found and self._ddl else {}
             scn = present_scn(connection)
         if not found:
             return None
         schema = self._tables.next_version(without_unsupported(found[0]))
         self._tables.put(schema)
-        return SchemaChange(table, None, schema, "", Scn(scn), self._now_us(), snapshot=True)
+        return SchemaChange(table, None, schema, text.get(table, ""), Scn(scn), self._now_us(), snapshot=True)
 
     def written_scn(self) -> int:
         """An SCN that the stream comes to even when nothing more happens."""

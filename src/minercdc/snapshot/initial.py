@@ -125,7 +125,7 @@ class InitialSnapshot:
             _log.info(
                 "snapshot of %d tables as of SCN %s; streaming will start from %s", *(len(fixed.schemas), fixed.scn, start)
             )
-            yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us(), reads=self._reads)
+            yield from describe(self._tables, fixed.schemas, fixed.scn, self._now_us(), ddl=fixed.ddl, reads=self._reads)
             self._warn_of_names([schema.id for schema in fixed.schemas])
             wanted = [schema for schema in fixed.schemas if self._reads(schema.id)]
             state = SnapshotState(fixed.scn, start.to_json(), tuple(self._in_order(connection, wanted, fixed.scn)))

@@ -11,16 +11,18 @@ neither. At an SCN of the past the adapter finds the open transactions in the re
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeAlias
+from types import MappingProxyType
+from typing import Final, TypeAlias
 
 import oracledb
 
 from minercdc.config.sections import SnapshotConfig
 from minercdc.errors import SnapshotTooOldError, SourceError
 from minercdc.events import SchemaChange, Scn
+from minercdc.oracle.ddl_text import read_ddl
 from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import current_scn, oldest_open_scn, scn_of_time
@@ -41,11 +43,35 @@ class Fixed:
 
     :param scn: commits at or below it are part of the snapshot, later ones of the stream.
     :param mine_from: SCN at or below the start of every transaction that commits later.
+    :param ddl: text of CREATE TABLE of the tables that have one; read with the structures.
     """
 
     scn: Scn
     mine_from: Scn
     schemas: list[TableSchema]
+    ddl: Mapping[TableId, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What is read of tables besides their columns and keys.
+
+    :param comments: the comments of tables and columns.
+    :param ddl: the text of CREATE TABLE.
+    """
+
+    comments: bool = False
+    ddl: bool = False
+
+    def read(
+        self, connection: oracledb.Connection, ids: Sequence[TableId]
+    ) -> tuple[list[TableSchema], Mapping[TableId, str]]:
+        """The tables that exist, and their texts. Raises as `read_tables` and `read_ddl`."""
+        schemas = read_tables(connection, ids, comments=self.comments)
+        return schemas, read_ddl(connection, [schema.id for schema in schemas]) if self.ddl else {}
+
+
+COLUMNS_ONLY: Final = Described()
 
 
 def fix_now(
@@ -55,12 +81,12 @@ def fix_now(
     lock: Lock,
     *,
     redo: bool = True,
-    comments: bool = False,
+    described: Described = COLUMNS_ONLY,
 ) -> Fixed:
     """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
 
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
-    :param comments: the structures have the comments of tables and columns.
+    :param described: what is read of the tables besides their structures.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     :raises ConfigError: a pattern of the filter took too long.
@@ -69,13 +95,13 @@ def fix_now(
     if not redo:
         with lock(connection, ids):
             scn = present_scn(connection)
-            return Fixed(scn, scn, read_tables(connection, ids, comments=comments))
+            return Fixed(scn, scn, *described.read(connection, ids))
     with lock(connection, ids):
         begun = current_scn(connection)
         oldest = oldest_open_scn(connection)
         scn = current_scn(connection)
-        schemas = read_tables(connection, ids, comments=comments)
-    return Fixed(scn, min(begun, oldest or begun), schemas)
+        schemas, ddl = described.read(connection, ids)
+    return Fixed(scn, min(begun, oldest or begun), schemas, ddl)
 
 
 def fix_given(
@@ -85,7 +111,7 @@ def fix_given(
     config: SnapshotConfig,
     mine_from: MineFrom,
     *,
-    comments: bool = False,
+    described: Described = COLUMNS_ONLY,
 ) -> Fixed:
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
@@ -102,7 +128,7 @@ def fix_given(
     else:
         scn = Scn(config.minercdc_start_scn or 0)
     given_by = "minercdc.start.scn" if config.minercdc_start_timestamp is None else "minercdc.start.timestamp"
-    return _fix_past(connection, table_filter, database, scn, given_by, mine_from, comments)
+    return _fix_past(connection, table_filter, database, scn, given_by, mine_from, described)
 
 
 def fix_handover(
@@ -112,7 +138,7 @@ def fix_handover(
     scn: int,
     mine_from: MineFrom,
     *,
-    comments: bool = False,
+    described: Described = COLUMNS_ONLY,
 ) -> Fixed:
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
@@ -121,7 +147,7 @@ def fix_handover(
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
-    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from, comments)
+    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from, described)
 
 
 def _fix_past(
@@ -131,14 +157,14 @@ def _fix_past(
     scn: Scn,
     given_by: str,
     mine_from: MineFrom,
-    comments: bool,
+    described: Described,
 ) -> Fixed:
     now = present_scn(connection)
     if scn > now:
         raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
-    schemas = read_tables(connection, read_table_ids(connection, table_filter, database), comments=comments)
+    schemas, ddl = described.read(connection, read_table_ids(connection, table_filter, database))
     _warn_of_ddl(connection, schemas, scn)
-    return Fixed(scn, Scn(mine_from(scn)), schemas)
+    return Fixed(scn, Scn(mine_from(scn)), schemas, ddl)
 
 
 def _warn_of_ddl(connection: oracledb.Connection, schemas: list[TableSchema], scn: Scn) -> None:
@@ -158,10 +184,12 @@ def describe(
     scn: Scn,
     time_us: int,
     *,
+    ddl: Mapping[TableId, str] = MappingProxyType({}),
     reads: Callable[[TableId], bool] = lambda _: False,
 ) -> Iterator[SchemaChange]:
     """Put the structures into `tables`, as new versions without unsupported columns, and yield a SchemaChange for each.
 
+    :param ddl: text of CREATE TABLE of the tables that have one.
     :param reads: whether the snapshot reads the rows of a table, too.
     :param time_us: microseconds since the epoch.
     """
@@ -169,4 +197,5 @@ def describe(
         before = tables.find(schema.id)
         after = tables.next_version(without_unsupported(schema))
         tables.put(after)
-        yield SchemaChange(after.id, before, after, "", scn, time_us, snapshot=True, rows=reads(after.id))
+        text = ddl.get(after.id, "")
+        yield SchemaChange(after.id, before, after, text, scn, time_us, snapshot=True, rows=reads(after.id))

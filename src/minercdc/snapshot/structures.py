@@ -55,6 +55,6 @@ class StructureSnapshot:
         time_us = int(self._now() * 1_000_000)
         notices = InitialNotices(now=self._now)
         yield notices.started()
-        yield from describe(self._tables, fixed.schemas, fixed.scn, time_us)
+        yield from describe(self._tables, fixed.schemas, fixed.scn, time_us, ddl=fixed.ddl)
         _log.info("structures of %d tables are read; streaming will start from %s", len(fixed.schemas), position)
         yield from (notices.completed(), Progress(position, Scn(0), 0))  # the position may lie in the past

@@ -43,7 +43,7 @@ from minercdc.snapshot.mode import Start, Steps
 from minercdc.snapshot.notices import SkippedSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Fixed, fix_given, fix_handover, fix_now
+from minercdc.snapshot.start import Described, Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
 from minercdc.transaction_counts import TransactionCounts
@@ -82,6 +82,7 @@ class PipelineParts:
         self._adapter: Adapter | None = None
         self._loaded: Offset | None = None
         self._comments = config.messages.include_schema_comments
+        self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
         self._tables = Tables(comments=self._comments)
         self._filter = table_filter(config)
         self._database = database_name(config.database)
@@ -316,16 +317,16 @@ class PipelineParts:
 
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
-        return fix_now(connection, self._filter, self._database, lock, redo=redo, comments=self._comments)
+        return fix_now(connection, self._filter, self._database, lock, redo=redo, described=self._described)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         where = (connection, self._filter, self._database)
         if self._process.handover and handover_scn is not None:
-            return fix_handover(*where, handover_scn, self.opened().mine_from, comments=self._comments)
+            return fix_handover(*where, handover_scn, self.opened().mine_from, described=self._described)
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            return fix_given(*where, config, self.opened().mine_from, comments=self._comments)
+            return fix_given(*where, config, self.opened().mine_from, described=self._described)
         return self._fix_now(connection)
 
 

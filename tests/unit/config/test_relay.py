@@ -50,6 +50,13 @@ def test_the_upstream_relay_may_come_from_the_environment(tmp_path: Path, monkey
         ("minercdc.relay.schemas.namespace: 1a", "minercdc.relay.schemas.namespace"),
         ("minercdc.relay.port: 70000", "minercdc.relay.port"),
         ("column.mask.with.5.chars: S.T.A", "a relay has values as they are; column.exclude.list"),
+        ("transforms: a", "transforms: a relay has values as they are; leave it out"),
+        ("converters: a", "converters: a relay has values as they are; leave it out"),
+        ("value.converter: io.confluent.connect.avro.AvroConverter", "value.converter: a relay has events in Avro"),
+        (
+            "key.converter: io.apicurio.registry.utils.converter.ExtJsonConverter",
+            "key.converter: a relay has events in Avro",
+        ),
         ("column.truncate.to.5.chars: S.T.A", "a relay has values as they are; column.exclude.list"),
     ],
 )

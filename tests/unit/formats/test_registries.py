@@ -145,7 +145,7 @@ def test_an_answer_that_is_no_registrys_is_an_error_that_says_so(content: Any) -
         for ask in (
             lambda: registry.register("s", TEXT),
             lambda: registry.lookup("s", TEXT),
-            lambda: registry.version("s", TEXT),
+            lambda: registry.version("s", TEXT, just_registered=True),
             lambda: registry.latest("s"),
             lambda: registry.schema(1),
             lambda: apicurio.identity("t", "Row", TEXT, lambda _: True),
@@ -175,3 +175,28 @@ def test_the_urls_for_records_have_no_user() -> None:
     assert SchemaRegistry(access).url == ApicurioRegistry(access).url
     assert SchemaRegistry(access).url.endswith("a/x,https://b")
     assert "s3cret" not in json.dumps(access.shown())
+
+
+@pytest.mark.parametrize(("code", "missing"), [(40401, "subject S"), (40403, "such schema under subject S")])
+def test_a_schema_that_is_missing_has_its_own_cause(code: int, missing: str) -> None:
+    with registry_server(lambda _: (404, {"error_code": code, "message": "not found"})) as server:
+        registry = SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1))
+        with pytest.raises(SinkError, match=rf"has no {missing}, and auto\.register\.schemas=false\n  hint: Register it"):
+            registry.lookup("S", TEXT)
+        with pytest.raises(SinkError, match=rf"has no {missing}, and auto\.register\.schemas=false"):
+            registry.version("S", TEXT, just_registered=False)
+        with pytest.raises(SinkError, match=rf"has no {missing}, although it has just registered it") as refused:
+            registry.version("S", TEXT, just_registered=True)
+    assert "auto.register.schemas" not in str(refused.value)
+
+
+def test_an_import_that_is_gone_once_it_was_registered() -> None:
+    """As by someone who deletes the subject, or URLs of two registries: auto.register.schemas=false is not to blame."""
+
+    def forgetful(asked: str) -> Answer:
+        return (200, {"id": 7}) if asked.endswith("/versions") else (404, {"error_code": 40401, "message": "gone"})
+
+    with registry_server(forgetful) as server:
+        side = Side(ProtobufFormat(confluent(server.address), ProtobufOptions(optional=True), skip_known=False))
+        with pytest.raises(SinkError, match="has no subject [a-z/_]+.proto, although it has just registered it"):
+            side.rewritten("t", document(AMOUNTS, {"AT": "AQ=="}))

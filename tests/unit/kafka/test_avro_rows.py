@@ -109,7 +109,7 @@ def test_each_type_in_each_mode(at_once: list[bool], one: Any, modes: dict[str, 
 
 
 def test_every_kind_of_event(at_once: list[bool]) -> None:
-    pair, keyless = Pair(), Pair(minercdc__keyless__table__key="rowid")
+    pair, keyless = Pair(), Pair(minercdc__keyless__table__key="rowid", minercdc__source__sequence="true")
     read = event(Op.READ, None, NEW)
     read.tx, read.snapshot, read.rs_id = None, SnapshotMark.FIRST, ""
     changes = [event(Op.CREATE, None, NEW), event(Op.UPDATE, NEW, PAID), event(Op.DELETE, PAID, None), read]
@@ -135,6 +135,7 @@ def test_every_kind_of_event(at_once: list[bool]) -> None:
         {"key__converter": "org.apache.kafka.connect.storage.StringConverter"},
         {"tombstones__on__delete": "false"},
         {"log__mining__buffer__track__rs_id": "false", "log__mining__buffer__track__username": "false"},
+        {"minercdc__source__sequence": "true"},
         {"schema__name__adjustment__mode": "avro", "field__name__adjustment__mode": "avro"},
     ],
     ids=lambda properties: next(iter(properties)),
@@ -192,3 +193,12 @@ def test_a_masked_null_of_the_key_is_masked_in_the_value_only() -> None:
     (record,) = made.encode(event(Op.CREATE, None, ("1", None, None, None)))
     assert record.key == b'{"STATUS":null}'
     assert json.loads(record.value or b"")["after"]["STATUS"] == "***"
+
+
+def test_the_clock_is_looked_at_once_for_a_row_that_is_written_as_json_after_all() -> None:
+    pair = Pair()
+    looked: list[int] = []
+    made = pair._encoders[0]
+    made._clock_ns = lambda: looked.append(1) or NANOS + 10**9 * len(looked)  # type: ignore[func-returns-value]
+    made.encode(event(Op.UPDATE, (NEW[0], UNAVAILABLE, *NEW[2:]), NEW))
+    assert len(looked) == 1

@@ -63,7 +63,7 @@ def encoder(
     )
     formats = TableFormats(
         TopicNames(config.identity, config.topics, config.kafka),
-        SourceBlock("shop"),
+        SourceBlock("shop", ordered=config.messages.minercdc_source_sequence),
         config.values,
         handling or ValueHandling(),
         rowid_keys=config.filters.minercdc_keyless_table_key == "rowid",
@@ -343,3 +343,12 @@ def test_a_change_at_the_epoch_is_json_too() -> None:
     (record,) = encoder().encode(change)
     source = value_of(record)["source"]
     assert (source["ts_ms"], source["ts_us"], source["ts_ns"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("change", [(NEW, PAID), (NEW, ("7", *NEW[1:]))], ids=["a row", "two records of a key change"])
+def test_the_clock_is_looked_at_once_for_a_change(change: tuple[Row, Row]) -> None:
+    times = iter(range(0, 10**12, 10**9))
+    made = encoder(lambda: next(times))
+    found = [value_of(record)["ts_ns"] for record in made.encode(event(Op.UPDATE, *change)) if record.value]
+    assert set(found) == {0}
+    assert next(times) == 10**9

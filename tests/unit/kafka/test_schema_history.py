@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import cast
@@ -124,3 +125,11 @@ def test_another_connector_in_the_topic_that_starts_over_does_not_count() -> Non
     other.forget()
     topic.records.append(other.entry(change(None, NEW, 1), {}))
     assert [found.after for found in history_in(topic).recover(None)] == [OLD]
+
+
+def test_the_text_of_a_snapshot_is_not_stored() -> None:
+    """Readers of the history take its `ddl` for a statement of the stream; the structure has all that counts."""
+    found = replace(change(None, OLD, 5), snapshot=True)
+    topic = KafkaSchemaHistory(cast(KafkaClient, Topic()), topic="h", server="s", clock_ms=lambda: 1)
+    texts = [json.loads(topic.entry(one, {}).value or b"")["ddl"] for one in (found, change(None, OLD, 6))]
+    assert texts == ["", "ddl"]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import SchemaHistoryError
+from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.history import LakeHistory
+from minercdc.lake.segment_history import FileHistory, history_of
+from minercdc.offset import Offset
 from minercdc.schema.table import TableId
 
 
@@ -152,3 +156,25 @@ def test_what_cannot_be_read_stops_the_lake(history: LakeHistory, monkeypatch: p
     second = b"garbage" if form == "garbage" else json.dumps(first | {"tableChanges": ["x"]}).encode()
     with pytest.raises(SchemaHistoryError, match="cannot be read"):
         read(history, monkeypatch, json.dumps(first).encode(), second)
+
+
+def test_a_history_in_a_file_counts_as_far_as_the_offset_says(config: ConnectorConfig, tmp_path: Path) -> None:
+    file = tmp_path / "history"
+    lines = [
+        json.dumps(document(scn, "CREATE", ["ID"], table=name)).encode() + b"\n" for scn, name in ((10, "T"), (20, "U"))
+    ]
+    file.write_bytes(b"".join(lines))
+    history = config.history.model_copy(
+        update={"schema_history_internal": "file", "schema_history_internal_file_filename": file}
+    )
+    of_file = replace(config, history=history)
+    found = FileHistory(of_file, lambda: Offset("logminer", history=len(lines[0])))
+    found.refresh()
+    assert [table.name for table in found.tables()] == ["S.T"], (
+        "what a killed connector wrote after its last commit is not valid"
+    )
+    longer = FileHistory(of_file, lambda: Offset("logminer", history=10_000))
+    with pytest.raises(SchemaHistoryError, match="the offset counts on 10000"):
+        longer.refresh()
+    with pytest.raises(ConfigError, match=r"schema\.history\.internal: .* a file will not do"):
+        history_of(of_file)

@@ -67,9 +67,11 @@ def run_of(statements: Sequence[str]) -> ChangeRun:
     return max(runs, key=lambda run: len(run.rows))  # rows that cannot be scanned are between others
 
 
-def both(statements: Sequence[str], *, keys: bool = True, values: Any = AvroFormat) -> tuple[EncodedRun, list[Record]]:
+def both(
+    statements: Sequence[str], *, keys: bool = True, values: Any = AvroFormat, **properties: str
+) -> tuple[EncodedRun, list[Record]]:
     """A run that is rewritten as a whole where it can be, and its records one by one."""
-    run, made = run_of(statements), encoder(by_number=(keys, True))
+    run, made = run_of(statements), encoder(by_number=(keys, True), **properties)
     encode = converter(keys=keys, values=values).run_encoder(made.encode_run)
     encode(run, 0, NO_BOUND, NO_BOUND)  # schemas are known then
     one_by_one = converter(keys=keys, values=values)
@@ -83,6 +85,13 @@ def test_a_run_is_rewritten_in_its_place(keys: bool) -> None:
     assert not isinstance(encoded.records, list), "compiled code has rewritten them"
     assert list(encoded.records) == expected
     assert len(expected) == 12, "with tombstones"
+
+
+def test_the_token_of_an_order_is_rewritten_too() -> None:
+    encoded, expected = both(PLAIN, minercdc_source_sequence="true")
+    assert not isinstance(encoded.records, list)
+    assert list(encoded.records) == expected
+    assert b'["0000000000000001000","0a001f00b3020000","000000000003"]' in (expected[2].value or b"")
 
 
 def test_values_that_are_left_to_python_are_there_too() -> None:

@@ -180,6 +180,7 @@ PROPERTIES: list[dict[str, Any]] = [
     {"column_mask_with_2_chars": r"S\.T\.ID"},  # which is no text: every row is an error
     {"column_propagate_source_type": ".*", "value_converter_schemas_enable": "true"},
     {"skip_messages_without_change": "true"},
+    {"minercdc_source_sequence": "true"},
     {"log_mining_buffer_track_username": "false"},
     {"converters": "flag", "flag_type": "io.debezium.connector.oracle.converters.NumberOneToBooleanConverter"},
 ]

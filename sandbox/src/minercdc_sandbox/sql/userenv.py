@@ -21,6 +21,7 @@ def session_value(session: SqlSession, name: str) -> str | None:
         "SERVICE_NAME": session.service,
         "SESSION_USER": session.user,
         "CURRENT_USER": session.user,
+        "PROXY_USER": session.details.get("proxy"),
         "SESSION_USERID": str(user_id(session)),
         "CURRENT_SCHEMA": session.schema,
         "SID": str(session.sid),

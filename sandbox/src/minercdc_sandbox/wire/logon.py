@@ -61,6 +61,10 @@ def _parameters(pairs: Pairs) -> bytes:
     return bytes((Ttc.PARAMETER,)) + ub(len(pairs)) + b"".join(key_value(*pair) for pair in pairs)
 
 
+def _folded(name: str) -> str:
+    return name[1:-1] if name.startswith('"') and name.endswith('"') else name.upper()
+
+
 class Logon:
     """One client's logon, from its first call to the open session."""
 
@@ -101,7 +105,7 @@ class Logon:
         self._talk.finish(self._talk.reply(), body)
 
     def _begin(self, user: str, pairs: Mapping[str, str]) -> bytes:
-        self._user = user[1:-1] if user.startswith('"') and user.endswith('"') else user.upper()
+        self._user = _folded(user)
         self._client = {name: pairs[key] for key, name in _CLIENT.items() if key in pairs}
         self._challenge = Challenge.begin(self._user, self._talk.database.password_of(self._user, self._service))
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
@@ -124,6 +128,11 @@ class Logon:
         except WrongPassword:
             raise _DENIED from None
         self._check_wishes(mode, pairs)
+        if client := pairs.get("PROXY_CLIENT_NAME", "").rstrip(
+            "\0"
+        ):  # this user's password was given; the session is the client's
+            self._client = {**self._client, "proxy": self._user}
+            self._user = _folded(client)
         talk.session = talk.database.open_session(self._user, self._service, self._client)
         alter = pairs.get("AUTH_ALTER_SESSION", "").rstrip("\0").strip()
         if alter:
@@ -143,8 +152,6 @@ class Logon:
         edition = pairs.get("AUTH_ORA_EDITION", "").rstrip("\0")
         if edition and edition.upper() != "ORA$BASE":
             raise OraError(38802, f"edition {edition} does not exist")
-        if "PROXY_CLIENT_NAME" in pairs:
-            raise OraError(28150, f"user {self._user} not authorized to connect as user {pairs['PROXY_CLIENT_NAME']}")
 
     def _change_password(self, pairs: Mapping[str, str]) -> None:
         talk = self._talk

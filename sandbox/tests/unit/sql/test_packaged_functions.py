@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from sandbox.tests.unit.sql.client import SqlClient
+from sandbox.tests.unit.sql.client import SqlClient, connect
+
+from minercdc_sandbox.database import SandboxDatabase
 
 
 def test_random_values_differ_by_row(shop: SqlClient) -> None:
@@ -39,3 +41,17 @@ def test_refused_by_name(shop: SqlClient, expression: str, name: str) -> None:
 def test_functions_in_with_are_refused(shop: SqlClient) -> None:
     assert "FUNCTION" in str(shop.fails(3001, "with function f return number is begin return 1; end; select f from dual"))
     assert shop.one("with function as (select 1 n from dual) select n from function") == 1
+
+
+def test_the_text_of_a_table_is_for_its_owner_and_the_catalog_role(shop: SqlClient, db: SandboxDatabase) -> None:
+    shop.run("create table t (a number)")
+    admin = connect(db, "SYSTEM")
+    admin.run("create user reader identified by r")
+    admin.run("grant create session, select any table to reader")
+    sql = "select to_char(dbms_metadata.get_ddl('TABLE', 'T', :1)) from dual"
+    owner = shop.session.user
+    assert str(shop.one(sql, owner)).startswith(f'\n  CREATE TABLE "{owner}"."T"')
+    reader = connect(db, "READER")
+    reader.fails(31603, sql, owner)
+    admin.run("grant select_catalog_role to reader")
+    assert reader.one(sql, owner) == shop.one(sql, owner)

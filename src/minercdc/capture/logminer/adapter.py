@@ -67,7 +67,7 @@ class LogMinerFactory:
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """The table of `minercdc.log.mining.flush.table`, in the schema of `database.user`; none when that is not set."""
         flushed = config.log_mining.minercdc_log_mining_flush_table
-        return frozenset([(config.database.database_user.upper(), flushed.upper())] if flushed else ())
+        return frozenset([(config.database.session_user.upper(), flushed.upper())] if flushed else ())
 
 
 def _directory_name(config: ConnectorConfig) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from minercdc_sandbox.catalog import User
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
@@ -36,11 +37,15 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
-    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK. Raises ORA-01918, ORA-00988, ORA-00922."""
+    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK, GRANT and REVOKE CONNECT THROUGH. Raises ORA-01918, ORA-00988,
+    ORA-00922."""
     name = parser.name(1935, "missing user or role name")
     user = session.catalog.user(session.container, name)
     if user is None:
         raise OraError(1918, f"user '{name}' does not exist")
+    if parser.is_word("GRANT") or parser.is_word("REVOKE"):
+        _alter_proxies(session, parser, user)
+        return
     secret = password(parser) if parser.is_word("IDENTIFIED") else None
     text = parser.sql.upper()
     _rest(parser)
@@ -51,6 +56,25 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
         if "ACCOUNT LOCK" in text or "ACCOUNT UNLOCK" in text:
             user.locked = "ACCOUNT LOCK" in text
         session.storage.log_ddl(session.client, _masked(parser.sql), None, None, None)
+
+
+def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
+    """`GRANT CONNECT THROUGH proxy` and `REVOKE ..` (SQL Language Reference, ALTER USER, proxy_clause). Roles and authentication that a
+    proxy is limited to are refused."""
+    granted = parser.take().text == "GRANT"
+    parser.expect_word("CONNECT")
+    parser.expect_word("THROUGH")
+    if parser.is_word("ENTERPRISE"):
+        raise OraError(3001, "unimplemented feature: CONNECT THROUGH ENTERPRISE USERS", parser.token.start)
+    proxy = parser.name(1935, "missing user or role name")
+    if parser.is_word("WITH") or parser.is_word("AUTHENTICATION") or parser.is_word("AUTHENTICATED"):
+        raise OraError(3001, f"unimplemented feature: CONNECT THROUGH .. {parser.token.text}", parser.token.start)
+    parser.end()
+    if session.catalog.user(session.container, proxy) is None:
+        raise OraError(1918, f"user '{proxy}' does not exist")
+    with committed(session):
+        (user.proxies.add if granted else user.proxies.discard)(proxy)
+        session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def drop_user(session: SqlSession, parser: Parser) -> None:
@@ -65,6 +89,8 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
             session.storage.drop_segment(table)
         _drop_objects(session, name, cascade=cascade)
         session.catalog.drop_user(session.container, name, cascade=cascade)
+        for user in session.catalog.containers[session.container].users.values():
+            user.proxies.discard(name)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
