@@ -22,7 +22,11 @@ def test_rename_moves_the_table() -> None:
     tables = Tables([ITEM])
     renamed = replace(ITEM, id=TableId("DB", "LAB", "NEW"))
     tables.apply(Change(ITEM.id, ITEM, renamed))
-    assert (tables.find(ITEM.id), tables.find(renamed.id), tables.find_object(7)) == (None, renamed, renamed.id)
+    assert (tables.find(ITEM.id), tables.find(renamed.id), tables.find_object(renamed.id.database, 7)) == (
+        None,
+        renamed,
+        renamed.id,
+    )
 
 
 def test_version_goes_on_after_drop_and_create() -> None:

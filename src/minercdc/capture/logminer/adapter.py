@@ -36,7 +36,8 @@ class LogMinerFactory:
     def open(self, context: CaptureContext) -> Adapter:
         """See `capture.adapter.AdapterFactory`."""
         config, connect = context.config, context.connect_root
-        container = context.database if config.database.database_pdb_name else None
+        pdbs = tuple(pdb.database for pdb in context.pdbs)
+        container = context.database if config.database.database_pdb_name and not pdbs else None
         flushed = config.log_mining.minercdc_log_mining_flush_table
         files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
         rules = self._rules(context, container)
@@ -50,15 +51,15 @@ class LogMinerFactory:
 
         return Adapter(
             capture,
-            lambda scn, begun: start_position(connect, scn, begun),
-            lambda scn: mine_from(connect, scn, container),
+            lambda scn, begun: start_position(connect, scn, begun, pdbs),
+            lambda scn: mine_from(connect, scn, pdbs or container),
             unreadable,
             None if self._committed else capture,
         )
 
     def _rules(self, context: CaptureContext, container: str | None) -> KeepingRules | None:
         mining = context.config.log_mining
-        if self._committed or context.config.capture.lob_enabled or sys.byteorder != "little":
+        if self._committed or context.config.capture.lob_enabled or context.pdbs or sys.byteorder != "little":
             return None
         keeps = mining.minercdc_log_mining_buffer_durable == "disk"
         after = timedelta(milliseconds=mining.minercdc_log_mining_buffer_durable_after_ms) if keeps else None

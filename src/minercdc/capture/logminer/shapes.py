@@ -45,6 +45,7 @@ class ShapeTracker:
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
     :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
         supplemental logging of one is dropped.
+    :param tx_id: of a transaction, from its XID.
     """
 
     def __init__(
@@ -54,7 +55,9 @@ class ShapeTracker:
         database: str,
         read_table: ReadTable,
         unlogged: Callable[[TableId], str] = lambda _: "",
+        tx_id: Callable[[bytes], str] = bytes.hex,
     ) -> None:
+        self._tx_id = tx_id
         self.tables = tables
         self._filter = table_filter
         self._database = database
@@ -73,7 +76,7 @@ class ShapeTracker:
         """
         if owner is None or table is None:
             return None
-        known = self.tables.find_object(object_id)
+        known = self.tables.find_object(self._database, object_id)
         if known is not None:
             return known if self._includes(known) else None
         if object_id in self._elsewhere or table.startswith(("BIN$", "OBJ# ")):
@@ -219,7 +222,7 @@ class ShapeTracker:
             Scn(row.scn),
             time_us,
             truncate=truncate,
-            tx_id=row.xid.hex(),
+            tx_id=self._tx_id(row.xid),
             user=row.user,
             redo_thread=row.thread,
         )
