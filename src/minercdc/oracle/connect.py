@@ -47,6 +47,13 @@ def database_names(config: DatabaseConfig) -> tuple[str, ...]:
     return tuple(database_name(config.of_pdb(name)) for name in config.pdbs) or (database_name(config),)
 
 
+def of_database(config: DatabaseConfig, database: str) -> DatabaseConfig:
+    """The configuration of one of `database_names` alone."""
+    if not config.has_several_pdbs:
+        return config
+    return next(one for one in map(config.of_pdb, config.pdbs) if database_name(one) == database)
+
+
 def _one_pdb(config: DatabaseConfig) -> None:
     if config.has_several_pdbs:
         raise ConfigError(

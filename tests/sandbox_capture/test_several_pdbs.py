@@ -1,0 +1,233 @@
+"""One connector over two pluggable databases whose schemas, tables, object ids and XIDs are the same."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.checks import check_prerequisites
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.connector import Connector
+from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.rules.examination import examine
+
+ONE, OTHER = "ORCLPDB1", "SALES"
+_PATIENCE_SECONDS = 60.0
+
+
+class Pdbs:
+    """The sandbox with a second pluggable database, and schema SHOP with the same tables in both."""
+
+    def __init__(self, sandbox: SandboxProcess, directory: Path) -> None:
+        self.sandbox, self.directory = sandbox, directory
+        with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.execute("alter database add supplemental log data")
+            cursor.execute(f"create pluggable database {OTHER} admin user boss identified by boss")
+            cursor.execute(f"alter pluggable database {OTHER} open")
+        self.sessions = {pdb: self._made(pdb) for pdb in (ONE, OTHER)}
+
+    def _made(self, pdb: str) -> oracledb.Connection:
+        with self.sandbox.connect(service=pdb) as admin, admin.cursor() as cursor:
+            cursor.execute("create user shop identified by shop")
+            cursor.execute("grant connect, resource, unlimited tablespace to shop")
+        shop = self.sandbox.connect("shop", "shop", pdb)
+        with shop.cursor() as cursor:
+            cursor.execute("create table item (id number(9) primary key, name varchar2(40))")
+            cursor.execute("alter table item add supplemental log data (all) columns")
+        return shop
+
+    def run(self, pdb: str, *statements: str) -> None:
+        """Statements of the application in a pluggable database."""
+        with self.sessions[pdb].cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def config(self, **changes: str) -> ConnectorConfig:
+        """A configuration for both, with lines of JSON as its sink; `a_b` is the property `a.b`."""
+        given = {
+            "name": "pdbs",
+            "topic.prefix": "t",
+            "database.hostname": self.sandbox.host,
+            "database.port": str(self.sandbox.port),
+            "database.user": "C##MINERCDC",
+            "database.password": "minercdc",
+            "database.dbname": self.sandbox.root_service,
+            "database.pdb.name": f"{ONE},{OTHER}",
+            "schema.include.list": "SHOP",
+            "event.processing.failure.handling.mode": "fail",
+            "minercdc.state.dir": str(self.directory / "state"),
+            "debezium.sink.type": "json",
+            "minercdc.sink.path": str(self.directory / "changes.jsonl"),
+            "poll.interval.ms": "50",
+            "minercdc.log.mining.pass.interval.ms": "0",
+            "include.schema.changes": "false",
+            "tombstones.on.delete": "false",
+        }
+        return parse_properties(given | {name.replace("_", "."): value for name, value in changes.items()})
+
+    def records(self) -> list[dict[str, Any]]:
+        """What was committed so far."""
+        path = self.directory / "changes.jsonl"
+        offset = path.with_name(f"{path.name}.offset")
+        length = json.loads(offset.read_bytes())["length"] if offset.exists() else 0
+        return [json.loads(line) for line in path.read_bytes()[:length].splitlines()] if length else []
+
+
+def changes(records: Sequence[dict[str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """(Topic, `source.db`, operation, the row after or before) of each record of a table."""
+    return [
+        (record["topic"], value["source"]["db"], value["op"], tuple((value["after"] or value["before"]).values()))
+        for record in records
+        if (value := record["value"].get("payload", record["value"])).get("op")
+    ]
+
+
+@contextmanager
+def running(connector: Connector) -> Iterator[list[BaseException]]:
+    """The connector runs while the context lasts; its error is in the list."""
+    stop, errors = threading.Event(), list[BaseException]()
+
+    def capture() -> None:
+        try:
+            connector.run(stop)
+        except MinerCdcError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=capture)
+    thread.start()
+    try:
+        yield errors
+    finally:
+        stop.set()
+        thread.join(_PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+def wait_for(pdbs: Pdbs, count: int, errors: list[BaseException]) -> list[tuple[str, str, str, Any]]:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while len(found := changes(pdbs.records())) < count:
+        assert not errors, errors
+        assert time.monotonic() < deadline, f"not in time: {found}"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
+    made = Pdbs(fresh_sandbox, tmp_path)
+    yield made
+    for session in made.sessions.values():
+        with suppress(oracledb.Error):  # its database may be closed
+            session.close()
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pdbs: Pdbs, adapter: str) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, f"insert into item values (1, 'before in {pdb}')", "commit")
+    config = pdbs.config(database_connection_adapter=adapter, provide_transaction_metadata="true")
+    with running(Connector(config)) as errors:
+        first = wait_for(pdbs, 2, errors)
+        assert sorted(first) == [
+            (f"t.{ONE}.SHOP.ITEM", ONE, "r", (1, f"before in {ONE}")),
+            (f"t.{OTHER}.SHOP.ITEM", OTHER, "r", (1, f"before in {OTHER}")),
+        ]
+        # Interleaved; a savepoint and a rollback in one must not undo what the other has at the same slot and row.
+        pdbs.run(ONE, "insert into item values (2, 'kept')", "savepoint s", "insert into item values (3, 'undone')")
+        pdbs.run(OTHER, "insert into item values (2, 'other')", "insert into item values (3, 'stays')")
+        pdbs.run(ONE, "rollback to s", "update item set name = 'new' where id = 1")
+    # The connector is stopped with both transactions open.
+    pdbs.run(OTHER, "delete from item where id = 1", "commit")
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 5, errors)
+        pdbs.run(ONE, "commit", "alter table item add (qty number(5))", "insert into item values (4, 'wide', 7)", "commit")
+        pdbs.run(OTHER, "insert into item values (4, 'narrow')", "rollback", "insert into item values (5, 'last')", "commit")
+        found = wait_for(pdbs, 9, errors)
+    one, other = f"t.{ONE}.SHOP.ITEM", f"t.{OTHER}.SHOP.ITEM"
+    assert found[2:] == [
+        (other, OTHER, "c", (2, "other")),
+        (other, OTHER, "c", (3, "stays")),
+        (other, OTHER, "d", (1, f"before in {OTHER}")),
+        (one, ONE, "c", (2, "kept")),
+        (one, ONE, "u", (1, "new")),
+        (one, ONE, "c", (4, "wide", 7)),
+        (other, OTHER, "c", (5, "last")),
+    ]
+    by_id: dict[str, set[str]] = {}
+    for record in pdbs.records():
+        value = record["value"].get("payload", record["value"])
+        if value.get("op") and value["source"]["txId"]:
+            by_id.setdefault(value["transaction"]["id"], set()).add(value["source"]["db"])
+            assert value["source"]["txId"] == value["transaction"]["id"]
+    assert {name.partition(":")[0] for name in by_id} == {ONE, OTHER}
+    assert all(dbs == {name.partition(":")[0]} for name, dbs in by_id.items())
+    own = [{name.partition(":")[2] for name in by_id if name.startswith(pdb)} for pdb in (ONE, OTHER)]
+    assert own[0] & own[1], "the same XID came in both"
+
+
+def test_patterns_name_tables_of_all_pdbs_or_of_one(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(
+            pdb, "create table note (id number(9) primary key)", "alter table note add supplemental log data (all) columns"
+        )
+        pdbs.run(pdb, "insert into item values (1, null)", "insert into note values (1)", "commit")
+    with running(Connector(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))) as errors:
+        wait_for(pdbs, 3, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "insert into note values (2)", "insert into item values (2, null)", "commit")
+        found = wait_for(pdbs, 6, errors)
+    tables = [f"t.{ONE}.SHOP.ITEM", f"t.{OTHER}.SHOP.ITEM", f"t.{OTHER}.SHOP.NOTE"]
+    assert sorted(topic for topic, *_ in found[:3]) == sorted(topic for topic, *_ in found[3:]) == tables
+    missing = check_prerequisites(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))
+    assert [finding.problem for finding in missing] == [r"table.include.list: 'SHOP\.NONE' matches no table"]
+
+
+def test_what_one_pdb_lacks_is_named_with_it(pdbs: Pdbs) -> None:
+    pdbs.run(OTHER, "alter table item drop supplemental log data (all) columns")
+    (finding,) = check_prerequisites(pdbs.config())
+    assert finding.problem.startswith(f"{OTHER}: SHOP.ITEM: supplemental logging is missing")
+    assert finding.fix.startswith(f"In {OTHER}: ALTER TABLE")
+    assert [one.rule for one in examine(pdbs.config()) if one.rule == "table-logging"] == ["table-logging"]
+
+
+def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
+    with pytest.raises(MinerCdcError, match=r"container STOCK: ORA-65011"):
+        check_prerequisites(pdbs.config(database_pdb_name=f"{ONE},STOCK"))
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+    (finding,) = check_prerequisites(pdbs.config())
+    assert finding.problem == f"{OTHER}: it is not open, so its tables cannot be read"
+    with pytest.raises(MinerCdcError, match=rf"{OTHER}: it is not open[^$]*ALTER PLUGGABLE DATABASE {OTHER} OPEN"):
+        Connector(pdbs.config()).run(threading.Event())
+
+
+def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:
+    pdbs.run(OTHER, "insert into item values (1, null)", "commit")
+    with running(Connector(pdbs.config())) as errors:
+        wait_for(pdbs, 1, errors)
+    with pytest.raises(ConfigError, match="topics change their names"):
+        Connector(pdbs.config(database_pdb_name=OTHER)).run(threading.Event())
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute("create pluggable database stock admin user boss identified by boss")
+        admin.cursor().execute("alter pluggable database stock open")
+    with pytest.raises(ConfigError, match="STOCK: added since the offset was stored"):
+        Connector(pdbs.config(database_pdb_name=f"{ONE},{OTHER},STOCK")).run(threading.Event())
+
+
+def test_a_strategy_by_which_tables_would_share_a_topic_is_refused(pdbs: Pdbs) -> None:
+    strategy = "io.debezium.schema.SchemaRegexTopicNamingStrategy"
+    given = {"topic.regex": r"(t)\..*\.SHOP\.(.*)", "topic.replacement": "$1.$2", "topic.key.enforce.uniqueness": "false"}
+    config = pdbs.config(topic_naming_strategy=strategy, **given)
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, "insert into item values (1, null)", "commit")
+    with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic t\.ITEM"):
+        Connector(config).run(threading.Event())
