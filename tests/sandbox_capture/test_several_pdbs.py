@@ -15,12 +15,14 @@ import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 
 from minercdc.checks import check_prerequisites
+from minercdc.config.files import read_file
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.connector import Connector
 from minercdc.errors import ConfigError, MinerCdcError
 from minercdc.rules.examination import examine
 
 ONE, OTHER = "ORCLPDB1", "SALES"
+_EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
 _PATIENCE_SECONDS = 60.0
 
 
@@ -52,18 +54,12 @@ class Pdbs:
                 cursor.execute(statement)
 
     def config(self, **changes: str) -> ConnectorConfig:
-        """A configuration for both, with lines of JSON as its sink; `a_b` is the property `a.b`."""
+        """connectors/several-pdbs.yaml, with lines of JSON as its sink; `a_b` is the property `a.b`."""
         given = {
-            "name": "pdbs",
-            "topic.prefix": "t",
+            **_EXAMPLE,
             "database.hostname": self.sandbox.host,
             "database.port": str(self.sandbox.port),
-            "database.user": "C##MINERCDC",
             "database.password": "minercdc",
-            "database.dbname": self.sandbox.root_service,
-            "database.pdb.name": f"{ONE},{OTHER}",
-            "schema.include.list": "SHOP",
-            "event.processing.failure.handling.mode": "fail",
             "minercdc.state.dir": str(self.directory / "state"),
             "debezium.sink.type": "json",
             "minercdc.sink.path": str(self.directory / "changes.jsonl"),
@@ -72,6 +68,7 @@ class Pdbs:
             "include.schema.changes": "false",
             "tombstones.on.delete": "false",
         }
+        del given["minercdc.kafka.bootstrap.servers"]
         return parse_properties(given | {name.replace("_", "."): value for name, value in changes.items()})
 
     def records(self) -> list[dict[str, Any]]:
@@ -138,8 +135,8 @@ def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pd
     with running(Connector(config)) as errors:
         first = wait_for(pdbs, 2, errors)
         assert sorted(first) == [
-            (f"t.{ONE}.SHOP.ITEM", ONE, "r", (1, f"before in {ONE}")),
-            (f"t.{OTHER}.SHOP.ITEM", OTHER, "r", (1, f"before in {OTHER}")),
+            (f"shop.{ONE}.SHOP.ITEM", ONE, "r", (1, f"before in {ONE}")),
+            (f"shop.{OTHER}.SHOP.ITEM", OTHER, "r", (1, f"before in {OTHER}")),
         ]
         # Interleaved; a savepoint and a rollback in one must not undo what the other has at the same slot and row.
         pdbs.run(ONE, "insert into item values (2, 'kept')", "savepoint s", "insert into item values (3, 'undone')")
@@ -152,7 +149,7 @@ def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pd
         pdbs.run(ONE, "commit", "alter table item add (qty number(5))", "insert into item values (4, 'wide', 7)", "commit")
         pdbs.run(OTHER, "insert into item values (4, 'narrow')", "rollback", "insert into item values (5, 'last')", "commit")
         found = wait_for(pdbs, 9, errors)
-    one, other = f"t.{ONE}.SHOP.ITEM", f"t.{OTHER}.SHOP.ITEM"
+    one, other = f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM"
     assert found[2:] == [
         (other, OTHER, "c", (2, "other")),
         (other, OTHER, "c", (3, "stays")),
@@ -185,7 +182,7 @@ def test_patterns_name_tables_of_all_pdbs_or_of_one(pdbs: Pdbs) -> None:
         for pdb in (ONE, OTHER):
             pdbs.run(pdb, "insert into note values (2)", "insert into item values (2, null)", "commit")
         found = wait_for(pdbs, 6, errors)
-    tables = [f"t.{ONE}.SHOP.ITEM", f"t.{OTHER}.SHOP.ITEM", f"t.{OTHER}.SHOP.NOTE"]
+    tables = [f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM", f"shop.{OTHER}.SHOP.NOTE"]
     assert sorted(topic for topic, *_ in found[:3]) == sorted(topic for topic, *_ in found[3:]) == tables
     missing = check_prerequisites(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))
     assert [finding.problem for finding in missing] == [r"table.include.list: 'SHOP\.NONE' matches no table"]
@@ -225,9 +222,9 @@ def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:
 
 def test_a_strategy_by_which_tables_would_share_a_topic_is_refused(pdbs: Pdbs) -> None:
     strategy = "io.debezium.schema.SchemaRegexTopicNamingStrategy"
-    given = {"topic.regex": r"(t)\..*\.SHOP\.(.*)", "topic.replacement": "$1.$2", "topic.key.enforce.uniqueness": "false"}
+    given = {"topic.regex": r"(shop)\..*\.SHOP\.(.*)", "topic.replacement": "$1.$2", "topic.key.enforce.uniqueness": "false"}
     config = pdbs.config(topic_naming_strategy=strategy, **given)
     for pdb in (ONE, OTHER):
         pdbs.run(pdb, "insert into item values (1, null)", "commit")
-    with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic t\.ITEM"):
+    with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic shop\.ITEM"):
         Connector(config).run(threading.Event())
