@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,9 @@ from minercdc.config.files import read_file
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.connector import Connector
 from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.plan import plan
 from minercdc.rules.examination import examine
+from minercdc.stored_offset import read_stored, report
 
 ONE, OTHER = "ORCLPDB1", "SALES"
 _EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
@@ -190,10 +192,11 @@ def test_patterns_name_tables_of_all_pdbs_or_of_one(pdbs: Pdbs) -> None:
 
 def test_what_one_pdb_lacks_is_named_with_it(pdbs: Pdbs) -> None:
     pdbs.run(OTHER, "alter table item drop supplemental log data (all) columns")
-    (finding,) = check_prerequisites(pdbs.config())
+    config = pdbs.config(table_include_list=r"SHOP\.ITEM")
+    (finding,) = check_prerequisites(config)
     assert finding.problem.startswith(f"{OTHER}: SHOP.ITEM: supplemental logging is missing")
     assert finding.fix.startswith(f"In {OTHER}: ALTER TABLE")
-    assert [one.rule for one in examine(pdbs.config()) if one.rule == "table-logging"] == ["table-logging"]
+    assert [one.rule for one in examine(config) if one.rule == "table-logging"] == ["table-logging"]
 
 
 def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
@@ -228,3 +231,69 @@ def test_a_strategy_by_which_tables_would_share_a_topic_is_refused(pdbs: Pdbs) -
         pdbs.run(pdb, "insert into item values (1, null)", "commit")
     with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic shop\.ITEM"):
         Connector(config).run(threading.Event())
+
+
+def answers(pdbs: Pdbs, kind: str) -> list[dict[str, Any]]:
+    """What the notifications of signals say, oldest first."""
+    found = [record["value"].get("payload", record["value"]) for record in pdbs.records() if record["topic"] == "notices"]
+    return [one for one in found if one["type"] == kind]
+
+
+def until(holds: Callable[[], Any], errors: list[BaseException]) -> Any:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not (found := holds()):
+        assert not errors, errors
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.05)
+    return found
+
+
+def test_figures_reports_and_signals_name_the_database(pdbs: Pdbs) -> None:
+    notices = {"notification.enabled.channels": "sink", "notification.sink.topic.name": "notices"}
+    config = pdbs.config(
+        table_include_list=r"SHOP\.ITEM", signal_enabled_channels="in-process", signal_poll_interval_ms="100", **notices
+    )
+    shown = [line for line in plan(config) if "SHOP" in line or "CONTAINER" in line]
+    for pdb in (ONE, OTHER):
+        assert any(line.startswith(f"  {pdb}.SHOP.ITEM -> shop.{pdb}.SHOP.ITEM") for line in shown)
+        assert f"  ALTER SESSION SET CONTAINER = {pdb};" in shown
+        pdbs.run(pdb, "insert into item values (1, null)", "commit")
+    connector = Connector(config)
+    with running(connector) as errors:
+        wait_for(pdbs, 2, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "insert into item values (9, 'open')")
+        with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+            admin.cursor().execute("alter system switch logfile")  # which brings the redo of open transactions into the log
+
+        sent: list[str] = []
+
+        def in_both() -> list[str]:
+            if not sent:
+                sent.append(connector.signal("list-transactions"))
+            of_all = [one["additional_data"].get("transactions") for one in answers(pdbs, "COMPLETED")]
+            listed = next(filter(None, reversed(of_all)), "")
+            if listed:
+                sent.clear()
+            found = [one["transaction-id"] for one in json.loads(listed or "[]")]
+            return found if len(found) == 2 else []
+
+        lost, kept = sorted(until(in_both, errors))
+        assert (lost.partition(":")[0], kept.partition(":")[0]) == (ONE, OTHER)
+        connector.signal("drop-transaction", {"transaction-id": lost.partition(":")[2]}, "bare")
+        connector.signal("execute-snapshot", {"data-collections": [f"{ONE}.SHOP.ITEM"]}, "again")
+        until(lambda: len(answers(pdbs, "REFUSED")) == 2, errors)
+        bare, again = (one["additional_data"]["reason"] for one in answers(pdbs, "REFUSED"))
+        assert f"give {ONE}:" in bare
+        assert "ad hoc snapshots are not there for several pluggable databases" in again
+        connector.signal("drop-transaction", {"transaction-id": lost}, "drop")
+        until(lambda: [one for one in answers(pdbs, "COMPLETED") if one["additional_data"].get("xid") == lost], errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "commit")
+        assert wait_for(pdbs, 3, errors)[2:] == [(f"shop.{OTHER}.SHOP.ITEM", OTHER, "c", (9, "open"))]
+    assert dict(connector.counters.tables) == {f"{ONE}.SHOP.ITEM": 1, f"{OTHER}.SHOP.ITEM": 2}
+    stored = read_stored(config)
+    assert stored is not None
+    lines = dict(report(config, stored))
+    assert lines["database"].endswith("what is to be read is there")
+    assert lines["schema history"] == "2 tables"

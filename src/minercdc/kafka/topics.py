@@ -41,7 +41,7 @@ class TopicNames:
         *,
         with_database: bool = False,
     ) -> None:
-        self._prefix = identity.topic_prefix
+        self._prefix, self._with_database = identity.topic_prefix, with_database
         self._name = _naming(topics, identity.topic_prefix, with_database)
         self._delimiter = topics.topic_delimiter
         self._tables: dict[str, TableId] = {}
@@ -52,6 +52,10 @@ class TopicNames:
         self.has_history = history is None or history.file is None
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
+
+    def shown(self, table: TableId) -> str:
+        """A table's name in figures: with its database where several are captured."""
+        return f"{table.database}.{table}" if self._with_database else str(table)
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become

@@ -303,6 +303,10 @@ class Actions:
     def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:
             raise SignalRefused("drop-transaction needs database.connection.adapter=logminer, which buffers transactions")
+        if self._several and ":" not in xid:
+            raise SignalRefused(
+                f"transaction-id: pluggable databases have the same XIDs: give {self._several[0]}:{xid}, or another one"
+            )
         if not self._source.open_transactions.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)

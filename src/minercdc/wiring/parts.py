@@ -80,6 +80,7 @@ class PipelineParts:
         self._comments = config.messages.include_schema_comments
         self._tables = Tables(comments=self._comments)
         self._databases = SourceDatabases(config, connect)
+        counters.several_databases = self._databases.are_several
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topics = topic_names(config)
@@ -153,7 +154,8 @@ class PipelineParts:
             return ""
         try:
             with closing(self._databases.connect(table.database)) as connection:
-                return unlogged(connection, table)
+                found = unlogged(connection, table)
+                return f"{table.database}: {found}" if found and self._databases.are_several else found
         except MinerCdcError as error:
             log.info("supplemental logging of %s could not be looked at: %s", table, error.message)
             return ""
