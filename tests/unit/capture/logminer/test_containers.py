@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.capture.logminer.redo import ITEM, A, B, Redo, partial
+from tests.unit.capture.logminer.redo import ITEM, A, B, Redo, partial, requested, xid
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.containers import Container, Containers, tx_id_in
@@ -22,7 +23,7 @@ from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.start import with_pdbs
 from minercdc.capture.logminer.transactions import TransactionBuffer
 from minercdc.errors import ConfigError, MiningSessionError
-from minercdc.events import ChangeEvent, SchemaChange
+from minercdc.events import ChangeEvent, Progress, SchemaChange
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
@@ -174,3 +175,45 @@ def test_an_offset_goes_on_with_no_other_databases(stored: tuple[str, ...], want
 def test_an_offset_goes_on_without_one_that_is_left_out_and_in_another_order() -> None:
     assert with_pdbs(LogMinerPosition(pdbs=("A", "B", "C")), ("C", "A")).pdbs == ("C", "A")
     assert with_pdbs(LogMinerPosition(), ()) == LogMinerPosition()
+
+
+def history(seed: int) -> Redo:
+    """What both do at the same time: six transactions each with the same XIDs and rows, some undone, some rolled back."""
+    chance, redo = random.Random(seed), Redo()
+    todo = {(con_id, number): list(range(5)) for con_id in NAMES for number in range(6)}
+    while todo:
+        con_id, number = place = chance.choice(list(todo))
+        step = todo[place].pop(0)
+        if not todo[place]:
+            del todo[place]
+        transaction, key = xid(number), number * 2
+        match step:
+            case 0:
+                redo.start(transaction, con_id=con_id)
+            case 1 | 2:
+                redo.insert(transaction, key + step - 1, con_id, con_id=con_id)
+            case 3 if chance.random() < 0.5:
+                redo.undo_insert(transaction, key + 1, con_id=con_id)
+            case 4:
+                end = redo.rollback if chance.random() < 0.2 else redo.commit
+                end(transaction, con_id=con_id)
+    return redo
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_kill_at_any_moment_loses_and_repeats_nothing_of_either(tmp_path: Path, seed: int) -> None:
+    redo = history(seed)
+    rows = list(redo.rows)
+    events = Mine(tmp_path).read(redo)
+    every = changes(events)
+    assert {name for name, *_ in every} == set(NAMES.values())
+    for change in events:
+        if isinstance(change, ChangeEvent):  # its QTY is the container that wrote it
+            assert NAMES[int(str((change.after or ())[1]))] == change.schema.id.database
+    for at, event in enumerate(events):
+        if not isinstance(event, Progress):
+            continue
+        assert isinstance(event.position, LogMinerPosition)
+        position = LogMinerPosition.from_json(event.position.to_json())
+        again = Redo(rows=[*requested(rows, {thread: mark.resume for thread, mark in position.threads.items()})])
+        assert changes(events[: at + 1]) + changes(Mine(tmp_path, position).read(again)) == every
