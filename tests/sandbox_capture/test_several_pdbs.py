@@ -129,8 +129,11 @@ def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
             session.close()
 
 
-@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
-def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pdbs: Pdbs, adapter: str) -> None:
+@pytest.mark.parametrize(
+    ("adapter", "after"),
+    [("logminer", "logminer"), ("logminer_unbuffered", "logminer_unbuffered"), ("logminer", "logminer_unbuffered")],
+)
+def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pdbs: Pdbs, adapter: str, after: str) -> None:
     for pdb in (ONE, OTHER):
         pdbs.run(pdb, f"insert into item values (1, 'before in {pdb}')", "commit")
     config = pdbs.config(database_connection_adapter=adapter, provide_transaction_metadata="true")
@@ -146,7 +149,7 @@ def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pd
         pdbs.run(ONE, "rollback to s", "update item set name = 'new' where id = 1")
     # The connector is stopped with both transactions open.
     pdbs.run(OTHER, "delete from item where id = 1", "commit")
-    with running(Connector(config)) as errors:
+    with running(Connector(pdbs.config(database_connection_adapter=after, provide_transaction_metadata="true"))) as errors:
         wait_for(pdbs, 5, errors)
         pdbs.run(ONE, "commit", "alter table item add (qty number(5))", "insert into item values (4, 'wide', 7)", "commit")
         pdbs.run(OTHER, "insert into item values (4, 'narrow')", "rollback", "insert into item values (5, 'last')", "commit")

@@ -114,6 +114,7 @@ class SnapshotRows:
             yield from self._delivered(self._marks.take(place, events))
         elif read.error is not None:
             if not self._defers:
+                read.error.message = f"{self._names[place[0]]}: {read.error.message}"
                 raise read.error
             yield from self._defer(place[0], read)
         else:

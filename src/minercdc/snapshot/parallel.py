@@ -75,6 +75,7 @@ class _Readers:
         self._retries = retries
         self._pause = pause
         running = min(threads, len(self._waiting))
+        self._first = self._waiting[0].scan.schema.id.database if self._waiting else ""
         self.handover: FetchQueue[Read] = FetchQueue(2 * threads, running)
         self._fetching: dict[int, oracledb.Connection] = {}
         self.threads = [
@@ -91,8 +92,8 @@ class _Readers:
             self.handover.end()
 
     def _read_ranges(self, number: int) -> None:
-        connection: oracledb.Connection | None = None
-        database = ""
+        database = self._first
+        connection: oracledb.Connection | None = self._connect(database)
         try:
             while self._waiting and not self.handover.abandoned.is_set():
                 try:
