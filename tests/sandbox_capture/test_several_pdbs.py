@@ -14,14 +14,24 @@ import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 
+from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.checks import check_prerequisites
 from minercdc.config.files import read_file
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.connector import Connector
-from minercdc.errors import ConfigError, MinerCdcError
+from minercdc.errors import ConfigError, LakeError, MinerCdcError
+from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.lake.history import TableHistories
+from minercdc.oracle.connect import connect
 from minercdc.plan import plan
+from minercdc.repositioning import look_set
 from minercdc.rules.examination import examine
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.initial import InitialSnapshot
+from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.start import Fixed, fix_now_in
 from minercdc.stored_offset import read_stored, report
+from minercdc.wiring.databases import SourceDatabases
 
 ONE, OTHER = "ORCLPDB1", "SALES"
 _EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
@@ -300,3 +310,56 @@ def test_figures_reports_and_signals_name_the_database(pdbs: Pdbs) -> None:
     lines = dict(report(config, stored))
     assert lines["database"].endswith("what is to be read is there")
     assert lines["schema history"] == "2 tables"
+
+
+def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        with pdbs.sessions[pdb].cursor() as cursor:
+            cursor.executemany("insert into item values (:1, :2)", [(number, pdb) for number in range(500)])
+        pdbs.run(pdb, "commit")
+    config = pdbs.config(snapshot_fetch_size="50", snapshot_max_threads="3", table_include_list=r"SHOP\.ITEM")
+    databases = SourceDatabases(config, connect)
+    tables, events, state = Tables(), list[Event](), None
+
+    def fix(connection: oracledb.Connection) -> Fixed:
+        with databases.places(connection) as places:
+            return fix_now_in(places, lock_of(config.snapshot))
+
+    def snapshot() -> InitialSnapshot:
+        return InitialSnapshot(
+            databases.connect_first,
+            *(tables, config.snapshot),
+            database=databases.first,
+            fix=fix,
+            start_position=lambda scn, begun: LogMinerPosition(start_scn=begun, snapshot_scn=scn, pdbs=(ONE, OTHER)),
+            load_position=LogMinerPosition.from_json,
+            databases=databases.of_tables(),
+        )
+
+    for turn in range(3):
+        stop, read = threading.Event(), 0
+        for event in snapshot().take(state, stop):
+            events.append(event)
+            read += isinstance(event, ChangeEvent)
+            if isinstance(event, Progress) and event.snapshot is not None:
+                state = event.snapshot
+            if turn < 2 and read == 220:
+                stop.set()
+        # Both go on changing, which the snapshot does not see.
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, f"delete from item where id = {turn}", "commit")
+    assert state is not None
+    assert state.completed
+    assert {(table.table, table.rows) for table in state.tables} == {(f"{pdb}.SHOP.ITEM", 500) for pdb in (ONE, OTHER)}
+    rows = [(event.schema.id.database, event.after) for event in events if isinstance(event, ChangeEvent)]
+    assert len(rows) == len(set(rows)) == 1000
+    assert all(after is not None and after[1] == database for database, after in rows)
+
+
+def test_what_works_with_one_database_refuses_several_by_name(pdbs: Pdbs) -> None:
+    config = pdbs.config()
+    with pytest.raises(LakeError, match=f"several pluggable databases .{ONE}, {OTHER}., which are not read back"):
+        TableHistories(config)
+    with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
+        look_set(config, 1, None)
+    assert caught.value.hint == "Use a copy of the configuration that names one of them."
