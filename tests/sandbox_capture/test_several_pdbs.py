@@ -363,3 +363,20 @@ def test_what_works_with_one_database_refuses_several_by_name(pdbs: Pdbs) -> Non
     with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
         look_set(config, 1, None)
     assert caught.value.hint == "Use a copy of the configuration that names one of them."
+
+
+def test_large_values_are_read_again_from_their_own_database(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, "create table doc (id number(9) primary key, text clob)")
+        pdbs.run(pdb, "alter table doc add supplemental log data (all) columns")
+        with pdbs.sessions[pdb].cursor() as cursor:
+            cursor.execute("insert into doc values (1, :1)", [f"{pdb} " * 2000])
+        pdbs.run(pdb, "commit")
+    config = pdbs.config(lob_enabled="true", table_include_list=r"SHOP\.DOC")
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 2, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "update doc set id = 2 where id = 1", "commit")
+        found = wait_for(pdbs, 6, errors)
+    texts = {db: row for _, db, op, row in found if op == "c"}
+    assert texts == {pdb: (2, f"{pdb} " * 2000) for pdb in (ONE, OTHER)}
