@@ -380,3 +380,48 @@ def test_large_values_are_read_again_from_their_own_database(pdbs: Pdbs) -> None
         found = wait_for(pdbs, 6, errors)
     texts = {db: row for _, db, op, row in found if op == "c"}
     assert texts == {pdb: (2, f"{pdb} " * 2000) for pdb in (ONE, OTHER)}
+
+
+def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
+    config = pdbs.config(table_include_list=r"SHOP\.ITEM", minercdc_log_mining_buffer_durable_after_ms="0")
+
+    def kept() -> list[tuple[int, str]]:
+        stored = read_stored(config)
+        listed: Any = (stored.offset.position or {}).get("kept", ()) if stored is not None else ()
+        return [(one["container"], one["xid"]) for one in listed]
+
+    def switch() -> None:
+        with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+            admin.cursor().execute("alter system switch logfile")
+
+    for pdb in (ONE, OTHER):  # so that the next transactions have the same XID
+        pdbs.run(pdb, "create table note (id number(9))")
+    with running(Connector(config)) as errors, pdbs.sandbox.connect("shop", "shop", ONE) as another:
+        pdbs.run(ONE, "insert into item values (1, 'one')")
+        pdbs.run(OTHER, "insert into item values (1, 'other')", "insert into item values (2, 'gone')")
+        switch()
+
+        def both_are_kept() -> bool:
+            another.cursor().execute("insert into note values (1)")  # they are kept at the next record of a pass
+            another.commit()
+            return len(kept()) == 2
+
+        until(both_are_kept, errors)
+    (first, xid), (second, same) = sorted(kept())
+    assert (first != second, xid) == (True, same), "the same XID in both"
+    pdbs.run(OTHER, "delete from item where id = 2", "commit")
+    pdbs.run(ONE, "insert into item values (3, 'one')")
+    switch()
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 3, errors)
+        pdbs.run(ONE, "commit")
+        found = wait_for(pdbs, 5, errors)
+        until(lambda: not kept(), errors)
+    other, one = f"shop.{OTHER}.SHOP.ITEM", f"shop.{ONE}.SHOP.ITEM"
+    assert found == [
+        (other, OTHER, "c", (1, "other")),
+        (other, OTHER, "c", (2, "gone")),
+        (other, OTHER, "d", (2, "gone")),
+        (one, ONE, "c", (1, "one")),
+        (one, ONE, "c", (3, "one")),
+    ]

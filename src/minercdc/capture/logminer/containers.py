@@ -110,8 +110,12 @@ class Containers:
             yield [row[:-1] for row in batch[begin:]]
 
     def tx_id(self, key: tuple[int, bytes]) -> str:
-        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where containers have the same ones."""
-        return key[1].hex() if self._only is not None else tx_id_in(self.of(key[0]).name, key[1])
+        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where containers have the same ones. Its CON_ID stands for
+        a PDB of which no row was taken yet, as of transactions that an earlier run kept."""
+        if self._only is not None:
+            return key[1].hex()
+        known = self._by_id.get(key[0])
+        return tx_id_in(known.name if known else str(key[0]), key[1])
 
     def shown_owner(self, name: RowName) -> str | None:
         """The schema of a row's name, as figures show it."""
