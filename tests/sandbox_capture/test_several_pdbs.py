@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 import time
@@ -390,19 +391,23 @@ def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
         listed: Any = (stored.offset.position or {}).get("kept", ()) if stored is not None else ()
         return [(one["container"], one["xid"]) for one in listed]
 
+    def long_ones() -> list[tuple[str, str, str, Any]]:
+        return [change for change in changes(pdbs.records()) if change[3][0] < 100]
+
     def switch() -> None:
         with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
             admin.cursor().execute("alter system switch logfile")
 
-    for pdb in (ONE, OTHER):  # so that the next transactions have the same XID
-        pdbs.run(pdb, "create table note (id number(9))")
+    marks = itertools.count(100)
     with running(Connector(config)) as errors, pdbs.sandbox.connect("shop", "shop", ONE) as another:
         pdbs.run(ONE, "insert into item values (1, 'one')")
         pdbs.run(OTHER, "insert into item values (1, 'other')", "insert into item values (2, 'gone')")
         switch()
 
         def both_are_kept() -> bool:
-            another.cursor().execute("insert into note values (1)")  # they are kept at the next record of a pass
+            another.cursor().execute(
+                "insert into item values (:1, null)", [next(marks)]
+            )  # kept at the next record of a pass
             another.commit()
             return len(kept()) == 2
 
@@ -413,10 +418,10 @@ def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
     pdbs.run(ONE, "insert into item values (3, 'one')")
     switch()
     with running(Connector(config)) as errors:
-        wait_for(pdbs, 3, errors)
+        until(lambda: len(long_ones()) == 3, errors)
         pdbs.run(ONE, "commit")
-        found = wait_for(pdbs, 5, errors)
-        until(lambda: not kept(), errors)
+        found = until(lambda: len(found := long_ones()) == 5 and found, errors)
+    assert not kept()
     other, one = f"shop.{OTHER}.SHOP.ITEM", f"shop.{ONE}.SHOP.ITEM"
     assert found == [
         (other, OTHER, "c", (1, "other")),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from minercdc.capture.registry import ADAPTERS
 from minercdc.config.converters import STRING
 from minercdc.config.flashback import Strategy
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
@@ -284,7 +285,6 @@ def test_what_requests_nothing_is_taken() -> None:
         ({}, "event.processing.failure.handling.mode: with several pluggable databases"),
         ({"database.pdb.name": "SALES,'STOCK'"}, "database.pdb.name: ''STOCK'' is no name of a pluggable database"),
         ({"database.pdb.name": "SALES,STOCK,Sales"}, "database.pdb.name: SALES is given twice"),
-        ({"database.connection.adapter": "flashback"}, "logminer and logminer_unbuffered only, not with flashback"),
         ({"signal.data.collection": "SALES.C##DBZ.SIGNAL"}, "signal.data.collection: with several"),
         ({"minercdc.snapshot.added.tables": "incremental"}, "minercdc.snapshot.added.tables: with several"),
         ({"minercdc.handover.scn": "7"}, "minercdc.handover.scn: with several"),
@@ -293,6 +293,12 @@ def test_what_requests_nothing_is_taken() -> None:
 )
 def test_what_several_pluggable_databases_do_not_have_yet_is_refused_by_name(changes: dict[str, str], problem: str) -> None:
     assert problem in "".join(problems({**GOOD, "database.pdb.name": "SALES, STOCK", **changes}))
+
+
+@pytest.mark.parametrize("adapter", sorted(set(ADAPTERS) - {"logminer", "logminer_unbuffered"}))
+def test_several_pluggable_databases_go_with_logminer_only(adapter: str) -> None:
+    given = {**GOOD, "database.pdb.name": "SALES,STOCK", "database.connection.adapter": adapter}
+    assert f"logminer and logminer_unbuffered only, not with {adapter}" in "".join(problems(given))
 
 
 def test_several_pluggable_databases_are_taken_one_by_one() -> None:
