@@ -430,3 +430,17 @@ def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
         (one, ONE, "c", (1, "one")),
         (one, ONE, "c", (3, "one")),
     ]
+
+
+def test_a_stream_from_a_given_scn_has_what_was_open_there_in_either(pdbs: Pdbs) -> None:
+    pdbs.run(ONE, "insert into item values (1, 'before')", "commit")
+    pdbs.run(OTHER, "insert into item values (1, 'open')")
+    with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+        ((scn,),) = admin.cursor().execute("select current_scn from v$database").fetchall()
+    pdbs.run(ONE, "insert into item values (2, 'after')", "commit")
+    pdbs.run(OTHER, "commit")
+    start = {"snapshot.mode": "no_data", "minercdc.start.scn": str(scn)}
+    with running(Connector(pdbs.config(table_include_list=r"SHOP\.ITEM", **start))) as errors:
+        found = wait_for(pdbs, 2, errors)
+    one, other = f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM"
+    assert found == [(one, ONE, "c", (2, "after")), (other, OTHER, "c", (1, "open"))]
