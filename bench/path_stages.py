@@ -18,6 +18,7 @@ from bench.report import Measure
 from bench.text_stages import json_encoder, mined_row, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.containers import Container, Containers
 from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.host_clock import HostClock
@@ -88,7 +89,7 @@ def _produce(
         tables.put(table.schema)
     shapes = ShapeTracker(tables, TableFilter(schema_include=["SHOP"]), "ORCLPDB1", lambda _: None)
     clock, position = HostClock(), LogMinerPosition({}, 1, 0, 1)
-    delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=runs), clock)
+    delivery = Delivery(position, Containers([Container("", shapes, TransactionDecoder(shapes, clock, runs=runs))]), clock)
     assembly = BufferedAssembly(position, transaction_buffer(budget, spill, native_rows=runs), delivery)
     encoder, changes, committed = json_encoder("path"), 0, 0
 

@@ -23,6 +23,7 @@ from bench.tables import LOADED, MIDDLE, NARROW, SCANNED, STREAMED, WIDE, BenchT
 from bench.text_stages import json_encoder, records_of
 from minercdc import native
 from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.containers import Container, Containers
 from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.host_clock import HostClock
@@ -166,7 +167,8 @@ class Bench:
         clock = HostClock()
         buffer = transaction_buffer(1 << 30, self._directory / "spill", native_rows=native.rows is not None)
         position = LogMinerPosition({}, 1, 0, 1)
-        delivery = Delivery(position, shapes, TransactionDecoder(shapes, clock, runs=native.rows is not None), clock)
+        decoder = TransactionDecoder(shapes, clock, runs=native.rows is not None)
+        delivery = Delivery(position, Containers([Container("", shapes, decoder)]), clock)
         assembly = BufferedAssembly(position, buffer, delivery)
         encoder = json_encoder("bench")
         events = size = 0

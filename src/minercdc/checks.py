@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import replace
+
+import oracledb
 
 from minercdc.capture.logminer.physical_standby import identity, role_findings, table_findings
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import PrerequisiteError, SinkError
+from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.internal_topics import internal_topic_findings
-from minercdc.oracle.connect import connect
+from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.prerequisites import Finding, check
+from minercdc.oracle.scn import one_row
 from minercdc.selection import table_filter, topic_names
 from minercdc.signalling import signal_findings
 
@@ -26,8 +31,10 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     """
+    if config.database.has_several_pdbs:
+        return _together({name: _checked_in(config, name) for name in database_names(config.database)})
+    factory = adapter_factory(config.database.database_connection_adapter)
     with closing(connect(config.database, "pdb")) as connection:
-        factory = adapter_factory(config.database.database_connection_adapter)
         found = check(connection, config.database, table_filter(config), factory.prerequisites)
         if any(finding.blocking for finding in found):
             return found
@@ -38,6 +45,48 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
             if any(finding.blocking for finding in found):
                 return found
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
+
+
+def _checked_in(config: ConnectorConfig, name: str) -> list[Finding]:
+    """What one of several pluggable databases lacks: only that it is not open, when it is not. Errors name it."""
+    one = of_database(config.database, name)
+    needed = adapter_factory(config.database.database_connection_adapter).prerequisites
+    try:
+        with closing(connect(one, "pdb")) as connection:
+            if _is_mounted(connection):
+                fix = f"ALTER PLUGGABLE DATABASE {name} OPEN; or leave it out of database.pdb.name."
+                return [Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")]
+            return check(connection, one, table_filter(config, name), needed)
+    except MinerCdcError as error:
+        if name not in error.message:
+            error.message = f"{name}: {error.message}"
+        raise
+
+
+def _is_mounted(connection: oracledb.Connection) -> bool:
+    """Whether the session's pluggable database is not open; False where V$PDBS is not granted: reading its tables fails then."""
+    sql = "SELECT OPEN_MODE FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
+    try:
+        return bool(one_row(connection, sql, "reading V$PDBS")[0] == "MOUNTED")
+    except PrerequisiteError:
+        return False
+
+
+def in_database(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """The findings of one of several pluggable databases, each with its name."""
+    return (replace(one, problem=f"{name}: {one.problem}", fix=f"In {name}: {one.fix}") for one in findings)
+
+
+def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
+    """The findings of several pluggable databases: what all of them have in common once, and a pattern that matches no table only when
+    it is so in all. The others name the database."""
+    common = [finding for finding in next(iter(found.values())) if all(finding in some for some in found.values())]
+    own = [
+        finding
+        for name, some in found.items()
+        for finding in in_database(name, (one for one in some if one not in common and one.rule != "include-list"))
+    ]
+    return sorted([*common, *own], key=lambda finding: (not finding.blocking, not finding.suspends))
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:

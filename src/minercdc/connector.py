@@ -37,7 +37,7 @@ from minercdc.notices.posting import Posting
 from minercdc.notices.stream import StreamNotices
 from minercdc.notices.webhook import webhook_of
 from minercdc.offset import JsonValue
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, database_names
 from minercdc.pipeline import Target
 from minercdc.plan import check_tables
 from minercdc.reload import Reload
@@ -223,7 +223,7 @@ class Connector:
         config, name = self._config, self._config.identity.name
         adapter = config.database.database_connection_adapter
         facts = {"name": name, "version": version("minercdc"), "path": PATH, "adapter": adapter}
-        facts["database"] = database_name(config.database)
+        facts["database"] = ", ".join(database_names(config.database))
         configuration = [one._asdict() for one in in_force(config)]
         status = Status(*(self.counters, self._watch, self._history, facts, configuration), signals=_HTTP in self._enabled)
 

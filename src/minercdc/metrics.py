@@ -63,7 +63,8 @@ class Counters:
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: Kafka records written.
-    :param events, tables: row changes written, by Debezium's `op`, and by `SCHEMA.TABLE`.
+    :param several_databases: tables of several are captured, so that figures name the database, too.
+    :param events, tables: row changes written, by Debezium's `op`, and by table (`named`).
     :param transactions: source transactions delivered.
     :param commits: Kafka transactions committed, or what stands for them in another sink.
     :param schema_changes: DDL statements, and structures found by snapshots, written.
@@ -95,6 +96,7 @@ class Counters:
     """
 
     phase: str = "starting"
+    several_databases: bool = False
     records: int = 0
     events: Counter[str] = field(default_factory=Counter)
     tables: Counter[str] = field(default_factory=Counter)
@@ -124,6 +126,10 @@ class Counters:
     source: SourceFigures = field(default_factory=SourceFigures)
     snapshot_scn: int = 0
     history_recovered: int = 0
+
+    def named(self, table: tuple[str, str, str] | None) -> str:
+        """The name in figures of a TableId: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE`."""
+        return ".".join(table) if table is not None and self.several_databases else str(table)
 
     def lag_seconds(self, now: float) -> float:
         """Seconds from `progress_us` to the source's present, at least 0; NaN while `progress_us` is not known.

@@ -21,8 +21,9 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.custom_converters import column_codecs
+from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.oracle.dictionary import read_row_statistics, read_table_ids, read_tables
 from minercdc.oracle.grants import (
     CREATE_SESSION,
@@ -79,9 +80,9 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
     """
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
     reads = yield from _start(config)
-    with closing(connect(config.database, "pdb")) as connection:
-        tables = list(_tables(config, connection))
-        yield from _shown(tables)
+    with closing(_connected(config, database_names(config.database)[0])) as connection:
+        tables = list(_all_tables(config, connection))
+        yield from _shown(tables, several=config.database.has_several_pdbs)
         yield from _times(config, connection, tables, reads)
     yield from _findings(config)
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
@@ -106,10 +107,29 @@ def _start(config: ConnectorConfig) -> Generator[str, None, bool]:
     return steps.data
 
 
-def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[TablePlan]:
-    ids = read_table_ids(connection, table_filter(config), database_name(config.database))
+def _connected(config: ConnectorConfig, database: str) -> oracledb.Connection:
+    return connect(of_database(config.database, database), "pdb")
+
+
+def _all_tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[TablePlan]:
+    """Of each database that is captured.
+
+    :param connection: to the first.
+    """
+    names = topic_names(config)  # one for all: it refuses a topic that two tables would share
+    first, *others = database_names(config.database)
+    yield from _tables(config, connection, first, names)
+    for name in others:
+        with closing(_connected(config, name)) as inside:
+            yield from _tables(config, inside, name, names)
+
+
+def _tables(
+    config: ConnectorConfig, connection: oracledb.Connection, database: str, names: TopicNames
+) -> Iterator[TablePlan]:
+    ids = read_table_ids(connection, table_filter(config, database), database)
     rows = read_row_statistics(connection, ids)
-    names, keys, published = topic_names(config), key_columns(config.filters), published_columns(config.filters)
+    keys, published = key_columns(config.filters), published_columns(config.filters)
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     present = _existing(config, [names.of_table(one) for one in ids])
     codec_of = column_codecs(config.custom_converters, handling)
@@ -128,8 +148,8 @@ def _tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterato
 def check_tables(config: ConnectorConfig) -> None:
     """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of
     two tables, SourceError or PrerequisiteError when the database cannot be read."""
-    with closing(connect(config.database, "pdb")) as connection:
-        for _ in _tables(config, connection):
+    with closing(_connected(config, database_names(config.database)[0])) as connection:
+        for _ in _all_tables(config, connection):
             pass
 
 
@@ -152,12 +172,13 @@ def _record_type(codec: Codec) -> str:
     return f"{codec.field.type} {codec.field.name}" if codec.field.name else codec.field.type
 
 
-def _shown(tables: Sequence[TablePlan]) -> Iterator[str]:
+def _shown(tables: Sequence[TablePlan], *, several: bool) -> Iterator[str]:
     yield f"tables: {len(tables)}"
     for table in tables:
         there = {True: "", False: ", to be created", None: ""}[table.exists]
         rows = "rows not known: no statistics" if table.rows is None else f"about {table.rows:,} rows"
-        yield f"  {table.schema.id} -> {table.topic}{there}; key {', '.join(table.key) or 'none'}; {rows}"
+        name = f"{table.schema.id.database}.{table.schema.id}" if several else table.schema.id
+        yield f"  {name} -> {table.topic}{there}; key {', '.join(table.key) or 'none'}; {rows}"
         for name, of_oracle, of_record in table.columns:
             yield f"    {name}  {of_oracle}  ->  {of_record}"
 
@@ -202,7 +223,6 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
     adapter = database.database_connection_adapter
     everywhere = user.startswith("C##")
     mines = adapter in ("logminer", "logminer_unbuffered")
-    container = database.database_pdb_name
     wanted = [CREATE_SESSION]
     if mines:
         wanted += [SET_CONTAINER] if everywhere else []
@@ -213,8 +233,16 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
         wanted += SERVER_VIEWS
     wanted += EXTENT_VIEWS if snapshot.snapshot_max_threads > 1 else ()
     yield from (grant.statement(user, everywhere=everywhere) for grant in wanted)
-    if container:
-        yield f"ALTER SESSION SET CONTAINER = {container};"
+    for container in database.pdbs or (None,):
+        if container:
+            yield f"ALTER SESSION SET CONTAINER = {container};"
+        inside = database_name(database.of_pdb(container)) if database.has_several_pdbs and container else None
+        yield from _grants_in(config, user, [one for one in tables if inside in (None, one.database)])
+
+
+def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId]) -> Iterator[str]:
+    """The grants of one database's tables."""
+    snapshot = config.snapshot
     signal = config.signals.signal_data_collection
     named = [f'"{one.schema}"."{one.table}"' for one in tables]
     if signal:
@@ -224,5 +252,6 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
             yield f"GRANT INSERT, DELETE ON {name} TO {user};"
     for name in named:
         yield f"GRANT SELECT, FLASHBACK ON {name} TO {user};"
-    if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom" or adapter == "flashback":
+    reads_past = snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom"
+    if reads_past or config.database.database_connection_adapter == "flashback":
         yield DBMS_FLASHBACK.statement(user)

@@ -152,7 +152,7 @@ class _Publisher:
         counters.records += len(records)
         counters.events[event.op] += 1
         if event.schema is not self._schema:
-            self._schema, self._table = event.schema, str(event.schema.id)
+            self._schema, self._table = event.schema, counters.named(event.schema.id)
         counters.tables[self._table] += 1
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
@@ -282,7 +282,7 @@ class _Publisher:
                 raise
             _log.warning("a key in the topic of %s is left as it is, since it cannot be read: %s", table, error.message)
             self._counters.skipped += 1
-            self._counters.left_out[table] += 1
+            self._counters.left_out[self._counters.named(row.schema.id)] += 1
             return
         if not records:
             return

@@ -27,19 +27,26 @@ from minercdc.transaction_counts import TransactionCounts
 from minercdc.values.codec import ValueHandling
 
 
-def table_filter(config: ConnectorConfig) -> TableFilter:
+def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
     """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to. Raises ConfigError
-    for an adapter that there is not."""
+    for an adapter that there is not.
+
+    :param database: which of several pluggable databases the tables are in; patterns may name it then.
+    """
     lists = config.filters
     return TableFilter(
         *(lists.schema_include_list, lists.schema_exclude_list, lists.table_include_list, lists.table_exclude_list),
         never=adapter_factory(config.database.database_connection_adapter).own_tables(config),
+        database=database if config.database.has_several_pdbs else "",
     )
 
 
 def topic_names(config: ConnectorConfig) -> TopicNames:
     """All topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be loaded."""
-    return TopicNames(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history)
+    return TopicNames(
+        *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
+        with_database=config.database.has_several_pdbs,
+    )
 
 
 def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:

@@ -19,7 +19,7 @@ from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, database_name, database_names
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId
@@ -66,6 +66,12 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
+def _first(config: ConnectorConfig) -> str:
+    """The captured database. Of several pluggable ones the first: no table is read again there, which `_actions` refuses, so that the
+    name is not used."""
+    return database_names(config.database)[0]
+
+
 def resumptions_of(
     config: ConnectorConfig,
     suspended: Suspended,
@@ -90,7 +96,7 @@ def resumptions_of(
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     if memory is None:
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
-    database = database_name(config.database)
+    database = _first(config)
     source = RepairSource(
         lambda: connect(config.database, "pdb"),
         needed,
@@ -113,7 +119,7 @@ def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFi
         lambda: connect(config.database, "pdb"),
         tables,
         table_filter,
-        database_name(config.database),
+        _first(config),
         fetch_size=config.snapshot.snapshot_fetch_size,
         lobs=config.capture.lob_enabled,
         now_us=_now_us,
@@ -133,6 +139,7 @@ def signal_stage(
     redo: bool = True,
     pausing: Callable[[], AbstractContextManager[None]] = nullcontext,
     starts: Callable[[], bool] = lambda: True,
+    captured: Callable[[TableId], bool] | None = None,
 ) -> SignalStage:
     """The stage that acts on signals in one pipeline.
 
@@ -146,8 +153,9 @@ def signal_stage(
     :param pausing: a context in which streaming is paused.
     :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a
         restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
+    :param captured: whether a table is captured; None: `table_filter` decides.
     """
-    database, table = database_name(config.database), signal_table(config)
+    database, table = _first(config), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
@@ -155,12 +163,13 @@ def signal_stage(
         return connect(config.database, "pdb")
 
     source = _table_source(config, tables, table_filter)
+    is_captured = captured or (lambda found: table_filter.includes(found.schema, found.table))
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
     return SignalStage(
         _table(config, table, table_filter),
-        _actions(config, Source(source.list_tables, open_transactions, change_of), tables, table_filter, resumptions),
+        _actions(config, Source(source.list_tables, open_transactions, change_of), tables, is_captured, resumptions),
         IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database, runs=runs),
         BlockingSnapshots(source, tables.find, source.learn, database, _now_us, runs=runs),
         [*_channels(config), *channels],
@@ -174,14 +183,19 @@ def signal_stage(
 
 
 def _actions(
-    config: ConnectorConfig, source: Source, tables: Tables, table_filter: TableFilter, resumptions: Resumptions | None
+    config: ConnectorConfig,
+    source: Source,
+    tables: Tables,
+    captured: Callable[[TableId], bool],
+    resumptions: Resumptions | None,
 ) -> Actions:
     return Actions(
         source,
         tables,
-        lambda found: table_filter.includes(found.schema, found.table),
-        database_name(config.database),
+        captured,
+        _first(config),
         resumptions.suspended if resumptions else lambda: (),
+        several=config.database.pdbs if config.database.has_several_pdbs else (),
         answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
     )
 

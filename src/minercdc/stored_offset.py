@@ -26,7 +26,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position, SnapshotState
-from minercdc.oracle.connect import connect
+from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
@@ -163,7 +163,7 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
 
 def _of_database(config: ConnectorConfig, adapter: Adapter, position: Position) -> str:
     try:
-        with closing(connect(config.database, "pdb")) as connection:
+        with closing(connect(of_database(config.database, database_names(config.database)[0]), "pdb")) as connection:
             now = present_scn(connection)
             times = (
                 f"SCN {position.delivered_scn} was at {time_of_scn(connection, position.delivered_scn)}; now is SCN {now}"

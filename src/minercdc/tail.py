@@ -174,10 +174,16 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
     """Topic -> table."""
     stored, names = read_stored(config), topic_names(config)
-    known = {names.of_table(one): str(one) for one in (stored.tables() if stored else {})}
+    several = config.database.has_several_pdbs
+    tables = {names.of_table(one): one for one in (stored.tables() if stored else {})}
+    known = {topic: f"{one.database}.{one}" if several else str(one) for topic, one in tables.items()}
     if wanted is not None:
         given = wanted.upper()
-        chosen = {topic: name for topic, name in known.items() if given in (name.upper(), name.upper().partition(".")[2])}
+        chosen = {
+            topic: name
+            for topic, name in known.items()
+            if given in (name.upper(), str(tables[topic]).upper(), tables[topic].table.upper())
+        }
         if not chosen and client.ends(wanted):
             return {wanted: wanted}
         if not chosen:

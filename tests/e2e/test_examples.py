@@ -31,9 +31,12 @@ from minercdc.signals.signal import ACTIONS
 
 ROOT = Path(__file__).parents[2]
 RELAY = ROOT / "connectors" / "relay.yaml"
+SEVERAL = ROOT / "connectors" / "several-pdbs.yaml"  # tests/sandbox_capture/test_several_pdbs.py: it takes a second database
 TXLOG = ROOT / "connectors" / "txlog.yaml"  # tests/e2e/test_txlog.py: it has to be installed
 CONNECTORS = sorted(
-    path for path in (ROOT / "connectors").iterdir() if path.suffix in (".yaml", ".json") and path not in (RELAY, TXLOG)
+    path
+    for path in (ROOT / "connectors").iterdir()
+    if path.suffix in (".yaml", ".json") and path not in (RELAY, SEVERAL, TXLOG)
 )
 TYPES = ("incremental", "some", "pause", "resume", "stop", "blocking", "log", "schema", "suspended", "list", "drop")
 # The others are refused when there is nothing to pause, resume, stop, drop or read again, which depends on the moment.

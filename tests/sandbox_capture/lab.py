@@ -126,7 +126,7 @@ class Lab:
     ) -> CaptureContext:
         mode = self.shared.minercdc_lob_reselect
         reselect = RowReselect(
-            lambda: connect(self.config, "pdb"),
+            lambda _: connect(self.config, "pdb"),
             lambda *_: True,
             lambda schema: schema.key,
             key_changes_only=mode == "key_change",

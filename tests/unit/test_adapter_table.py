@@ -29,6 +29,8 @@ _TXLOG, _FLASHBACK, _OLR, _FORS = (
     *("sandbox_capture/test_olr.py::", "sandbox_capture/test_fors_tables.py::"),
 )
 _MINED, _LOBS = "sandbox_capture/test_capture.py::", "sandbox_capture/test_lobs.py::test_values_of_every_size"
+_PDBS = "sandbox_capture/test_several_pdbs.py::"
+_REFUSED = "unit/config/test_load.py::test_several_pluggable_databases_go_with_logminer_only"
 _MINER, _REPLICATORS = ("logminer", "logminer_unbuffered"), ("olr", "fors_olr")
 
 
@@ -89,6 +91,10 @@ EVIDENCE: dict[str, dict[str, str]] = {
         "olr": f"{_OLR}test_the_same_events_as_logminer",
         "fors_olr": f"{_FORS}test_lobs_are_joined_from_their_pieces",
         "txlog": f"{_TXLOG}test_large_values_come_as_they_are_stored",
+    },
+    "several PDBs in one connector": {
+        **_each(f"{_PDBS}test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits", *_MINER),
+        **_each(_REFUSED, "flashback", *_REPLICATORS, "txlog"),
     },
     "several redo threads (RAC)": {
         **_each(f"{_MINED}test_two_redo_threads_are_read_as_one_history", *_MINER),

@@ -36,6 +36,19 @@ class Reselect(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class CapturedPdb:
+    """One of several pluggable databases whose tables are captured; the fields as of `CaptureContext`.
+
+    :param connect: connects to it.
+    """
+
+    database: str
+    mined: TableFilter
+    connect: Callable[[], oracledb.Connection]
+    time_zone: Callable[[], str]
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureContext:
     """What an adapter works with. Nothing is connected until one of the callables is called.
 
@@ -53,6 +66,8 @@ class CaptureContext:
         `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
+    :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the first one then;
+        `read_table` and `unlogged` go by the database in the TableId. () for one.
     :param monotonic: seconds of a clock that never goes back, by which an adapter decides how much it reads at a time.
     """
 
@@ -70,6 +85,7 @@ class CaptureContext:
     unlogged: Callable[[TableId], str]
     split: Callable[[], str] = lambda: ""
     runs: bool = False
+    pdbs: tuple[CapturedPdb, ...] = ()
     monotonic: Callable[[], float] = time.monotonic
     connect_standby: Callable[[], oracledb.Connection] | None = None
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Final, Literal, Self
 
 from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, rule
 
 _PROXIED = re.compile(r"[^\[\]]+\[(?P<user>[^\[\]]+)\]")
+_PDB: Final = re.compile(r'[A-Za-z][\w$#]*|"[^",.]+"')
 
 
 class DatabaseConfig(Section):
@@ -28,7 +29,10 @@ class DatabaseConfig(Section):
     database_dbname: str = Field(
         description="Name (service) of the database. Of a container database, with `database.pdb.name`; or of a pluggable one, without: LogMiner then runs within it (Oracle 19.10 and later, [how](capture/logminer.md#within-a-pluggable-database))."
     )
-    database_pdb_name: str | None = Field(None, description="Pluggable database to capture from.")
+    database_pdb_name: str | None = Field(
+        None,
+        description="Pluggable database to capture from. With `logminer` and `logminer_unbuffered` also several, separated by commas ([how](capture/logminer.md#several-pluggable-databases)).",
+    )
     database_url: str | None = Field(
         None,
         description="Connect string (EZConnect or a full descriptor; `jdbc:oracle:thin:@` is dropped) instead of host and port.",
@@ -93,10 +97,33 @@ class DatabaseConfig(Section):
         found = _PROXIED.fullmatch(self.database_user)
         return found["user"] if found else self.database_user
 
+    @property
+    def pdbs(self) -> tuple[str, ...]:
+        """The pluggable databases as they are given; () when there is none."""
+        return tuple(name.strip() for name in (self.database_pdb_name or "").split(",") if name.strip())
+
+    @property
+    def has_several_pdbs(self) -> bool:
+        """Whether tables of more than one pluggable database are captured."""
+        return len(self.pdbs) > 1
+
+    def of_pdb(self, name: str) -> Self:
+        """The same for one of the pluggable databases alone."""
+        return self.model_copy(update={"database_pdb_name": name})
+
     @rule
-    def _one_pdb(self) -> Iterator[str]:
-        if self.database_pdb_name and "," in self.database_pdb_name:
-            yield "database.pdb.name: several pluggable databases in one connector are not there yet; run a connector for each"
+    def _several_pdbs(self) -> Iterator[str]:
+        if not self.database_pdb_name or "," not in self.database_pdb_name:
+            return
+        for name in self.pdbs:
+            if not _PDB.fullmatch(name):
+                yield f"database.pdb.name: '{name}' is no name of a pluggable database"
+        folded = [name.strip('"').upper() for name in self.pdbs]
+        for name in sorted({name for name in folded if folded.count(name) > 1}):
+            yield f"database.pdb.name: {name} is given twice"
+        adapter = self.database_connection_adapter
+        if adapter not in ("logminer", "logminer_unbuffered"):
+            yield f"database.pdb.name: several pluggable databases go with the adapters logminer and logminer_unbuffered only, not with {adapter}"
 
     @rule
     def _password_or_token(self) -> Iterator[str]:

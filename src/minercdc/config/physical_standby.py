@@ -60,6 +60,8 @@ def contradictions_of_standby(sections: Mapping[str, Any]) -> Iterator[str]:
         yield "secondary.hostname: needed with capture.mode=physical_standby (or secondary.url)"
     if sections["database"].database_connection_adapter != "logminer":
         yield "capture.mode: physical_standby works with database.connection.adapter=logminer only"
+    if sections["database"].has_several_pdbs:
+        yield "database.pdb.name: capture.mode=physical_standby captures one pluggable database; run a connector for each"
     if not mining.log_mining_archive_log_only_mode:
         yield "log.mining.archive.log.only.mode: has to be true with capture.mode=physical_standby, which has archived logs only"
     if mining.log_mining_strategy == "redo_log_catalog":

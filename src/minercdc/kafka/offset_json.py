@@ -19,16 +19,17 @@ from minercdc.offset import (
     TableProgress,
 )
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised by a member that an earlier release must not pass over. All earlier versions are read for ever, and an offset is written in the
-earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start."""
+earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases."""
 
 _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn"}
 
 
 def offset_to_bytes(offset: Offset) -> bytes:
     """The offset as JSON, with the format version; SCNs are text."""
-    version = 2 if offset.position is not None and "kept" in offset.position else 1
+    positions = [*filter(None, (offset.position, offset.snapshot.start if offset.snapshot else None))]
+    version = 3 if any("pdbs" in one for one in positions) else 2 if any("kept" in one for one in positions) else 1
     document: dict[str, JsonValue] = {"v": version, "adapter": offset.adapter}
     document["position"] = dict(offset.position) if offset.position is not None else None
     if partial := offset.partial:

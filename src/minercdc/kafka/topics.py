@@ -1,4 +1,5 @@
-"""Topic names: by default `<prefix>.<SCHEMA>.<TABLE>` for tables, `<prefix>` for schema changes."""
+"""Topic names: by default `<prefix>.<SCHEMA>.<TABLE>` for tables, `<prefix>.<PDB>.<SCHEMA>.<TABLE>` where several pluggable databases are
+captured, and `<prefix>` for schema changes."""
 
 from __future__ import annotations
 
@@ -22,6 +23,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 class TopicNames:
     """Names topics and refuses two tables that would share one.
 
+    :param with_database: several databases are captured, and names of tables have theirs.
     :raises ConfigError: `topic.naming.strategy` names a function that cannot be loaded.
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
@@ -36,9 +38,11 @@ class TopicNames:
         notifications: NotificationConfig | None = None,
         heartbeat: HeartbeatConfig | None = None,
         history: SchemaHistoryConfig | None = None,
+        *,
+        with_database: bool = False,
     ) -> None:
-        self._prefix = identity.topic_prefix
-        self._name = _naming(topics, identity.topic_prefix)
+        self._prefix, self._with_database = identity.topic_prefix, with_database
+        self._name = _naming(topics, identity.topic_prefix, with_database)
         self._delimiter = topics.topic_delimiter
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
@@ -48,6 +52,10 @@ class TopicNames:
         self.has_history = history is None or history.file is None
         self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
         self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
+
+    def shown(self, table: TableId) -> str:
+        """A table's name in figures: with its database where several are captured."""
+        return f"{table.database}.{table}" if self._with_database else str(table)
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
@@ -60,7 +68,7 @@ class TopicNames:
         owner = self._tables.setdefault(name, table)
         if owner != table:
             raise SinkError(
-                f"tables {owner} and {table} would share the topic {name}",
+                f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
                 hint="leave one of them out with table.exclude.list, or capture it with a connector of another topic.prefix",
             )
         if name in (self.schema_changes, self.schema_history, self.offsets, self.heartbeats, self.notifications):
@@ -71,19 +79,25 @@ class TopicNames:
         return name
 
 
+def _shown(table: TableId, other: TableId) -> str:
+    return str(table) if table.database == other.database else f"{table.database}.{table}"
+
+
 def _sanitized(name: str) -> str:
     found = _NOT_IN_A_TOPIC.sub("_", name)[:_LONGEST]
     return found.replace(".", "_") if found in (".", "..") else found
 
 
-def _naming(config: TopicConfig, prefix: str) -> Callable[[TableId], str]:
+def _naming(config: TopicConfig, prefix: str, with_database: bool) -> Callable[[TableId], str]:
     """The names that a strategy gives, not yet sanitized."""
     strategy, delimiter = config.topic_naming_strategy.rpartition(".")[2], config.topic_delimiter
     if ":" in config.topic_naming_strategy:
         return _plugged_in(config.topic_naming_strategy, prefix, delimiter)
 
     def parts(table: TableId) -> tuple[str, ...]:
-        return (prefix, table.database if strategy.startswith("Default") else table.schema, table.table)
+        if strategy.startswith("Default"):
+            return (prefix, table.database, table.table)
+        return (prefix, *table) if with_database else (prefix, table.schema, table.table)
 
     if "Unicode" in strategy:
         return lambda table: delimiter.join((prefix, *map(_escaped, parts(table)[1:])))

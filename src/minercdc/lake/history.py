@@ -146,6 +146,11 @@ class TableHistories:
                 "the columns of this connector are converted (converters), and are not read back",
                 hint="Leave converters out for the lake and verify.",
             )
+        if config.database.has_several_pdbs:
+            raise LakeError(
+                f"the connector captures several pluggable databases ({', '.join(config.database.pdbs)}), which are not read back",
+                hint="Run a connector for each pluggable database, with a lake of its own.",
+            )
         self._names = TopicNames(config.identity, config.topics, config.kafka)
         self._server = config.identity.topic_prefix
         self._forget()

@@ -37,8 +37,30 @@ _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
 def database_name(config: DatabaseConfig) -> str:
-    """First part of every TableId, in upper case: `database.pdb.name`, or `database.dbname` when that is not given."""
+    """First part of every TableId, in upper case: `database.pdb.name`, or `database.dbname` when that is not given. Raises ConfigError
+    for several pluggable databases."""
+    _one_pdb(config)
     return (config.database_pdb_name or config.database_dbname).strip('"').upper()
+
+
+def database_names(config: DatabaseConfig) -> tuple[str, ...]:
+    """`database_name` of each database whose tables are captured: one, or several pluggable ones."""
+    return tuple(database_name(config.of_pdb(name)) for name in config.pdbs) or (database_name(config),)
+
+
+def of_database(config: DatabaseConfig, database: str) -> DatabaseConfig:
+    """The configuration of one of `database_names` alone."""
+    if not config.has_several_pdbs:
+        return config
+    return next(one for one in map(config.of_pdb, config.pdbs) if database_name(one) == database)
+
+
+def _one_pdb(config: DatabaseConfig) -> None:
+    if config.has_several_pdbs:
+        raise ConfigError(
+            [f"database.pdb.name: this works with one pluggable database only, and not with {config.database_pdb_name}"],
+            hint="Use a copy of the configuration that names one of them.",
+        )
 
 
 def dsn_of(config: DatabaseConfig) -> str:
@@ -85,9 +107,12 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     `database.query.timeout.ms`. Logging on is tried four times while it fails by a TransientSourceError (no listener yet).
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
-    :raises ConfigError: `database.pdb.name` is no name, or wallet or token of `minercdc.database.*` cannot be read.
+    :raises ConfigError: `database.pdb.name` is no name, or several where one is needed; or wallet or token of `minercdc.database.*`
+        cannot be read.
     :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
+    if container == "pdb":
+        _one_pdb(config)
     retrying = Retrying(
         retry=retry_if_exception_type(TransientSourceError),
         stop=stop_after_attempt(4),

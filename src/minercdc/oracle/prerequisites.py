@@ -18,7 +18,6 @@ from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import is_supported
 
@@ -95,7 +94,7 @@ def check(
         problem = "no table is captured: the include and exclude lists leave none"
         findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
     user = config.session_user.upper()
-    findings += filter_findings(table_filter.table_include, [str(table.id) for table in tables], user)
+    findings += filter_findings(table_filter, [str(table.id) for table in tables], user)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
 
@@ -205,11 +204,11 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
             )
 
 
-def filter_findings(patterns: Sequence[str], names: Sequence[str], user: str) -> Iterator[Finding]:
+def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) -> Iterator[Finding]:
     """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
     slip, or since `user` has no privilege on the table. Raises ConfigError when a pattern takes too long."""
-    for pattern in patterns:
-        if not any(configured_pattern(pattern).matches(name) for name in names):
+    for pattern in table_filter.table_include:
+        if not any(table_filter.matches(pattern, name) for name in names):
             yield Finding(
                 f"table.include.list: '{pattern}' matches no table",
                 f"Correct it; or create the table, which is captured from then on; or, where it is there, GRANT SELECT, FLASHBACK ON it TO {user};",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
+from itertools import chain
 
 from minercdc.capture.registry import adapter_factory
-from minercdc.checks import check_broker, check_prerequisites
+from minercdc.checks import check_broker, check_prerequisites, in_database
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
 from minercdc.kafka.client import KafkaClient
-from minercdc.oracle.connect import connect, database_name, in_root
+from minercdc.oracle.connect import connect, database_names, in_root, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of, session_privileges
 from minercdc.oracle.prerequisites import Finding
@@ -35,23 +36,35 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
     yield from found
     if any(finding.rule in ("grant-logminer", "grant-views", "standby-role") and finding.blocking for finding in found):
         return  # most others are examined by the same views, or in the other role
-    with closing(connect(config.database, "pdb")) as connection:
-        factory = adapter_factory(config.database.database_connection_adapter)
-        mines = factory.family == "logminer"
-        tables = read_tables(connection, read_table_ids(connection, table_filter(config), database_name(config.database)))
-        source = ExaminedSource(config, connection, tables, platform_of(connection), mines, session_privileges(connection))
-        yield from _examined(source, access.OF_TABLES)
-        yield from _examined(source, database.OF_TABLES)
-        if mines:
-            with in_root(connection, config.database) if config.database.database_pdb_name else nullcontext():
-                yield from list(_examined(source, database.OF_REDO))
-                if config.physical_standby.is_mined:
-                    with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
-                        yield from list(_examined(replace(source, standby=standby), physical_standby.OF_STANDBY))
+    tables: list[TableSchema] = []
+    for number, name in enumerate(database_names(config.database)):
+        yield from _of_database(config, name, tables, redo=not number)
     has_key = [bool(key_columns(config.filters)(table)) for table in tables]
     yield from places.key_findings(tables, has_key)
     if config.sink.is_kafka and not any(finding.rule == "broker" for finding in broker):
         yield from _of_topics(config, tables, has_key)
+
+
+def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
+    """What the rules of a database find.
+
+    :param tables: gets the captured ones.
+    :param redo: those of redo are examined, too, where LogMiner reads it.
+    """
+    one = replace(config, database=of_database(config.database, name))
+    with closing(connect(one.database, "pdb")) as connection:
+        mines = adapter_factory(config.database.database_connection_adapter).family == "logminer"
+        some = read_tables(connection, read_table_ids(connection, table_filter(config, name), name))
+        tables += some
+        source = ExaminedSource(one, connection, some, platform_of(connection), mines, session_privileges(connection))
+        found = chain(_examined(source, access.OF_TABLES), _examined(source, database.OF_TABLES))
+        yield from in_database(name, found) if config.database.has_several_pdbs else found
+        if mines and redo:
+            with in_root(connection, one.database) if one.database.database_pdb_name else nullcontext():
+                yield from list(_examined(source, database.OF_REDO))
+                if config.physical_standby.is_mined:
+                    with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
+                        yield from list(_examined(replace(source, standby=standby), physical_standby.OF_STANDBY))
 
 
 def _examined(source: ExaminedSource, rules: Mapping[str, Examine]) -> Iterator[Finding]:

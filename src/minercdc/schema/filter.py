@@ -27,6 +27,7 @@ class TableFilter:
     `schema_include` only; materialized view logs, the recycle bin and the like never pass.
 
     :param also: (schema, table) that pass whatever the rest says: the signal table, which has to be mined.
+    :param database: patterns of tables are matched against `DATABASE.SCHEMA.TABLE`, too; '' for `SCHEMA.TABLE` only.
     :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to; schema `*` for all.
     """
 
@@ -36,6 +37,7 @@ class TableFilter:
     table_exclude: Sequence[str] = ()
     also: frozenset[tuple[str, str]] = frozenset()
     never: frozenset[tuple[str, str]] = frozenset()
+    database: str = ""
     _cache: dict[tuple[str, str], bool] = field(default_factory=dict, compare=False, repr=False)
 
     def includes(self, schema: str, table: str) -> bool:
@@ -60,10 +62,14 @@ class TableFilter:
                 return False
         elif schema.upper() in SYSTEM_SCHEMAS or _matches(self.schema_exclude, schema):
             return False
-        name = f"{schema}.{table}"
         if self.table_include:
-            return _matches(self.table_include, name)
-        return not _matches(self.table_exclude, name)
+            return any(self.matches(pattern, f"{schema}.{table}") for pattern in self.table_include)
+        return not any(self.matches(pattern, f"{schema}.{table}") for pattern in self.table_exclude)
+
+    def matches(self, pattern: str, name: str) -> bool:
+        """Whether a pattern of tables matches a name, `SCHEMA.TABLE`. Raises as `includes`."""
+        compiled = configured_pattern(pattern)
+        return compiled.matches(name) or (bool(self.database) and compiled.matches(f"{self.database}.{name}"))
 
 
 def _matches(patterns: Iterable[str], name: str) -> bool:

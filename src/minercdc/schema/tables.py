@@ -31,7 +31,7 @@ class Tables:
         self.comments = comments
         self.generation = 0
         self._by_id: dict[TableId, TableSchema] = {}
-        self._by_object: dict[int, TableId] = {}
+        self._by_object: dict[tuple[str, int], TableId] = {}  # an id is unique within its database
         # Survives DROP: versions never repeat, for encoders remember what they compiled by (id, version).
         self._last_version: dict[TableId, int] = {}
         for schema in schemas:
@@ -47,9 +47,9 @@ class Tables:
         """The table's current version, None when it is not known."""
         return self._by_id.get(table)
 
-    def find_object(self, object_id: int) -> TableId | None:
-        """The table with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not known."""
-        return self._by_object.get(object_id)
+    def find_object(self, database: str, object_id: int) -> TableId | None:
+        """The table of a database with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not known."""
+        return self._by_object.get((database, object_id))
 
     def next_version(self, schema: TableSchema) -> TableSchema:
         """A copy of `schema` with the number that follows every version this table ever had here; it is not `put`."""
@@ -62,14 +62,14 @@ class Tables:
         self._by_id[schema.id] = schema
         self._last_version[schema.id] = max(schema.version, self._last_version.get(schema.id, 0))
         if schema.object_id:
-            self._by_object[schema.object_id] = schema.id
+            self._by_object[schema.id.database, schema.object_id] = schema.id
 
     def drop(self, table: TableId) -> None:
         """Forget the table, if it is known, but not its last version number; `generation` rises in any case."""
         self.generation += 1
         old = self._by_id.pop(table, None)
-        if old is not None and self._by_object.get(old.object_id) == table:
-            del self._by_object[old.object_id]
+        if old is not None and self._by_object.get((table.database, old.object_id)) == table:
+            del self._by_object[table.database, old.object_id]
 
     def apply(self, change: ShapeChange) -> None:
         """Put `change.after`; drop the table of `change.before` when there is no `after`, or `after` has another name (a

@@ -75,6 +75,7 @@ class Actions:
     :param captured: whether a table is captured.
     :param database: first part of the tables' names.
     :param suspended: tables whose rows are left out.
+    :param several: the pluggable databases when there are several: snapshots are refused then.
     :param answers_while_paused: there is a channel that does not come with the stream.
     """
 
@@ -86,8 +87,10 @@ class Actions:
         database: str,
         suspended: Callable[[], Sequence[SuspendedTable]] = lambda: (),
         *,
+        several: Sequence[str] = (),
         answers_while_paused: bool = True,
     ) -> None:
+        self._several = several
         self._answers_while_paused = answers_while_paused
         self._source = source
         self._tables = tables
@@ -168,6 +171,10 @@ class Actions:
                 return self._list(signal, state, time_us)
 
     def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
+        if self._several:
+            raise SignalRefused(
+                f"ad hoc snapshots are not there for several pluggable databases ({', '.join(self._several)})"
+            )
         if any(snapshot.id == signal.id for snapshot in state.snapshots):
             raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
         found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
@@ -296,6 +303,10 @@ class Actions:
     def _drop(self, xid: str, signal: Signal, state: SignalState, time_us: int) -> Acted:
         if self._source.open_transactions is None:
             raise SignalRefused("drop-transaction needs database.connection.adapter=logminer, which buffers transactions")
+        if self._several and ":" not in xid:
+            raise SignalRefused(
+                f"transaction-id: pluggable databases have the same XIDs: give {self._several[0]}:{xid}, or another one"
+            )
         if not self._source.open_transactions.drop_transaction(xid):
             raise SignalRefused(f"no transaction {xid} is open, as far as redo is read")
         self._dropping.add(signal.id)

@@ -143,7 +143,8 @@ class ChangeSchemas:
 
 @dataclass(frozen=True, slots=True)
 class DropTransaction:
-    """Give an open transaction up: its changes are lost. `xid` has 16 lower-case hex digits."""
+    """Give an open transaction up: its changes are lost. `xid` has 16 lower-case hex digits; before them `PDB:` in upper case where
+    several pluggable databases are captured."""
 
     xid: str
 
@@ -301,10 +302,10 @@ def _schema_changes(data: Data) -> Action:
 
 
 def _drop(data: Data) -> Action:
-    xid = _text(data, "transaction-id").strip().lower()
-    if not re.fullmatch(r"[0-9a-f]{16}", xid):
+    pdb, colon, xid = _text(data, "transaction-id").strip().rpartition(":")
+    if not re.fullmatch(r"[0-9A-Fa-f]{16}", xid):
         raise SignalRefused("transaction-id is not an XID of 16 hexadecimal digits")
-    return DropTransaction(xid)
+    return DropTransaction(pdb.upper() + colon + xid.lower())
 
 
 def _resume_table(data: Data) -> Action:

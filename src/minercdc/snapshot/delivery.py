@@ -34,13 +34,21 @@ class SnapshotRows:
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.
     :param runs: give ReadRuns for what is fetched together.
+    :param defers: a table that cannot be read is left to a snapshot during the stream; else its error is raised.
     :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
     """
 
     def __init__(
-        self, state: SnapshotState, scans: Sequence[Scan], now: Callable[[], float] = time.time, *, runs: bool = False
+        self,
+        state: SnapshotState,
+        scans: Sequence[Scan],
+        now: Callable[[], float] = time.time,
+        *,
+        runs: bool = False,
+        defers: bool = True,
     ) -> None:
         self._state = state
+        self._defers = defers
         self._runs = runs
         self._scans = scans
         self._now = now
@@ -60,12 +68,12 @@ class SnapshotRows:
         tables = tuple(table.progress(self._marks.holds) for table in self._tables)
         return replace(self._state, tables=tables, completed=self.is_complete)
 
-    def read(self, connect: Callable[[], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
+    def read(self, connect: Callable[[str], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
         """READ events and notifications, with Progress in between, but not after the last. To be called once.
 
         Once `stop` is set it ends early, by the notification ABORTED and a Progress. Errors of connections are raised; the
-        table of another error is deferred.
-        :param connect: called by each of up to `snapshot.max.threads` threads.
+        table of another error is deferred, or the error raised.
+        :param connect: to the database of a TableId; called by each of up to `snapshot.max.threads` threads.
         """
         ranges = [
             Range((place, number), self._scans[place], chunk)
@@ -105,6 +113,9 @@ class SnapshotRows:
             events = read_events(read.rows, Scn(read.range.scan.scn), self._time_us, runs=self._runs)
             yield from self._delivered(self._marks.take(place, events))
         elif read.error is not None:
+            if not self._defers:
+                read.error.message = f"{self._names[place[0]]}: {read.error.message}"
+                raise read.error
             yield from self._defer(place[0], read)
         else:
             yield from self._finish(*place)

@@ -33,6 +33,7 @@ from minercdc.schema.filter import names
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.chunks import cuts_of
+from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.delivery import SnapshotRows
 from minercdc.snapshot.notices import InitialNotices, deferred_started
 from minercdc.snapshot.query import Query
@@ -47,13 +48,15 @@ class InitialSnapshot:
 
     :param connect: makes a connection to where the tables are; called by several threads.
     :param tables: filled with the structures found; has to hold them already when an interrupted snapshot goes on.
-    :param database: first part of each TableId.
+    :param database: first part of each TableId; of the first database where there are several.
     :param fix: fixes the SCN, and reads the structures.
     :param start_position: (SCN of the snapshot, SCN to mine from) -> position that streaming starts from.
     :param load_position: makes that position of its JSON.
     :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
+    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then, and
+        `fix` has to read the structures of all. A table that cannot be read ends the snapshot, since it is not read beside the stream.
     :param runs: emit ReadRuns for rows that are fetched together.
     :param now: seconds since the epoch.
     """
@@ -72,12 +75,13 @@ class InitialSnapshot:
         query: Query | None = None,
         lobs: bool = False,
         runs: bool = False,
+        databases: TableDatabases | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
         self._tables = tables
         self._config = config
-        self._database = database
+        self._databases = databases or TableDatabases({database: connect})
         self._fix = fix
         self._start_position = start_position
         self._load_position = load_position
@@ -103,9 +107,11 @@ class InitialSnapshot:
         else:
             _log.info("going on with the snapshot at SCN %s", state.scn)
         rows = SnapshotRows(
-            state, [self._scan(table.table, state.scn) for table in state.tables], self._now, runs=self._runs
+            *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
+            runs=self._runs,
+            defers=not self._databases.are_several,
         )
-        yield from rows.read(self._connect, self._config, stop)
+        yield from rows.read(self._databases.connect, self._config, stop)
         if not rows.is_complete:
             return
         state = rows.state()
@@ -140,7 +146,7 @@ class InitialSnapshot:
         left = [TableRead(t.table, self._select(self._table(t.table)) or "") for t in state.tables if t.deferred]
         snapshots = []
         for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
-            collections = tuple(f"{self._database}.{table.table}" for table in tables)
+            collections = tuple(f"{self._databases.table(t.table).database}.{t.table}" for t in tables)
             if tables:
                 snapshots.append(
                     AdHocSnapshot(f"initial-{state.scn}{suffix}", bool(suffix), collections, tuple(tables), initial=True)
@@ -150,12 +156,13 @@ class InitialSnapshot:
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
         possible."""
-        statistics = read_row_statistics(connection, [schema.id for schema in schemas])
         found = []
-        for schema in schemas:
-            count = statistics.get(schema.id)
-            expected = count_rows(connection, schema.id, scn) if count is None else count
-            found.append(TableProgress(str(schema.id), 0, self._chunks(connection, schema), expected))
+        for inside, some in self._databases.by_database(connection, schemas):
+            statistics = read_row_statistics(inside, [schema.id for schema in some])
+            for schema in some:
+                count = statistics.get(schema.id)
+                expected = count_rows(inside, schema.id, scn) if count is None else count
+                found.append(TableProgress(self._databases.text(schema.id), 0, self._chunks(inside, schema), expected))
         order = self._config.snapshot_tables_order_by_row_count
         if order != "disabled":
             found.sort(key=lambda table: table.expected_rows or 0, reverse=order == "descending")
@@ -188,8 +195,7 @@ class InitialSnapshot:
         return self._query(table) if given is None and self._query else given
 
     def _table(self, name: str) -> TableSchema:
-        schema, _, table = name.partition(".")
-        found = self._tables.find(TableId(self._database, schema, table))
+        found = self._tables.find(self._databases.table(name))
         if found is None:
             raise SchemaHistoryError(
                 f"the schema history lacks {name}, whose snapshot was begun",

@@ -63,13 +63,19 @@ Read: TypeAlias = Batch | Finished
 
 class _Readers:
     def __init__(
-        self, connect: Callable[[], oracledb.Connection], ranges: Iterable[Range], threads: int, retries: int, pause: float
+        self,
+        connect: Callable[[str], oracledb.Connection],
+        ranges: Iterable[Range],
+        threads: int,
+        retries: int,
+        pause: float,
     ) -> None:
         self._connect = connect
         self._waiting = deque(ranges)
         self._retries = retries
         self._pause = pause
         running = min(threads, len(self._waiting))
+        self._first = self._waiting[0].scan.schema.id.database if self._waiting else ""
         self.handover: FetchQueue[Read] = FetchQueue(2 * threads, running)
         self._fetching: dict[int, oracledb.Connection] = {}
         self.threads = [
@@ -86,21 +92,26 @@ class _Readers:
             self.handover.end()
 
     def _read_ranges(self, number: int) -> None:
-        connection = self._connect()
+        database = self._first
+        connection: oracledb.Connection | None = self._connect(database)
         try:
             while self._waiting and not self.handover.abandoned.is_set():
                 try:
                     found = self._waiting.popleft()
                 except IndexError:  # another thread was faster
                     return
+                wanted = found.scan.schema.id.database
+                if connection is None or wanted != database:
+                    _close(connection)
+                    connection = None
+                    connection, database = self._connect(wanted), wanted
                 self._fetching[number] = connection
                 try:
                     self._read(connection, found)
                 finally:
                     del self._fetching[number]
         finally:
-            with suppress(oracledb.Error):
-                connection.close()
+            _close(connection)
 
     def _read(self, connection: oracledb.Connection, wanted: Range) -> None:
         tries, chunk = 0, wanted.chunk
@@ -132,9 +143,15 @@ class _Readers:
                 connection.cancel()
 
 
+def _close(connection: oracledb.Connection | None) -> None:
+    if connection is not None:
+        with suppress(oracledb.Error):
+            connection.close()
+
+
 @contextmanager
 def read_ranges(
-    connect: Callable[[], oracledb.Connection],
+    connect: Callable[[str], oracledb.Connection],
     ranges: Iterable[Range],
     *,
     threads: int,
@@ -145,7 +162,7 @@ def read_ranges(
 
     The iterator raises errors of `connect` and TransientSourceErrors; other errors of a range's SELECT come in its
     `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each thread.
-    :param connect: called by each thread, so up to `threads` times.
+    :param connect: to the database of a TableId; called by each thread, again where its next range is of another database.
     :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
         on; none for a SELECT of the user's that has given rows.
     :param pause: seconds between two tries.

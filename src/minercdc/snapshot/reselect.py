@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import oracledb
 
@@ -32,7 +33,7 @@ _EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
 class RowReselect:
     """Completes changes of rows with large values.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: makes a connection to the database of a TableId.
     :param published: whether a column is in the record value.
     :param key_columns: positions of a table's record key.
     :param key_changes_only: complete only UPDATEs that change the record key.
@@ -41,14 +42,15 @@ class RowReselect:
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
+        connect: Callable[[str], oracledb.Connection],
         published: Callable[[TableId, Column], bool],
         key_columns: Callable[[TableSchema], tuple[int, ...]],
         *,
         key_changes_only: bool = True,
         counters: Counters | None = None,
     ) -> None:
-        self._connection = KeptConnection(connect)
+        self._connect = connect
+        self._connections: dict[str, KeptConnection] = {}
         self._published = published
         self._key_columns = key_columns
         self._key_changes_only = key_changes_only
@@ -87,8 +89,15 @@ class RowReselect:
         event.reselected_scn = scn
 
     def close(self) -> None:
-        """Release the connection; safe to call twice. A later `complete` makes another."""
-        self._connection.close()
+        """Release the connections; safe to call twice. A later `complete` makes others."""
+        for connection in self._connections.values():
+            connection.close()
+
+    def _connection(self, database: str) -> oracledb.Connection:
+        kept = self._connections.get(database)
+        if kept is None:
+            kept = self._connections[database] = KeptConnection(partial(self._connect, database))
+        return kept.get()
 
     def _large_columns(self, schema: TableSchema) -> tuple[int, ...]:
         version = schema.id, schema.version
@@ -115,7 +124,7 @@ class RowReselect:
             f'SELECT {selected_columns(selected, ROWID, True)} FROM "{schema.id.schema}"."{schema.id.table}" AS OF SCN {scn}'
             f" WHERE {condition}"
         )
-        connection = self._connection.get()
+        connection = self._connection(schema.id.database)
         with oracle_errors(f"reading a row of {schema.id} as of SCN {scn}"), connection.cursor() as cursor:
             cursor.outputtypehandler = exact_values
             binds = {f"k{i}": cursor.var(BINDS[kind].kind) for i, (_, kind, _) in enumerate(place)}

@@ -11,7 +11,8 @@ neither. At an SCN of the past the adapter finds the open transactions in the re
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -74,6 +75,23 @@ class Described:
 COLUMNS_ONLY: Final = Described()
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A database that tables are captured in.
+
+    :param connection: to it.
+    :param database: first part of the TableIds.
+    """
+
+    connection: oracledb.Connection
+    table_filter: TableFilter
+    database: str
+
+    def table_ids(self) -> list[TableId]:
+        """The captured tables that exist."""
+        return read_table_ids(self.connection, self.table_filter, self.database)
+
+
 def fix_now(
     connection: oracledb.Connection,
     table_filter: TableFilter,
@@ -91,17 +109,39 @@ def fix_now(
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     :raises ConfigError: a pattern of the filter took too long.
     """
-    ids = read_table_ids(connection, table_filter, database)
-    if not redo:
-        with lock(connection, ids):
-            scn = present_scn(connection)
-            return Fixed(scn, scn, *described.read(connection, ids))
-    with lock(connection, ids):
-        begun = current_scn(connection)
-        oldest = oldest_open_scn(connection)
-        scn = current_scn(connection)
-        schemas, ddl = described.read(connection, ids)
-    return Fixed(scn, min(begun, oldest or begun), schemas, ddl)
+    return fix_now_in([Place(connection, table_filter, database)], lock, redo=redo, described=described)
+
+
+def fix_now_in(places: Sequence[Place], lock: Lock, *, redo: bool = True, described: Described = COLUMNS_ONLY) -> Fixed:
+    """As `fix_now`, for the tables of one database, or of several pluggable databases: their SCNs are those of the container
+    database, and each shows the open transactions of its own."""
+    connection = places[0].connection
+    found = [(place.connection, place.table_ids()) for place in places]
+    with ExitStack() as locks:
+        for inside, ids in found:
+            locks.enter_context(lock(inside, ids))
+        if redo:
+            begun = current_scn(connection)
+            oldest = [open_ for inside, _ in found if (open_ := oldest_open_scn(inside))]
+            scn = current_scn(connection)
+        else:
+            scn = begun = present_scn(connection)
+            oldest = []
+        schemas, ddl = _described(found, described)
+    return Fixed(scn, min(begun, *oldest) if oldest else begun, schemas, ddl)
+
+
+def _described(
+    found: Iterable[tuple[oracledb.Connection, Sequence[TableId]]], described: Described
+) -> tuple[list[TableSchema], dict[TableId, str]]:
+    """The tables of all databases that exist, and their texts."""
+    schemas: list[TableSchema] = []
+    texts: dict[TableId, str] = {}
+    for connection, ids in found:
+        some, ddl = described.read(connection, ids)
+        schemas += some
+        texts |= ddl
+    return schemas, texts
 
 
 def fix_given(
@@ -112,6 +152,13 @@ def fix_given(
     mine_from: MineFrom,
     *,
     described: Described = COLUMNS_ONLY,
+) -> Fixed:
+    """See `fix_given_in`."""
+    return fix_given_in([Place(connection, table_filter, database)], config, mine_from, described=described)
+
+
+def fix_given_in(
+    places: Sequence[Place], config: SnapshotConfig, mine_from: MineFrom, *, described: Described = COLUMNS_ONLY
 ) -> Fixed:
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
@@ -124,11 +171,11 @@ def fix_given(
     if config.minercdc_start_timestamp is not None:
         time = datetime.fromisoformat(config.minercdc_start_timestamp)
         in_utc = (time if time.tzinfo else time.replace(tzinfo=UTC)).astimezone(UTC)
-        scn = scn_of_time(connection, in_utc.replace(tzinfo=None))
+        scn = scn_of_time(places[0].connection, in_utc.replace(tzinfo=None))
     else:
         scn = Scn(config.minercdc_start_scn or 0)
     given_by = "minercdc.start.scn" if config.minercdc_start_timestamp is None else "minercdc.start.timestamp"
-    return _fix_past(connection, table_filter, database, scn, given_by, mine_from, described)
+    return _fix_past(places, scn, given_by, mine_from, described)
 
 
 def fix_handover(
@@ -147,23 +194,18 @@ def fix_handover(
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
-    return _fix_past(connection, table_filter, database, Scn(scn), "minercdc.handover.scn", mine_from, described)
+    places = [Place(connection, table_filter, database)]
+    return _fix_past(places, Scn(scn), "minercdc.handover.scn", mine_from, described)
 
 
-def _fix_past(
-    connection: oracledb.Connection,
-    table_filter: TableFilter,
-    database: str,
-    scn: Scn,
-    given_by: str,
-    mine_from: MineFrom,
-    described: Described,
-) -> Fixed:
-    now = present_scn(connection)
+def _fix_past(places: Sequence[Place], scn: Scn, given_by: str, mine_from: MineFrom, described: Described) -> Fixed:
+    now = present_scn(places[0].connection)
     if scn > now:
         raise SourceError(f"{given_by}: {scn} lies in the future; the current SCN is {now}")
-    schemas, ddl = described.read(connection, read_table_ids(connection, table_filter, database))
-    _warn_of_ddl(connection, schemas, scn)
+    found = [(place.connection, place.table_ids()) for place in places]
+    schemas, ddl = _described(found, described)
+    for place in places:
+        _warn_of_ddl(place.connection, [schema for schema in schemas if schema.id.database == place.database], scn)
     return Fixed(scn, Scn(mine_from(scn)), schemas, ddl)
 
 

@@ -7,7 +7,6 @@ import time
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
-from typing import Literal, TypeAlias
 
 import oracledb
 
@@ -16,7 +15,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
-from minercdc.config.sections import DatabaseConfig, KafkaConfig
+from minercdc.config.sections import KafkaConfig
 from minercdc.config.topics import partition_rules
 from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
@@ -27,14 +26,13 @@ from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_tables
 from minercdc.oracle.prerequisites import unlogged
-from minercdc.oracle.scn import database_time_zone
 from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
-from minercdc.selection import key_columns, published_columns, table_filter, topic_names
+from minercdc.selection import key_columns, published_columns, topic_names
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
@@ -43,16 +41,15 @@ from minercdc.snapshot.mode import Start, Steps
 from minercdc.snapshot.notices import SkippedSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Described, Fixed, fix_given, fix_handover, fix_now
+from minercdc.snapshot.start import Described, Fixed, fix_given_in, fix_handover, fix_now_in
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
 from minercdc.transaction_counts import TransactionCounts
+from minercdc.wiring.databases import Connect, SourceDatabases
 from minercdc.wiring.history import schema_history
 from minercdc.wiring.process import ProcessState
 
 log = logging.getLogger(__name__)
-
-Connect: TypeAlias = Callable[[DatabaseConfig, Literal["root", "pdb"]], oracledb.Connection]
 
 
 class PipelineParts:
@@ -74,7 +71,6 @@ class PipelineParts:
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._config = config
-        self._connect = connect
         self._monotonic = monotonic
         self._counters = counters
         self._process = process
@@ -84,8 +80,8 @@ class PipelineParts:
         self._comments = config.messages.include_schema_comments
         self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
         self._tables = Tables(comments=self._comments)
-        self._filter = table_filter(config)
-        self._database = database_name(config.database)
+        self._connect_to, self._databases = connect, SourceDatabases(config, connect)
+        counters.several_databases = self._databases.are_several
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._topics = topic_names(config)
@@ -103,8 +99,8 @@ class PipelineParts:
             self._topics,
             (self._process.transformer, self._process.converter),
             counts=self._counts,
-            captured=lambda table: self._filter.includes(table.schema, table.table),
-            connect=self._connect_pdb,
+            captured=self._databases.captured,
+            connect=self._databases.connect_first,
         )
         encoder, encode_run = encoding.encoders()
         if config.topics.minercdc_topic_partition_columns and config.sink.is_kafka:
@@ -147,7 +143,7 @@ class PipelineParts:
         so that suspending it would help no reader."""
         if self._config.run.event_processing_failure_handling_mode != "suspend":
             return False
-        if self._filter.includes(table.schema, table.table):
+        if self._databases.captured(table):
             return True
         log.warning("a row of %s, which is not captured, cannot be decoded: if it was a signal, send it again", table)
         return False
@@ -158,8 +154,9 @@ class PipelineParts:
         if known is None or not known.key:
             return ""
         try:
-            with closing(self._connect_pdb()) as connection:
-                return unlogged(connection, table)
+            with closing(self._databases.connect(table.database)) as connection:
+                found = unlogged(connection, table)
+                return f"{table.database}: {found}" if found and self._databases.are_several else found
         except MinerCdcError as error:
             log.info("supplemental logging of %s could not be looked at: %s", table, error.message)
             return ""
@@ -170,20 +167,13 @@ class PipelineParts:
             log.warning("a row is left out: %s", error)
         return mode != "fail"
 
-    def _connect_root(self) -> oracledb.Connection:
-        return self._connect(self._config.database, "root")
-
     def _connect_standby(self) -> oracledb.Connection:
-        return self._connect(self._config.physical_standby.database(self._config.database), "root")
+        return self._connect_to(self._config.physical_standby.database(self._config.database), "root")
 
     def _read_table(self, table: TableId) -> TableSchema | None:
-        with closing(self._connect_pdb()) as connection:
+        with closing(self._databases.connect(table.database)) as connection:
             found = read_tables(connection, [table], comments=self._comments)
         return found[0] if found else None
-
-    def _time_zone(self) -> str:
-        with closing(self._connect_pdb()) as connection:
-            return database_time_zone(connection)
 
     def _signals(self) -> SignalActions:
         process, config = self._process, self._config
@@ -192,16 +182,17 @@ class PipelineParts:
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
         factory = self._factory
         resumptions = resumptions_of(
-            *(config, self._suspensions, self._tables, self._filter, memory, factory.prerequisites),
+            *(config, self._suspensions, self._tables, self._databases.filter, memory, factory.prerequisites),
             redo=factory.reads_redo,
         )
         open_transactions = self.opened().open_transactions
         return signal_stage(
-            *(config, open_transactions, self._tables, self._filter),
+            *(config, open_transactions, self._tables, self._databases.filter),
             *(process.channels, process.watch.observe, resumptions),
             redo=factory.reads_redo,
             pausing=process.watch.pausing,
             starts=lambda: self._loaded == process.first_offset,
+            captured=self._databases.captured,
         )
 
     def opened(self) -> Adapter:
@@ -211,18 +202,19 @@ class PipelineParts:
                 CaptureContext(
                     config=self._config,
                     tables=self._tables,
-                    mined=mined_tables(self._filter, self._signal_table),
-                    database=self._database,
-                    connect_root=self._connect_root,
-                    connect_pdb=self._connect_pdb,
+                    mined=mined_tables(self._databases.filter, self._signal_table),
+                    database=self._databases.first,
+                    connect_root=self._databases.connect_root,
+                    connect_pdb=self._databases.connect_first,
                     read_table=self._read_table,
-                    time_zone=self._time_zone,
+                    time_zone=self._databases.time_zone,
                     counters=self._counters,
                     reselect=self._reselect(),
                     unread=self._suspensions.unread,
                     unlogged=self._unlogged,
                     split=lambda: self._suspensions.split,
                     runs=native.rows is not None,
+                    pdbs=self._databases.pdbs(),
                     monotonic=self._monotonic,
                     connect_standby=self._connect_standby if self._config.physical_standby.is_mined else None,
                 )
@@ -240,7 +232,8 @@ class PipelineParts:
         if mode == "none" or not config.capture.lob_enabled:
             return None
         published, key = published_columns(config.filters), key_columns(config.filters)
-        return RowReselect(self._connect_pdb, published, key, key_changes_only=mode == "key_change", counters=self._counters)
+        connect, only_moved = self._databases.connect, mode == "key_change"
+        return RowReselect(connect, published, key, key_changes_only=only_moved, counters=self._counters)
 
     def _capture(self, offset: Offset | None) -> Capture:
         self._loaded = offset
@@ -272,13 +265,15 @@ class PipelineParts:
             refuse_unprepared([*of_topics, *of_database])
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)
+        if self._databases.are_several and offset is not None and offset.snapshot is not None:
+            adapter.capture.load_position(offset.snapshot.start)  # of these databases? before any of them is read
         steps = process.steps = self._steps(offset, adapter, position)
         if steps.data:
             return InitialSnapshot(
-                self._connect_pdb,
+                self._databases.connect_first,
                 self._tables,
                 self._config.snapshot,
-                database=self._database,
+                database=self._databases.first,
                 fix=self._fix_now,
                 start_position=adapter.start_position,
                 load_position=adapter.capture.load_position,
@@ -286,11 +281,12 @@ class PipelineParts:
                 query=query_of(self._config.snapshot),
                 lobs=self._config.capture.lob_enabled,
                 runs=native.rows is not None,
+                databases=self._databases.of_tables(),
             )
         if not steps.schema and position is not None:
             return SkippedSnapshot() if offset == process.first_offset else None
         return StructureSnapshot(
-            self._connect_pdb,
+            self._databases.connect_first,
             self._tables,
             self._fix if position is None else self._fix_now,
             lambda fixed: position or adapter.start_position(fixed.scn, fixed.mine_from),
@@ -312,21 +308,21 @@ class PipelineParts:
             return replace(steps, data=True)
         return steps
 
-    def _connect_pdb(self) -> oracledb.Connection:
-        return self._connect(self._config.database, "pdb")
-
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
-        return fix_now(connection, self._filter, self._database, lock, redo=redo, described=self._described)
+        with self._databases.places(connection) as places:
+            return fix_now_in(places, lock, redo=redo, described=self._described)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
-        where = (connection, self._filter, self._database)
+        mine_from = self.opened().mine_from
         if self._process.handover and handover_scn is not None:
-            return fix_handover(*where, handover_scn, self.opened().mine_from, described=self._described)
+            where = connection, self._databases.filter, self._databases.first
+            return fix_handover(*where, handover_scn, mine_from, described=self._described)
         if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            return fix_given(*where, config, self.opened().mine_from, described=self._described)
+            with self._databases.places(connection) as places:
+                return fix_given_in(places, config, mine_from, described=self._described)
         return self._fix_now(connection)
 
 

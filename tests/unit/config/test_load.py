@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from minercdc.capture.registry import ADAPTERS
 from minercdc.config.converters import STRING
 from minercdc.config.flashback import Strategy
 from minercdc.config.load import SECTIONS, load_config, misspelt_variables, parse_properties
 from minercdc.config.section import Section, choices
 from minercdc.errors import ConfigError
+from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns
 
@@ -278,11 +280,45 @@ def test_what_requests_nothing_is_taken() -> None:
 
 
 @pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({}, "event.processing.failure.handling.mode: with several pluggable databases"),
+        ({"database.pdb.name": "SALES,'STOCK'"}, "database.pdb.name: ''STOCK'' is no name of a pluggable database"),
+        ({"database.pdb.name": "SALES,STOCK,Sales"}, "database.pdb.name: SALES is given twice"),
+        ({"signal.data.collection": "SALES.C##DBZ.SIGNAL"}, "signal.data.collection: with several"),
+        ({"minercdc.snapshot.added.tables": "incremental"}, "minercdc.snapshot.added.tables: with several"),
+        ({"minercdc.handover.scn": "7"}, "minercdc.handover.scn: with several"),
+        ({"debezium.sink.type": "relay"}, "debezium.sink.type: relay does not go with several"),
+    ],
+)
+def test_what_several_pluggable_databases_do_not_have_yet_is_refused_by_name(changes: dict[str, str], problem: str) -> None:
+    assert problem in "".join(problems({**GOOD, "database.pdb.name": "SALES, STOCK", **changes}))
+
+
+@pytest.mark.parametrize("adapter", sorted(set(ADAPTERS) - {"logminer", "logminer_unbuffered"}))
+def test_several_pluggable_databases_go_with_logminer_only(adapter: str) -> None:
+    given = {**GOOD, "database.pdb.name": "SALES,STOCK", "database.connection.adapter": adapter}
+    assert f"logminer and logminer_unbuffered only, not with {adapter}" in "".join(problems(given))
+
+
+def test_several_pluggable_databases_are_taken_one_by_one() -> None:
+    config = parse_properties(
+        {**GOOD, "database.pdb.name": 'SALES, "Stock"', "event.processing.failure.handling.mode": "fail"}
+    )
+    assert config.database.pdbs == ("SALES", '"Stock"')
+    assert database_names(config.database) == ("SALES", "STOCK")
+    assert of_database(config.database, "STOCK").database_pdb_name == '"Stock"'
+    for needs_one in (database_name, connect):
+        with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
+            needs_one(config.database)
+        assert "names one of them" in caught.value.hint
+
+
+@pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
         ("secondary.hostname", "standby", "a downstream database is not there yet"),
         ("log.mining.readonly.hostname", "standby", "a downstream database is not there yet"),
-        ("database.pdb.name", "SALES,STOCK", "run a connector for each"),
     ],
 )
 def test_ways_to_reach_oracle_that_are_not_there_are_refused_with_the_reason(name: str, value: str, reason: str) -> None:

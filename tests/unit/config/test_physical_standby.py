@@ -60,6 +60,7 @@ def test_without_it_nothing_changes() -> None:
         ({"log.mining.strategy": "redo_log_catalog"}, "ORA-01300"),
         ({"log.mining.transaction.retention.ms": "60000"}, "log.mining.transaction.retention.ms: does not go with"),
         ({"minercdc.log.mining.flush.table": "F"}, "minercdc.log.mining.flush.table: has no use"),
+        ({"database.pdb.name": "A,B"}, "captures one pluggable database"),
         ({"lob.enabled": "true"}, "lob.enabled: large values are not read from a physical standby yet"),
     ],
 )

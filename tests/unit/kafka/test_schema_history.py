@@ -65,7 +65,7 @@ def test_tables_come_back_as_they_were() -> None:
 
 def test_a_renamed_table_is_gone_under_its_old_name() -> None:
     assert list(recovered(change(None, OLD, 1), change(OLD, NEW, 2))) == [NEW]
-    assert recovered(change(None, OLD, 1), change(OLD, NEW, 2)).find_object(7) == NEW.id
+    assert recovered(change(None, OLD, 1), change(OLD, NEW, 2)).find_object(NEW.id.database, 7) == NEW.id
 
 
 def test_a_dropped_table_is_gone() -> None:

@@ -11,6 +11,7 @@ from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, SinkError
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
+from minercdc.selection import topic_names
 from minercdc.sink.opening import need_kafka
 
 PACKAGE = "io.debezium.schema."
@@ -140,3 +141,18 @@ def test_what_reads_the_topics_is_refused_where_it_would_miss_some(tmp_path: Pat
     ):
         with pytest.raises(ConfigError, match=reason):
             need_kafka(config(**more), "`x`")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "expected"),
+    [
+        ("SchemaTopicNamingStrategy", "server1.SALES.SHOP.ORDERS"),
+        ("SchemaUnicodeTopicNamingStrategy", "server1.SALES.SHOP.ORDERS"),
+        ("DefaultTopicNamingStrategy", "server1.SALES.ORDERS"),
+    ],
+)
+def test_topics_of_several_databases_have_theirs(strategy: str, expected: str) -> None:
+    pdbs = {"database_pdb_name": "SALES,STOCK", "event_processing_failure_handling_mode": "fail"}
+    found = topic_names(config(topic_naming_strategy=PACKAGE + strategy, **pdbs))
+    assert found.of_table(TableId("SALES", "SHOP", "ORDERS")) == expected
+    assert found.of_table(TableId("STOCK", "SHOP", "ORDERS")) == expected.replace("SALES", "STOCK")

@@ -25,6 +25,7 @@ from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
 from minercdc.oracle.prerequisites import filter_findings, unsupported_columns
+from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 
 
@@ -155,8 +156,10 @@ def test_findings_of_tables_and_filter() -> None:
     assert "DOC BFILE" in unsupported.problem
     assert "FLAG BOOLEAN" in unmined.problem
     assert "table.exclude.list=LAB.T" in unsupported.fix
-    assert not list(filter_findings([r"lab\.\p{Lu}", r"\Qlab.t\E"], ["LAB.T"], "CDC"))  # of RE2, which `re` refuses
-    (finding,) = filter_findings(["lab.t", "lab.x"], ["LAB.T"], "CDC")
+    assert not list(
+        filter_findings(TableFilter(table_include=[r"lab\.\p{Lu}", r"\Qlab.t\E"]), ["LAB.T"], "CDC")
+    )  # of RE2, which `re` refuses
+    (finding,) = filter_findings(TableFilter(table_include=["lab.t", "lab.x"]), ["LAB.T"], "CDC")
     assert "lab.x" in finding.problem
     assert "GRANT SELECT, FLASHBACK ON it TO CDC" in finding.fix
 

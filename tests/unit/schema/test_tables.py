@@ -22,7 +22,11 @@ def test_rename_moves_the_table() -> None:
     tables = Tables([ITEM])
     renamed = replace(ITEM, id=TableId("DB", "LAB", "NEW"))
     tables.apply(Change(ITEM.id, ITEM, renamed))
-    assert (tables.find(ITEM.id), tables.find(renamed.id), tables.find_object(7)) == (None, renamed, renamed.id)
+    assert (tables.find(ITEM.id), tables.find(renamed.id), tables.find_object(renamed.id.database, 7)) == (
+        None,
+        renamed,
+        renamed.id,
+    )
 
 
 def test_version_goes_on_after_drop_and_create() -> None:
@@ -58,3 +62,20 @@ def test_own_schemas_of_oracle_are_captured_only_when_named() -> None:
     assert not TableFilter().includes("LAB", "BIN$abc==$0")
     assert not TableFilter(schema_exclude=["LAB"]).includes("LAB", "T")
     assert not TableFilter(table_exclude=["LAB.T"]).includes("LAB", "T")
+
+
+def test_object_ids_are_those_of_their_database() -> None:
+    other = replace(ITEM, id=TableId("OTHER", "LAB", "THING"))
+    tables = Tables([ITEM, other])
+    assert (tables.find_object("DB", 7), tables.find_object("OTHER", 7)) == (ITEM.id, other.id)
+    tables.drop(other.id)
+    assert (tables.find_object("DB", 7), tables.find_object("OTHER", 7)) == (ITEM.id, None)
+
+
+def test_a_pattern_names_a_table_of_every_database_or_of_one() -> None:
+    patterns = [r"lab\.item", r"sales\.lab\.note"]
+    for database, note in (("SALES", True), ("STOCK", False), ("", False)):
+        wanted = TableFilter(table_include=patterns, database=database)
+        assert (wanted.includes("LAB", "ITEM"), wanted.includes("LAB", "NOTE")) == (True, note)
+        left = TableFilter(table_exclude=patterns, database=database)
+        assert (left.includes("LAB", "ITEM"), left.includes("LAB", "NOTE")) == (False, not note)

@@ -76,7 +76,7 @@ class Phases:
 
     def is_new(self, table: TableId, shape: TableSchema) -> bool:
         """Whether a table is to be read from its creation on."""
-        known = self._tables.find(table) or self._tables.find_object(shape.object_id)
+        known = self._tables.find(table) or self._tables.find_object(table.database, shape.object_id)
         return self._is_captured(table) and known is None and table not in self.empty
 
     def reads_incrementally(self, table: TableId, position: FlashbackPosition) -> bool:

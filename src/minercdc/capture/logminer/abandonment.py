@@ -13,7 +13,7 @@ from typing import Literal
 
 from minercdc.capture.logminer.passes import Assembly
 from minercdc.capture.logminer.row import PARTIAL_XID
-from minercdc.capture.logminer.transactions import Transaction
+from minercdc.capture.logminer.transactions import Transaction, TransactionKey
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.errors import LostTransactionError
 
@@ -69,7 +69,7 @@ class UnknownTransactions:
         self._mode = mode
         self._checked_at: datetime | None = None
         self._suspects: list[Transaction] = []
-        self._reported: set[bytes] = set()
+        self._reported: set[TransactionKey] = set()
 
     def due(self, assembly: Assembly, host_time: datetime) -> bool:
         """To be called before a pass: remembers the transactions that are open for over ten minutes, and returns whether to
@@ -95,11 +95,11 @@ class UnknownTransactions:
         prefixes = {xid[:4] for xid in known}
         for transaction in self._suspects:
             xid = transaction.key[1]
-            if transaction.key not in still_open or xid in known or xid in self._reported:
+            if transaction.key not in still_open or xid in known or transaction.key in self._reported:
                 continue
             if xid[4:] == PARTIAL_XID and xid[:4] in prefixes:
                 continue
-            self._reported.add(xid)
+            self._reported.add(transaction.key)
             message = f"{_describe(transaction)} is not known to the database any more, and no end of it is in the redo"
             if self._mode == "fail":
                 raise LostTransactionError(

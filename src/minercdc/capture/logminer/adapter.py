@@ -14,6 +14,7 @@ from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
+from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.start import missing, start_position
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError
@@ -36,10 +37,11 @@ class LogMinerFactory:
     def open(self, context: CaptureContext) -> Adapter:
         """See `capture.adapter.AdapterFactory`."""
         config, connect = context.config, context.connect_root
-        container = context.database if config.database.database_pdb_name else None
+        pdbs = tuple(pdb.database for pdb in context.pdbs)
+        container = context.database if config.database.database_pdb_name and not pdbs else None
         flushed = config.log_mining.minercdc_log_mining_flush_table
         files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
-        rules = self._rules(context, container)
+        rules = self._rules(context, pdbs or container)
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
 
@@ -50,13 +52,13 @@ class LogMinerFactory:
 
         return Adapter(
             capture,
-            lambda scn, begun: start_position(connect, scn, begun),
-            lambda scn: mine_from(connect, scn, container),
+            lambda scn, begun: start_position(connect, scn, begun, pdbs),
+            lambda scn: mine_from(connect, scn, pdbs or container),
             unreadable,
             None if self._committed else capture,
         )
 
-    def _rules(self, context: CaptureContext, container: str | None) -> KeepingRules | None:
+    def _rules(self, context: CaptureContext, container: ContainerNames) -> KeepingRules | None:
         mining = context.config.log_mining
         if self._committed or context.config.capture.lob_enabled or sys.byteorder != "little":
             return None

@@ -26,7 +26,7 @@ from minercdc.capture.logminer.logs import NO_BOUND
 from minercdc.capture.logminer.mining import Mining
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
-from minercdc.capture.logminer.query import build_query
+from minercdc.capture.logminer.query import ContainerNames, build_query
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
 from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
 from minercdc.events import ChangeRun, Event, Progress, Scn
@@ -110,7 +110,7 @@ class BufferedAssembly:
                 mark, scn = RedoAddress(start.address.rs_id), start.scn
         return mark, scn
 
-    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """See `passes.Assembly`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
@@ -240,7 +240,8 @@ class BufferedAssembly:
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
         kept = (tuple(self._keeping.kept.values()), self._keeping.version) if self._keeping else ((), 0)
         start = self._start
-        return LogMinerPosition(threads, start.start_scn, start.snapshot_scn, start.resetlogs, given_up, *kept)
+        base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
+        return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs)
 
     def open(self) -> list[Transaction]:
         """Transactions that wait for their end; not those whose COMMIT was read and is held."""

@@ -12,7 +12,7 @@ import logging
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
+from functools import partial
 from typing import Any
 
 import oracledb
@@ -22,6 +22,7 @@ from minercdc.capture.loading import loaded
 from minercdc.capture.logminer.abandonment import UnknownTransactions, limits_of
 from minercdc.capture.logminer.buffered import BufferedAssembly
 from minercdc.capture.logminer.committed import CommittedAssembly
+from minercdc.capture.logminer.containers import containers_of
 from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.flush import RedoFlush
@@ -35,13 +36,14 @@ from minercdc.capture.logminer.naming import ObjectNames
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.physical_standby import check_roles
 from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.capture.logminer.session_memory import SessionMemory
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
-from minercdc.capture.logminer.start import check_incarnation, check_lost
+from minercdc.capture.logminer.start import check_incarnation, check_lost, with_pdbs
 from minercdc.capture.logminer.transactions import Transaction, shown, transaction_buffer
 from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause, ticks
@@ -51,7 +53,6 @@ from minercdc.events import Event, Scn
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import (
-    character_set,
     current_scn,
     host_clock,
     last_redo,
@@ -59,7 +60,6 @@ from minercdc.oracle.scn import (
     open_transactions,
 )
 from minercdc.schema.filter import SYSTEM_SCHEMAS
-from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
 
@@ -90,9 +90,10 @@ class LogMinerCapture:
     ) -> None:
         config, shared = context.config.log_mining, context.config.capture
         self._config = config
-        self._container: str | int | None = container
+        self._pdbs = tuple(pdb.database for pdb in context.pdbs)
+        self._container: ContainerNames = self._pdbs or container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
-        self._time_zone, self._connect_standby = cache(context.time_zone), context.connect_standby
+        self._connect_standby = context.connect_standby
         self._names = ObjectNames(context, self._excluded_owners()) if context.connect_standby is not None else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
@@ -104,8 +105,7 @@ class LogMinerCapture:
         self._measuring = Measuring(self._counters, self._clock)
         self._memory = SessionMemory(self._counters.mining, config.minercdc_log_mining_session_max_pga_bytes)
         self._delivered_us = 0  # source time up to which every commit has been emitted, 0 while that is not known
-        self._shapes = ShapeTracker(context.tables, context.mined, context.database, context.read_table, context.unlogged)
-        self._decoder = self._decoder_of(context)
+        self._containers = containers_of(context, partial(self._decoder_of, context))
         self._limits = limits_of(config)
         self._unknown = UnknownTransactions(config.minercdc_log_mining_unknown_transaction_mode)
         self._session: MiningSession | None = None
@@ -114,9 +114,9 @@ class LogMinerCapture:
         self._dictionary = RedoDictionary() if config.log_mining_strategy == "redo_log_catalog" else None
         self._window = LogWindow(config, lobs=shared.lob_enabled, dictionary=self._dictionary)
 
-    def _decoder_of(self, context: CaptureContext) -> TransactionDecoder:
+    def _decoder_of(self, context: CaptureContext, shapes: ShapeTracker) -> TransactionDecoder:
         return TransactionDecoder(
-            self._shapes,
+            shapes,
             self._clock,
             on_failure=context.config.run.event_processing_failure_handling_mode,
             include_redo_sql=self._config.log_mining_include_redo_sql,
@@ -124,14 +124,14 @@ class LogMinerCapture:
             counters=self._counters,
             reselect=self._reselect.complete if self._reselect is not None else None,
             unread=context.unread,
-            runs=context.runs,
+            runs=context.runs and not context.pdbs,
             without_dictionary=self._names is not None,
         )
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
         """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
-        adapter."""
-        return loaded(LogMinerPosition.from_json, saved, "LogMiner")
+        adapter, or of other pluggable databases."""
+        return with_pdbs(loaded(LogMinerPosition.from_json, saved, "LogMiner"), self._pdbs)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
@@ -145,11 +145,12 @@ class LogMinerCapture:
         most = self._config.minercdc_log_mining_buffer_memory_max_bytes
         keeps = self._rules is not None and (self._rules.after is not None or bool(start.kept))
         files = self._files.begin() if keeps else None
-        buffer = transaction_buffer(most, self._spill, native_rows=self._decoder.scans, files=files)
+        scans, several = self._containers.scans, self._containers.are_several
+        buffer = transaction_buffer(most, self._spill, native_rows=scans, files=files, several=several)
         loaded = load(start, self._files, self._rules, buffer)
         check_lost(self._connect, loaded, self._config, self._connect_standby)
         start = loaded.position
-        delivery = Delivery(start, self._shapes, self._decoder, self._clock, user_filter(self._config))
+        delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
         if files is not None and self._rules is not None and isinstance(self._assembly, BufferedAssembly):
             self._assembly.keep(files, self._rules, loaded)
@@ -161,11 +162,11 @@ class LogMinerCapture:
 
     def open_transactions(self) -> list[OpenTransaction]:
         """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
-        return [shown(transaction) for transaction in self._open()]
+        return [shown(transaction, self._containers.tx_id(transaction.key)) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
         """See `contracts.OpenTransactions`."""
-        found = [transaction for transaction in self._open() if transaction.key[1].hex() == xid]
+        found = [transaction for transaction in self._open() if self._containers.tx_id(transaction.key) == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
             assert self._assembly is not None
@@ -205,7 +206,7 @@ class LogMinerCapture:
                 self._session = session = self._open_session()
                 self._check_place(session)
                 check_incarnation(session.connection, start)
-                self._decoder.encoding = Encoding(character_set(session.connection), self._time_zone)
+                self._containers.begin_session(session.connection)
                 self._counters.mining.sessions += 1
                 opened = self._monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
@@ -227,13 +228,11 @@ class LogMinerCapture:
                     self._session = None
 
     def _open_session(self) -> MiningSession:
-        size, mined = (
-            self._config.query_fetch_size,
-            self._connect() if self._connect_standby is None else self._connect_standby(),
-        )
+        size = self._config.query_fetch_size
         if self._connect_standby is None:
-            in_redo = self._dictionary is not None
-            return MiningSession(mined, size, dictionary_in_redo=in_redo, native_rows=self._decoder.scans)
+            in_redo, native = self._dictionary is not None, self._containers.scans
+            return MiningSession(self._connect(), size, dictionary_in_redo=in_redo, native_rows=native)
+        mined = self._connect_standby()
         try:
             return MiningSession(mined, size, primary=self._connect())
         except BaseException:
@@ -350,7 +349,8 @@ class LogMinerCapture:
                     return
                 if batch is not None:
                     self._measuring.came()
-                    yield from assembly.take_fetched(self._named(batch), joiner)
+                    for rows in self._containers.taken(self._named(batch)):
+                        yield from assembly.take_fetched(rows, joiner)
                     self._measuring.taken(len(batch), assembly)
                     if not held:
                         self._delivered_us = max(self._delivered_us, self._clock.utc_us(batch[-1][_TIMESTAMP]))

@@ -19,9 +19,9 @@ from minercdc.capture.logminer.dispatch import dispatch
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.passes import Pass
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, address_of, log_start
-from minercdc.capture.logminer.query import committed_query
+from minercdc.capture.logminer.query import ContainerNames, committed_query
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow, OpCode
-from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer
+from minercdc.capture.logminer.transactions import Transaction, TransactionBuffer, mark_of
 from minercdc.errors import MiningSessionError
 from minercdc.events import Event, Progress, Scn
 from minercdc.figures.redo import Counted
@@ -71,7 +71,7 @@ class CommittedAssembly:
         """`marks`: transactions are shown from their start anyway."""
         return self.marks()
 
-    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """See `passes.Assembly`."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
         return committed_query(least, container, excluded_owners, lobs=self._lobs)
@@ -135,7 +135,7 @@ class CommittedAssembly:
                 transaction.close()
             self._delivery.settle(keep=False)
             return
-        self._given_up.discard(row.xid)
+        self._given_up.discard(mark_of((row.con_id or 0, row.xid), bool(self._start.pdbs)))
         is_old = self._note_commit(row, place)
         self._delivery.settle(keep=not is_old)
         delivered = is_old or self._delivery.is_snapshot(row)
@@ -162,7 +162,9 @@ class CommittedAssembly:
             resume, scn = self._resume[thread]
             threads[thread] = ThreadMark(resume, scn, done.last_commit, done.last_commit_scn, done.last_ddl)
         given_up = frozenset(xid.hex() for xid in self._given_up)
-        return LogMinerPosition(threads, self._start.start_scn, self._start.snapshot_scn, self._start.resetlogs, given_up)
+        start = self._start
+        base = threads, start.start_scn, start.snapshot_scn, start.resetlogs
+        return LogMinerPosition(*base, given_up, pdbs=start.pdbs)
 
     def open(self) -> list[Transaction]:
         """Always empty: LogMiner holds back what is not committed."""

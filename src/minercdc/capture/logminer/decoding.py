@@ -328,7 +328,7 @@ class TransactionDecoder:
         self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
-            f"{row.owner}.{row.table}, ROW_ID {row.row_id}"
+            f"{self._shapes.shown(row)}, ROW_ID {row.row_id}"
         )
         located = type(error)(error.message, where=where, hint=error.hint)
         _log.debug("SQL_REDO that could not be decoded: %s", row.sql)

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
-from minercdc.capture.logminer.decoding import TransactionDecoder
+from minercdc.capture.logminer.containers import Containers, RowName
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.scanning import RowScanner
-from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress, Scn, TransactionInfo
 from minercdc.figures.redo import Counted
-
-_Name: TypeAlias = tuple[str | None, str | None, int]
 
 
 @dataclass(slots=True)
@@ -39,40 +35,41 @@ class Delivery:
 
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
     :ivar threads: by thread number; a thread is here from its first row on.
-    :ivar captured: whether rows of (owner, table, object id) are captured, as far as `learn` was called.
+    :ivar captured: whether rows of a name are captured, as far as `learn` was called.
+    :ivar name_of: the name of a row.
     :ivar complete_scn: every commit at or below it has been delivered.
     """
 
     def __init__(
         self,
         start: LogMinerPosition,
-        shapes: ShapeTracker,
-        decoder: TransactionDecoder,
+        containers: Containers,
         clock: HostClock,
         wants: Callable[[str | None, str | None], bool] | None = None,
     ) -> None:
         self._start = start
-        self._shapes = shapes
-        self._decoder = decoder
+        self._containers = containers
+        self._tables = containers.tables
+        self.name_of = containers.name_of
         self._clock = clock
         self._wants = wants
         self._generation = -1
-        self._counted: dict[_Name, list[int]] = {}
-        self._settled: dict[_Name, list[int]] = {}
-        self._ours: set[_Name] = set()  # names that are captured, or were
-        self.captured: dict[tuple[str | None, str | None, int], bool] = {}
+        self._counted: dict[RowName, list[int]] = {}
+        self._settled: dict[RowName, list[int]] = {}
+        self._ours: set[RowName] = set()  # names that are captured, or were
+        self.captured: dict[RowName, bool] = {}
         self.complete_scn = start.snapshot_scn
         self.threads = {
             thread: Delivered(mark.last_commit, mark.last_commit_scn, mark.last_ddl)
             for thread, mark in start.threads.items()
         }
 
-    def knows(self, name: tuple[str | None, str | None, int]) -> bool:
-        """Whether `captured` says about rows of this (owner, table, object id); not once a table's shape has changed since."""
-        return self._generation == self._shapes.tables.generation and name in self.captured
+    def knows(self, name: RowName) -> bool:
+        """Whether `captured` says about rows of this name; not once a table's shape has changed since."""
+        return self._generation == self._tables.generation and name in self.captured
 
-    def count(self, name: _Name, sql: str | None) -> None:
-        """Count a row of redo under its (owner, table, object id)."""
+    def count(self, name: RowName, sql: str | None) -> None:
+        """Count a row of redo under its name."""
         found = self._counted.get(name)
         if found is None:
             found = self._counted[name] = [0, 0]
@@ -80,17 +77,18 @@ class Delivery:
         if sql:
             found[1] += len(sql) if sql.isascii() else len(sql.encode("utf-8", "surrogatepass"))
 
-    def counted(self, more: Iterable[tuple[_Name, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
+    def counted(self, more: Iterable[tuple[RowName, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
         """The redo that was counted since the last call, by table; and (schema, table) of those among them that are captured.
 
-        :param more: (owner, table, object id), rows and bytes that were counted elsewhere.
+        :param more: name, rows and bytes that were counted elsewhere.
         """
         found: list[Counted] = []
         captured: set[tuple[str, str]] = set()
         for name, rows, size in (*((name, counts[0], counts[1]) for name, counts in self._counted.items()), *more):
-            found.append((name[0], name[1], rows, size))
+            owner = self._containers.shown_owner(name)
+            found.append((owner, name[1], rows, size))
             if name in self._ours:
-                captured.add((name[0] or "", name[1] or ""))
+                captured.add((owner or "", name[1] or ""))
         self._counted.clear()
         return found, frozenset(captured)
 
@@ -113,15 +111,16 @@ class Delivery:
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
         read its present shape, and yield the SchemaChange, if it exists. Does nothing until it is iterated over."""
-        table = self._shapes.captured(row.owner, row.table, row.object_id)
-        if table is not None and self._shapes.tables.find(table) is None:
-            change = self._shapes.discover(table, row, self._clock.utc_us(row.timestamp))
+        shapes, name = self._containers.of(row.con_id).shapes, self.name_of(row)
+        table = shapes.captured(row.owner, row.table, row.object_id)
+        if table is not None and self._tables.find(table) is None:
+            change = shapes.discover(table, row, self._clock.utc_us(row.timestamp))
             if change is not None:
                 yield change
         self.forget_old_names()
-        self.captured[row.owner, row.table, row.object_id] = table is not None
+        self.captured[name] = table is not None
         if table is not None:
-            self._ours.add((row.owner, row.table, row.object_id))
+            self._ours.add(name)
 
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
@@ -138,7 +137,7 @@ class Delivery:
         try:
             if not delivered and (self._wants is None or self._wants(info.user, info.client_id)):
                 count = 0
-                for event in self._decoder.events(transaction, info):
+                for event in self._containers.of(transaction.key[0]).decoder.events(transaction, info):
                     count += 1
                     yield event
                 if count:
@@ -149,11 +148,12 @@ class Delivery:
     @property
     def scans(self) -> bool:
         """Whether transactions of the native buffer are wanted."""
-        return self._decoder.scans
+        return self._containers.scans
 
     def scanner_of_whole_transactions(self) -> RowScanner | None:
-        """See `TransactionDecoder`; None when only transactions of some users are wanted."""
-        return self._decoder.scanner_of_whole_transactions() if self._wants is None else None
+        """See `TransactionDecoder`; None when only transactions of some users are wanted, or of several containers."""
+        only = self._containers.only
+        return only.decoder.scanner_of_whole_transactions() if self._wants is None and only is not None else None
 
     @property
     def offset_us(self) -> int:
@@ -162,9 +162,9 @@ class Delivery:
 
     def forget_old_names(self) -> None:
         """Empty `captured` when `knows` would be False for all."""
-        if self._generation != self._shapes.tables.generation:
+        if self._generation != self._tables.generation:
             self.captured.clear()
-            self._generation = self._shapes.tables.generation
+            self._generation = self._tables.generation
 
     def is_snapshot(self, row: LogMinerRow) -> bool:
         """Whether what this row ends is part of the snapshot."""
@@ -194,7 +194,7 @@ class Delivery:
             at.last_ddl = RedoAddress(address.rs_id)
         time_us = self._clock.utc_us(row.timestamp)
         changed = False
-        for change in self._shapes.follow(row, time_us):
+        for change in self._containers.of(row.con_id).shapes.follow(row, time_us):
             changed = True
             yield change
         if changed:
@@ -207,7 +207,7 @@ class Delivery:
     def _info(self, row: LogMinerRow, transaction: Transaction) -> TransactionInfo:
         start = transaction.start
         return TransactionInfo(
-            transaction.key[1].hex(),
+            self._containers.tx_id(transaction.key),
             Scn(start.start_scn or row.start_scn or 0),
             Scn(row.scn),
             self._clock.utc_us(start.time),

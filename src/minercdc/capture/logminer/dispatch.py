@@ -48,10 +48,11 @@ def dispatch(
     """Hand each row to the handler's method for its code, and yield what becomes ready. Rows of tables that are not captured
     are counted and dropped; a gap of SCNs that LogMiner reports is logged."""
     append, knows, captured, count = handler.append, delivery.knows, delivery.captured, delivery.count
+    name_of = delivery.name_of
     for row, address in rows:
         code = row.code
         if code <= OpCode.UPDATE or code in OTHER_ROW_CODES:
-            name = (row.owner, row.table, row.object_id)
+            name = name_of(row)
             if not knows(name):
                 yield from delivery.learn(row)
             count(name, row.sql)

@@ -23,8 +23,16 @@ from typing import TypeAlias
 
 from minercdc.capture.logminer.kept_files import KeptFile, KeptFiles
 from minercdc.capture.logminer.position import KeptTransaction, LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.row import PARTIAL_XID, LogMinerRow
-from minercdc.capture.logminer.transactions import Start, Transaction, TransactionBuffer, TransactionKey, row_identity
+from minercdc.capture.logminer.transactions import (
+    Start,
+    Transaction,
+    TransactionBuffer,
+    TransactionKey,
+    mark_of,
+    row_identity,
+)
 from minercdc.errors import TransientSourceError
 from minercdc.schema.filter import TableFilter
 
@@ -36,7 +44,7 @@ MOST_KEPT = 200
 Lost: TypeAlias = tuple[KeptTransaction, str]
 
 
-def captured_tables(tables: TableFilter, container: str | None) -> str:
+def captured_tables(tables: TableFilter, container: ContainerNames) -> str:
     """16 hex digits that differ with the filter and the container: rows kept under other digits may not be all that is captured."""
     lists = tables.schema_include, tables.schema_exclude, tables.table_include, tables.table_exclude
     text = repr((*(sorted(names) for names in lists), sorted(tables.also), sorted(tables.never), container))
@@ -125,6 +133,7 @@ class Keeping:
         is_held: Callable[[int], bool],
     ) -> None:
         self._files, self._rules, self._buffer, self._is_held = files, rules, buffer, is_held
+        self._several = bool(loaded.position.pdbs)
         self.kept: dict[TransactionKey, KeptTransaction] = {}
         self.floors: dict[int, tuple[RedoAddress, int]] = {}
         self._asleep: dict[
@@ -217,7 +226,7 @@ class Keeping:
             for found in slots.values():
                 if transaction in found:
                     found.remove(transaction)
-                    self._buffer.given_up.add(transaction.key[1])
+                    self._buffer.given_up.add(mark_of(transaction.key, self._several))
                     self.end(transaction)
                     transaction.close()
                     return True

@@ -51,7 +51,8 @@ class ObjectNames:
 
     def __init__(self, context: CaptureContext, excluded: frozenset[str]) -> None:
         self._connection = KeptConnection(context.connect_pdb)
-        self._tables, self._mined, self._excluded = context.tables, context.mined, excluded
+        self._tables, self._database = context.tables, context.database
+        self._mined, self._excluded = context.mined, excluded
         self._names: dict[int, tuple[str, str] | None] = {}
 
     def container(self) -> int | None:
@@ -100,7 +101,7 @@ class ObjectNames:
 
     def _ddl(self, row: LogMinerRow, name: tuple[str, str] | None) -> tuple[Any, ...] | None:
         """Of DDL it is not known what LogMiner shows without a dictionary: names of its own count, then those of the object's id."""
-        known = self._tables.find_object(row.object_id) if row.object_id else None
+        known = self._tables.find_object(self._database, row.object_id) if row.object_id else None
         by_id = (known.schema, known.table) if known else name
         owner = by_id[0] if by_id and row.owner in (None, _UNKNOWN) else row.owner
         table = by_id[1] if by_id and (row.table is None or row.table.startswith("OBJ# ")) else row.table

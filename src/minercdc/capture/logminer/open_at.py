@@ -18,6 +18,7 @@ from typing import Final, NamedTuple
 import oracledb
 
 from minercdc.capture.logminer.logs import LogFile, LogSelection, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.query import ContainerNames, within
 from minercdc.capture.logminer.row import ZERO_XID, OpCode
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.errors import LogGapError
@@ -80,12 +81,12 @@ def begun_before(ends: Iterable[End], scn: int) -> Begun:
     return Begun(min(found, default=None), unplaced)
 
 
-def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: str | None) -> int:
+def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: ContainerNames) -> int:
     """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn` itself
     when there was none. Reads the redo from `scn` to the present, online logs too; all of it from the returned SCN on is there.
 
     :param connect: makes a connection for mining.
-    :param container: SRC_CON_NAME of the rows; None outside a container database.
+    :param container: of the rows.
     :raises LogGapError: redo that this takes is gone.
     """
     with closing(connect()) as connection:
@@ -148,11 +149,9 @@ def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int
     return older[-min(back, len(older))].first_scn if older else selection.start_scn - 1
 
 
-def _ends(session: MiningSession, container: str | None) -> Iterator[End]:
-    sql = f"SELECT {_COLUMNS} FROM V$LOGMNR_CONTENTS WHERE OPERATION_CODE IN ({_ENDS})"
-    binds = {}
-    if container is not None:
-        sql += " AND SRC_CON_NAME = :container"
-        binds["container"] = container
+def _ends(session: MiningSession, container: ContainerNames) -> Iterator[End]:
+    conditions, binds = within(container)
+    where = " AND ".join([f"OPERATION_CODE IN ({_ENDS})", *conditions])
+    sql = f"SELECT {_COLUMNS} FROM V$LOGMNR_CONTENTS WHERE {where}"
     for batch in session.rows(sql, binds):
         yield from (End(int(scn), int(code), bytes(xid), con_id, start_scn) for scn, code, xid, con_id, start_scn in batch)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from minercdc.capture.logminer.logs import NO_BOUND, LogFile
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
 from minercdc.capture.logminer.transactions import Transaction
 from minercdc.events import Event, Progress
@@ -45,7 +46,7 @@ class Assembly(Protocol):
     def begins(self) -> dict[int, RedoAddress]:
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
 
-    def query(self, container: str | int | None, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
+    def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
         """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:

@@ -198,6 +198,7 @@ class LogMinerPosition:
     :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to.
     :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
+    :param pdbs: names of the pluggable databases that it is of, when there are several.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -208,6 +209,7 @@ class LogMinerPosition:
     given_up: frozenset[str] = frozenset()
     kept: tuple[KeptTransaction, ...] = ()
     kept_version: int = field(default=0, compare=False)
+    pdbs: tuple[str, ...] = ()
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
         """The position without the kept transactions that are `wanted`: they are mined again from their start."""
@@ -264,6 +266,7 @@ class LogMinerPosition:
             "resetlogs": str(self.resetlogs),
             **({"given_up": list[JsonValue](sorted(self.given_up))} if self.given_up else {}),
             **({"kept": list[JsonValue](one.to_json() for one in self.kept)} if self.kept else {}),
+            **({"pdbs": list[JsonValue](self.pdbs)} if self.pdbs else {}),
         }
 
     @classmethod
@@ -277,6 +280,7 @@ class LogMinerPosition:
             int(saved["resetlogs"]),
             frozenset(map(str, saved.get("given_up", ()))),
             tuple(map(KeptTransaction.from_json, saved.get("kept", ()))),
+            pdbs=tuple(map(str, saved.get("pdbs", ()))),
         )
 
 

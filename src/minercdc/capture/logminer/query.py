@@ -8,23 +8,25 @@ owner.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.row import COLUMNS, LARGE_CODES, OpCode
+
+ContainerNames: TypeAlias = str | tuple[str, ...] | int | None
+"""SRC_CON_NAME of the rows, or several; SRC_CON_ID where there is no dictionary; None outside a container database."""
 
 _PLAIN_CODES: Final = ", ".join(str(int(code)) for code in OpCode if code not in LARGE_CODES)
 _ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
 
 
 def build_query(
-    marks: Mapping[int, RedoAddress], container: str | int | None, excluded_owners: frozenset[str], *, lobs: bool = False
+    marks: Mapping[int, RedoAddress], container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for rows as they were written.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
-    :param container: SRC_CON_NAME of the rows, or SRC_CON_ID where there is no dictionary, and also rows that do not say it; None
-        outside a container database.
+    :param container: of the rows; by its SRC_CON_ID also rows that do not say it.
     :param excluded_owners: schemas whose rows are not wanted; they are dictionary noise, most of redo's rows.
     :param lobs: select the rows that carry large values, too.
     """
@@ -38,11 +40,11 @@ def build_query(
             # RS_ID has a blank on either side; without the trailing one the bound is below the record itself.
             binds[f"mark{thread}"] = f" {mark.rs_id}"
         conditions.append(f"({' OR '.join(places)})")
-    return _select(conditions), binds
+    return _select(conditions, container), binds
 
 
 def committed_query(
-    from_scn: int, container: str | int | None, excluded_owners: frozenset[str], *, lobs: bool = False
+    from_scn: int, container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
     """SQL and binds for whole transactions; other parameters as for `build_query`.
 
@@ -51,23 +53,34 @@ def committed_query(
     conditions, binds = _wanted(container, excluded_owners, lobs)
     conditions.append("(COMMIT_SCN IS NULL OR COMMIT_SCN >= :from_scn)")
     binds["from_scn"] = from_scn
-    return _select(conditions), binds
+    return _select(conditions, container), binds
+
+
+def within(container: ContainerNames) -> tuple[list[str], dict[str, str | int]]:
+    """Conditions, one or none, for the rows of these containers; and binds."""
+    if not container:
+        return [], {}
+    if isinstance(container, int):
+        return ["(SRC_CON_ID = :container OR SRC_CON_ID IS NULL)"], {"container": container}
+    if isinstance(container, str):
+        return ["SRC_CON_NAME = :container"], {"container": container}
+    binds: dict[str, str | int] = {f"container{number}": name for number, name in enumerate(container)}
+    return [f"SRC_CON_NAME IN ({', '.join(f':{bind}' for bind in binds)})"], binds
 
 
 def _wanted(
-    container: str | int | None, excluded_owners: frozenset[str], lobs: bool
+    container: ContainerNames, excluded_owners: frozenset[str], lobs: bool
 ) -> tuple[list[str], dict[str, str | int]]:
     conditions = [f"OPERATION_CODE IN ({_ALL_CODES if lobs else _PLAIN_CODES})"]
-    binds: dict[str, str | int] = {}
-    if container:
-        by_id = "(SRC_CON_ID = :container OR SRC_CON_ID IS NULL)"
-        conditions.append(by_id if isinstance(container, int) else "SRC_CON_NAME = :container")
-        binds["container"] = container
+    those, binds = within(container)
+    conditions += those
     if excluded_owners:
         owners = ", ".join(f"'{owner}'" for owner in sorted(excluded_owners))
         conditions.append(f"(SEG_OWNER IS NULL OR SEG_OWNER NOT IN ({owners}))")
     return conditions, binds
 
 
-def _select(conditions: list[str]) -> str:
-    return f"SELECT {', '.join(COLUMNS)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}"
+def _select(conditions: list[str], container: ContainerNames) -> str:
+    """With several containers, the last column says of which a row is (`containers.Containers`)."""
+    columns = (*COLUMNS, "SRC_CON_NAME") if isinstance(container, tuple) else COLUMNS
+    return f"SELECT {', '.join(columns)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}"

@@ -45,6 +45,8 @@ class ShapeTracker:
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
     :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
         supplemental logging of one is dropped.
+    :param tx_id: of a transaction, from its XID.
+    :param shown: a table's name in messages.
     """
 
     def __init__(
@@ -54,7 +56,10 @@ class ShapeTracker:
         database: str,
         read_table: ReadTable,
         unlogged: Callable[[TableId], str] = lambda _: "",
+        tx_id: Callable[[bytes], str] = bytes.hex,
+        shown: Callable[[TableId], str] = str,
     ) -> None:
+        self._tx_id, self._shown = tx_id, shown
         self.tables = tables
         self._filter = table_filter
         self._database = database
@@ -73,12 +78,16 @@ class ShapeTracker:
         """
         if owner is None or table is None:
             return None
-        known = self.tables.find_object(object_id)
+        known = self.tables.find_object(self._database, object_id)
         if known is not None:
             return known if self._includes(known) else None
         if object_id in self._elsewhere or table.startswith(("BIN$", "OBJ# ")):
             return None
         return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
+
+    def shown(self, row: LogMinerRow) -> str:
+        """The name that a row has, for messages."""
+        return self._shown(TableId(self._database, str(row.owner), str(row.table)))
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`. None when the
@@ -91,12 +100,11 @@ class ShapeTracker:
         found = self._read_table(table)
         if found is None:
             self._missing.add(table)
-            _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", table)
+            _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", self._shown(table))
             return None
         expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
-        _log.log(
-            logging.INFO if expected else logging.WARNING, "%s: no CREATE TABLE was seen; its present shape is taken", table
-        )
+        level = logging.INFO if expected else logging.WARNING
+        _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self._shown(table))
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
@@ -141,7 +149,9 @@ class ShapeTracker:
                     yield from self._reread(row, time_us, table, sql, str(unclear))
                     return
                 if loses_rows:
-                    _log.warning("%s: rows went or came without a trace in redo, and no event has them: %s", table, sql)
+                    _log.warning(
+                        "%s: rows went or came without a trace in redo, and no event has them: %s", self._shown(table), sql
+                    )
                 yield self._altered(row, time_us, known, altered, sql)
             case _:
                 yield from self._reread(row, time_us, table, sql, statement.reason)
@@ -174,7 +184,7 @@ class ShapeTracker:
     def _reread(self, row: LogMinerRow, time_us: int, table: TableId, sql: str, reason: str) -> Iterator[SchemaChange]:
         if not self._includes(table):
             return
-        _log.warning("%s: %s; reading its present shape from the dictionary: %s", table, reason, sql)
+        _log.warning("%s: %s; reading its present shape from the dictionary: %s", self._shown(table), reason, sql)
         known, found = self.tables.find(table), self._read_table(table)
         if found is not None:
             found = without_unsupported(found)
@@ -219,7 +229,7 @@ class ShapeTracker:
             Scn(row.scn),
             time_us,
             truncate=truncate,
-            tx_id=row.xid.hex(),
+            tx_id=self._tx_id(row.xid),
             user=row.user,
             redo_thread=row.thread,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing, nullcontext
+from dataclasses import replace
 
 import oracledb
 
@@ -12,21 +13,42 @@ from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.logs import begin_scn, read_ended, read_logs, read_threads, select_logs
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.log_mining import LogMiningConfig
-from minercdc.errors import LogGapError
+from minercdc.errors import ConfigError, LogGapError
 from minercdc.oracle.scn import resetlogs_scn
 
 Connect = Callable[[], oracledb.Connection]
 
 
-def start_position(connect: Connect, snapshot_scn: int, mine_from: int) -> LogMinerPosition:
+def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tuple[str, ...] = ()) -> LogMinerPosition:
     """Where streaming begins after a snapshot as of `snapshot_scn`: redo is read from the lower of both SCNs on, and commits and
     DDL at or below `snapshot_scn` are dropped.
 
     :param mine_from: an SCN at or below the start of every transaction that commits after `snapshot_scn`.
+    :param pdbs: see `LogMinerPosition`.
     :raises SourceError, PrerequisiteError: the database cannot be reached, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
-        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection))
+        return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection), pdbs=pdbs)
+
+
+def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosition:
+    """A stored position for the pluggable databases that are captured now, () for a single database: all of them have to be of the
+    position. Raises ConfigError for others."""
+    if position.pdbs == pdbs:
+        return position
+    if bool(position.pdbs) != bool(pdbs):
+        before = f"of {', '.join(position.pdbs)}" if position.pdbs else "of a single database"
+        problem = f"the offset is {before}: from one pluggable database to several, or back, topics change their names"
+    elif added := sorted(set(pdbs) - set(position.pdbs)):
+        problem = (
+            f"{', '.join(added)}: added since the offset was stored, so that rows that are there already would be missing"
+        )
+    else:
+        return replace(position, pdbs=pdbs)
+    raise ConfigError(
+        [f"database.pdb.name: {problem}"],
+        hint="Give this list to a connector with a name and topic.prefix of its own, or set the property back.",
+    )
 
 
 def missing(

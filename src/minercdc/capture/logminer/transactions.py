@@ -25,6 +25,12 @@ from minercdc.contracts import OpenTransaction
 # XIDs are unique per container only (local undo).
 TransactionKey: TypeAlias = tuple[int, bytes]
 
+
+def mark_of(key: TransactionKey, several: bool) -> bytes:
+    """How a transaction is named that is given up: its XID; then, where several containers are captured, four bytes of CON_ID."""
+    return key[1] + key[0].to_bytes(4, "big") if several else key[1]
+
+
 # What a row costs beside its text, about.
 _ROW_BYTES = 700
 
@@ -119,11 +125,11 @@ class Transaction:
             self.spill.close()
 
 
-def shown(transaction: Transaction) -> OpenTransaction:
-    """A transaction as a user sees it. No method: the native transaction is one, too (`native/store.pxi`)."""
+def shown(transaction: Transaction, tx_id: str) -> OpenTransaction:
+    """A transaction as a user sees it, by its id. No method: the native transaction is one, too (`native/store.pxi`)."""
     start = transaction.start
     return OpenTransaction(
-        xid=transaction.key[1].hex(),
+        xid=tx_id,
         thread=transaction.thread,
         user=start.user or "",
         start_scn=start.start_scn or start.scn,
@@ -141,15 +147,20 @@ def _cost(row: LogMinerRow) -> int:
     return _ROW_BYTES + len(row.sql or "")
 
 
+def _key_of(mark: bytes, container: int) -> TransactionKey:
+    """Back from `mark_of`; `container` where that is not in it."""
+    return int.from_bytes(mark[8:], "big") if mark[8:] else container, mark[:8]
+
+
 def transaction_buffer(
-    memory_max: int, directory: Path, *, native_rows: bool, files: KeptFiles | None = None
+    memory_max: int, directory: Path, *, native_rows: bool, files: KeptFiles | None = None, several: bool = False
 ) -> TransactionBuffer:
     """A TransactionBuffer, or what takes its place on the native path; parameters as there.
 
     :param native_rows: rows are wanted as the native path scans them.
     """
     if not native_rows:
-        return TransactionBuffer(memory_max, directory, files)
+        return TransactionBuffer(memory_max, directory, files, several=several)
     assert native.rows is not None
 
     def start(order: int, address: tuple[str, int] | None, *rest: Any) -> Start:
@@ -169,14 +180,16 @@ class TransactionBuffer:
     :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
     :param directory: for spill files.
     :param files: for those of transactions that may be kept over a restart; None: none are.
-    :ivar given_up: XIDs of open transactions whose rows are dropped, up to their end. Oracle gives an XID to one transaction only: its
-        sequence number counts the uses of the slot.
+    :param several: rows are of several containers, in which XIDs are equal.
+    :ivar given_up: open transactions whose rows are dropped, up to their end, as `mark_of` names them. Oracle gives an XID to one
+        transaction of a container only: its sequence number counts the uses of the slot.
     :ivar native_rows: see `kept_files.KeptFile`.
     """
 
     native_rows = None
 
-    def __init__(self, memory_max: int, directory: Path, files: KeptFiles | None = None) -> None:
+    def __init__(self, memory_max: int, directory: Path, files: KeptFiles | None = None, *, several: bool = False) -> None:
+        self._several = several
         self._memory_max = memory_max
         self._files = files
         self.given_up: set[bytes] = set()
@@ -194,13 +207,13 @@ class TransactionBuffer:
         """Remember a START row. One that comes after rows of its XID has no effect, nor one of the all-zero XID, which never
         ends, nor one of a transaction that is given up: a restart reads it again."""
         key = self._resolve(row)
-        if row.xid == ZERO_XID or key in self._open or key[1] in self.given_up:
+        if row.xid == ZERO_XID or key in self._open or mark_of(key, self._several) in self.given_up:
             return
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
         """Keep a captured row, unless its transaction is given up. Raises StateDirectoryError when it cannot be spilled."""
-        if self.given_up and self._resolve(row)[1] in self.given_up:
+        if self.given_up and mark_of(self._resolve(row), self._several) in self.given_up:
             return
         transaction = self._transaction(row, address)
         if address is None and transaction.is_repeated(row):
@@ -234,7 +247,7 @@ class TransactionBuffer:
         captured row."""
         key = self._resolve(row)
         self._starts.pop(key, None)
-        self.given_up.discard(key[1])
+        self.given_up.discard(mark_of(key, self._several))
         transaction = self._open.pop(key, None)
         if transaction is not None:
             self._bytes -= transaction.bytes
@@ -244,7 +257,7 @@ class TransactionBuffer:
         """Forget an open transaction of this buffer and all that may still come of it, up to its end."""
         self._open.pop(transaction.key)
         self._bytes -= transaction.bytes
-        self.given_up.add(transaction.key[1])
+        self.given_up.add(mark_of(transaction.key, self._several))
         transaction.close()
 
     def open(self) -> list[Transaction]:
@@ -342,7 +355,7 @@ class TransactionBuffer:
         that is given up."""
         key = (row.con_id or 0, row.xid)
         if row.xid[4:] == PARTIAL_XID and key not in self._open:
-            given_up = ((key[0], xid) for xid in self.given_up)
+            given_up = (_key_of(mark, key[0]) for mark in self.given_up)
             for known in (*self._open, *self._starts, *given_up):
                 if known[0] == key[0] and known[1][:4] == row.xid[:4]:
                     return known

@@ -42,7 +42,7 @@ class Shapes:
         *,
         lobs: bool,
     ) -> None:
-        self._tables = tables
+        self._tables, self._database = tables, database
         self._tracker = ShapeTracker(tables, table_filter, database, read_table, unlogged)
         self._read_table = read_table
         self._config = config
@@ -55,7 +55,8 @@ class Shapes:
         """The captured table of a change, None when it is not captured."""
         if operation.owner is None or (operation.table or "").startswith("OBJ_"):
             # The server does not know the object's name.
-            known = self._tables.find_object(operation.object_id) if operation.object_id else None
+            number = operation.object_id
+            known = self._tables.find_object(self._database, number) if number else None
             if known is not None:
                 return known
             if operation.table not in self._unnamed:

@@ -11,6 +11,7 @@ from typing import Any
 from tests.native_pair import IS_NATIVE, taken_apart
 
 from minercdc.capture.logminer.buffered import BufferedAssembly
+from minercdc.capture.logminer.containers import Container, Containers
 from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.host_clock import HostClock
@@ -150,7 +151,7 @@ class Miner:
         self.buffer = transaction_buffer(memory_max, directory, native_rows=self.decoder.scans, files=files)
         loaded = load(start or LogMinerPosition(), self.files, keep, self.buffer)
         self.lost = loaded.lost
-        delivery = Delivery(loaded.position, self.shapes, self.decoder, clock, wants)
+        delivery = Delivery(loaded.position, Containers([Container("", self.shapes, self.decoder)]), clock, wants)
         self.assembly: Assembly = assembly(loaded.position, self.buffer, delivery)
         if keep:
             assert isinstance(self.assembly, BufferedAssembly)

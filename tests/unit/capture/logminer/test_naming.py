@@ -54,7 +54,7 @@ def row(code: int, object_id: int = 70, **other: Any) -> LogMinerRow:
 
 def names(primary: Primary, tables: Tables | None = None) -> ObjectNames:
     mined = TableFilter(schema_include=["SHOP"])
-    context: Any = SimpleNamespace(connect_pdb=lambda: primary, tables=tables or Tables(), mined=mined)
+    context: Any = SimpleNamespace(connect_pdb=lambda: primary, database="PDB", tables=tables or Tables(), mined=mined)
     return ObjectNames(context, frozenset({"SYS"}))
 
 

@@ -1,0 +1,56 @@
+"""The databases that the captured tables are in: one, or several pluggable ones of a container database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import groupby
+
+import oracledb
+
+from minercdc.schema.table import TableId, TableSchema
+
+
+class TableDatabases:
+    """Connects to them, and names their tables: `SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` where there are several.
+
+    :param connects: by the first part of a TableId; called by several threads.
+    """
+
+    def __init__(self, connects: Mapping[str, Callable[[], oracledb.Connection]]) -> None:
+        self._connects = dict(connects)
+        self._first = next(iter(self._connects))
+        self.are_several = len(self._connects) > 1
+
+    def connect(self, database: str) -> oracledb.Connection:
+        """A connection to one of them."""
+        return self._connects[database]()
+
+    def text(self, table: TableId) -> str:
+        """The table's name, as a state has it."""
+        return f"{table.database}.{table}" if self.are_several else str(table)
+
+    def table(self, text: str) -> TableId:
+        """Back from `text`."""
+        database, rest = text.split(".", 1) if self.are_several else (self._first, text)
+        schema, _, table = rest.partition(".")
+        return TableId(database, schema, table)
+
+    @contextmanager
+    def _within(self, database: str, first: oracledb.Connection) -> Iterator[oracledb.Connection]:
+        if database == self._first:
+            yield first
+            return
+        with closing(self.connect(database)) as connection:
+            yield connection
+
+    def by_database(
+        self, first: oracledb.Connection, schemas: Sequence[TableSchema]
+    ) -> Iterator[tuple[oracledb.Connection, list[TableSchema]]]:
+        """The tables of each database in turn, with a connection to it.
+
+        :param first: to the first database.
+        """
+        for database, some in groupby(schemas, lambda schema: schema.id.database):
+            with self._within(database, first) as connection:
+                yield connection, list(some)

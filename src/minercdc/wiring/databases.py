@@ -1,0 +1,92 @@
+"""Where the captured tables are: one database, or several pluggable ones, each with its connections and its filter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+from functools import partial
+from typing import Literal, TypeAlias
+
+import oracledb
+
+from minercdc.capture.adapter import CapturedPdb
+from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import DatabaseConfig
+from minercdc.oracle.connect import database_names, of_database
+from minercdc.oracle.scn import database_time_zone
+from minercdc.schema.filter import TableFilter
+from minercdc.schema.table import TableId
+from minercdc.selection import table_filter
+from minercdc.snapshot.databases import TableDatabases
+from minercdc.snapshot.start import Place
+
+Connect: TypeAlias = Callable[[DatabaseConfig, Literal["root", "pdb"]], oracledb.Connection]
+
+
+class SourceDatabases:
+    """Nothing is connected until a method connects.
+
+    :param connect: to the `root` or `pdb` of a database.
+    :ivar first: name of the first, which is the only one where there are not several.
+    :ivar filters: of the captured tables of each.
+    """
+
+    def __init__(self, config: ConnectorConfig, connect: Connect) -> None:
+        self._config = config.database
+        self._connect = connect
+        names = database_names(config.database)
+        self.first = names[0]
+        self.are_several = len(names) > 1
+        self.filters: Mapping[str, TableFilter] = {name: table_filter(config, name) for name in names}
+
+    @property
+    def filter(self) -> TableFilter:
+        """Of the first."""
+        return self.filters[self.first]
+
+    def captured(self, table: TableId) -> bool:
+        """Whether a table is captured; not the signal table for its signals. Raises as `TableFilter.includes`."""
+        found = self.filters.get(table.database if self.are_several else self.first)
+        return found is not None and found.includes(table.schema, table.table)
+
+    def connect_root(self) -> oracledb.Connection:
+        """To the root of a container database, or to the database itself."""
+        return self._connect(self._config, "root")
+
+    def connect(self, database: str = "") -> oracledb.Connection:
+        """To where the tables of a database are; '' for the first."""
+        return self._connect(of_database(self._config, database or self.first), "pdb")
+
+    def connect_first(self) -> oracledb.Connection:
+        """To the first."""
+        return self.connect()
+
+    def time_zone(self, database: str = "") -> str:
+        """DBTIMEZONE of a database; '' for the first."""
+        with closing(self.connect(database)) as connection:
+            return database_time_zone(connection)
+
+    def pdbs(self) -> tuple[CapturedPdb, ...]:
+        """The pluggable databases when there are several; else ()."""
+        if not self.are_several:
+            return ()
+        return tuple(
+            CapturedPdb(name, wanted, partial(self.connect, name), partial(self.time_zone, name))
+            for name, wanted in self.filters.items()
+        )
+
+    def of_tables(self) -> TableDatabases | None:
+        """For the initial snapshot, when there are several; else None."""
+        return TableDatabases({name: partial(self.connect, name) for name in self.filters}) if self.are_several else None
+
+    @contextmanager
+    def places(self, connection: oracledb.Connection) -> Iterator[list[Place]]:
+        """All of them, connected while the context lasts.
+
+        :param connection: to the first.
+        """
+        with ExitStack() as stack:
+            found = [Place(connection, self.filter, self.first)]
+            for name, wanted in list(self.filters.items())[1:]:
+                found.append(Place(stack.enter_context(closing(self.connect(name))), wanted, name))
+            yield found

@@ -1,0 +1,446 @@
+"""One connector over two pluggable databases whose schemas, tables, object ids and XIDs are the same."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.checks import check_prerequisites
+from minercdc.config.files import read_file
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.connector import Connector
+from minercdc.errors import ConfigError, LakeError, MinerCdcError
+from minercdc.events import ChangeEvent, Event, Progress
+from minercdc.lake.history import TableHistories
+from minercdc.oracle.connect import connect
+from minercdc.plan import plan
+from minercdc.repositioning import look_set
+from minercdc.rules.examination import examine
+from minercdc.schema.tables import Tables
+from minercdc.snapshot.initial import InitialSnapshot
+from minercdc.snapshot.locks import lock_of
+from minercdc.snapshot.start import Fixed, fix_now_in
+from minercdc.stored_offset import read_stored, report
+from minercdc.wiring.databases import SourceDatabases
+
+ONE, OTHER = "ORCLPDB1", "SALES"
+_EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
+_PATIENCE_SECONDS = 60.0
+
+
+class Pdbs:
+    """The sandbox with a second pluggable database, and schema SHOP with the same tables in both."""
+
+    def __init__(self, sandbox: SandboxProcess, directory: Path) -> None:
+        self.sandbox, self.directory = sandbox, directory
+        with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.execute("alter database add supplemental log data")
+            cursor.execute(f"create pluggable database {OTHER} admin user boss identified by boss")
+            cursor.execute(f"alter pluggable database {OTHER} open")
+        self.sessions = {pdb: self._made(pdb) for pdb in (ONE, OTHER)}
+
+    def _made(self, pdb: str) -> oracledb.Connection:
+        with self.sandbox.connect(service=pdb) as admin, admin.cursor() as cursor:
+            cursor.execute("create user shop identified by shop")
+            cursor.execute("grant connect, resource, unlimited tablespace to shop")
+        shop = self.sandbox.connect("shop", "shop", pdb)
+        with shop.cursor() as cursor:
+            cursor.execute("create table item (id number(9) primary key, name varchar2(40))")
+            cursor.execute("alter table item add supplemental log data (all) columns")
+        return shop
+
+    def run(self, pdb: str, *statements: str) -> None:
+        """Statements of the application in a pluggable database."""
+        with self.sessions[pdb].cursor() as cursor:
+            for statement in statements:
+                cursor.execute(statement)
+
+    def config(self, **changes: str) -> ConnectorConfig:
+        """connectors/several-pdbs.yaml, with lines of JSON as its sink; `a_b` is the property `a.b`."""
+        given = {
+            **_EXAMPLE,
+            "database.hostname": self.sandbox.host,
+            "database.port": str(self.sandbox.port),
+            "database.password": "minercdc",
+            "minercdc.state.dir": str(self.directory / "state"),
+            "debezium.sink.type": "json",
+            "minercdc.sink.path": str(self.directory / "changes.jsonl"),
+            "poll.interval.ms": "50",
+            "minercdc.log.mining.pass.interval.ms": "0",
+            "include.schema.changes": "false",
+            "tombstones.on.delete": "false",
+        }
+        del given["minercdc.kafka.bootstrap.servers"]
+        return parse_properties(given | {name.replace("_", "."): value for name, value in changes.items()})
+
+    def records(self) -> list[dict[str, Any]]:
+        """What was committed so far."""
+        path = self.directory / "changes.jsonl"
+        offset = path.with_name(f"{path.name}.offset")
+        length = json.loads(offset.read_bytes())["length"] if offset.exists() else 0
+        return [json.loads(line) for line in path.read_bytes()[:length].splitlines()] if length else []
+
+
+def changes(records: Sequence[dict[str, Any]]) -> list[tuple[str, str, str, Any]]:
+    """(Topic, `source.db`, operation, the row after or before) of each record of a table."""
+    return [
+        (record["topic"], value["source"]["db"], value["op"], tuple((value["after"] or value["before"]).values()))
+        for record in records
+        if (value := record["value"].get("payload", record["value"])).get("op")
+    ]
+
+
+@contextmanager
+def running(connector: Connector) -> Iterator[list[BaseException]]:
+    """The connector runs while the context lasts; its error is in the list."""
+    stop, errors = threading.Event(), list[BaseException]()
+
+    def capture() -> None:
+        try:
+            connector.run(stop)
+        except MinerCdcError as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=capture)
+    thread.start()
+    try:
+        yield errors
+    finally:
+        stop.set()
+        thread.join(_PATIENCE_SECONDS)
+        assert not thread.is_alive()
+
+
+def wait_for(pdbs: Pdbs, count: int, errors: list[BaseException]) -> list[tuple[str, str, str, Any]]:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while len(found := changes(pdbs.records())) < count:
+        assert not errors, errors
+        assert time.monotonic() < deadline, f"not in time: {found}"
+        time.sleep(0.05)
+    return found
+
+
+@pytest.fixture
+def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
+    made = Pdbs(fresh_sandbox, tmp_path)
+    yield made
+    for session in made.sessions.values():
+        with suppress(oracledb.Error):  # its database may be closed
+            session.close()
+
+
+@pytest.mark.parametrize(
+    ("adapter", "after"),
+    [("logminer", "logminer"), ("logminer_unbuffered", "logminer_unbuffered"), ("logminer", "logminer_unbuffered")],
+)
+def test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits(pdbs: Pdbs, adapter: str, after: str) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, f"insert into item values (1, 'before in {pdb}')", "commit")
+    config = pdbs.config(database_connection_adapter=adapter, provide_transaction_metadata="true")
+    with running(Connector(config)) as errors:
+        first = wait_for(pdbs, 2, errors)
+        assert sorted(first) == [
+            (f"shop.{ONE}.SHOP.ITEM", ONE, "r", (1, f"before in {ONE}")),
+            (f"shop.{OTHER}.SHOP.ITEM", OTHER, "r", (1, f"before in {OTHER}")),
+        ]
+        # Interleaved; a savepoint and a rollback in one must not undo what the other has at the same slot and row.
+        pdbs.run(ONE, "insert into item values (2, 'kept')", "savepoint s", "insert into item values (3, 'undone')")
+        pdbs.run(OTHER, "insert into item values (2, 'other')", "insert into item values (3, 'stays')")
+        pdbs.run(ONE, "rollback to s", "update item set name = 'new' where id = 1")
+    # The connector is stopped with both transactions open.
+    pdbs.run(OTHER, "delete from item where id = 1", "commit")
+    with running(Connector(pdbs.config(database_connection_adapter=after, provide_transaction_metadata="true"))) as errors:
+        wait_for(pdbs, 5, errors)
+        pdbs.run(ONE, "commit", "alter table item add (qty number(5))", "insert into item values (4, 'wide', 7)", "commit")
+        pdbs.run(OTHER, "insert into item values (4, 'narrow')", "rollback", "insert into item values (5, 'last')", "commit")
+        found = wait_for(pdbs, 9, errors)
+    one, other = f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM"
+    assert found[2:] == [
+        (other, OTHER, "c", (2, "other")),
+        (other, OTHER, "c", (3, "stays")),
+        (other, OTHER, "d", (1, f"before in {OTHER}")),
+        (one, ONE, "c", (2, "kept")),
+        (one, ONE, "u", (1, "new")),
+        (one, ONE, "c", (4, "wide", 7)),
+        (other, OTHER, "c", (5, "last")),
+    ]
+    by_id: dict[str, set[str]] = {}
+    for record in pdbs.records():
+        value = record["value"].get("payload", record["value"])
+        if value.get("op") and value["source"]["txId"]:
+            by_id.setdefault(value["transaction"]["id"], set()).add(value["source"]["db"])
+            assert value["source"]["txId"] == value["transaction"]["id"]
+    assert {name.partition(":")[0] for name in by_id} == {ONE, OTHER}
+    assert all(dbs == {name.partition(":")[0]} for name, dbs in by_id.items())
+    own = [{name.partition(":")[2] for name in by_id if name.startswith(pdb)} for pdb in (ONE, OTHER)]
+    assert own[0] & own[1], "the same XID came in both"
+
+
+def test_patterns_name_tables_of_all_pdbs_or_of_one(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(
+            pdb, "create table note (id number(9) primary key)", "alter table note add supplemental log data (all) columns"
+        )
+        pdbs.run(pdb, "insert into item values (1, null)", "insert into note values (1)", "commit")
+    with running(Connector(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))) as errors:
+        wait_for(pdbs, 3, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "insert into note values (2)", "insert into item values (2, null)", "commit")
+        found = wait_for(pdbs, 6, errors)
+    tables = [f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM", f"shop.{OTHER}.SHOP.NOTE"]
+    assert sorted(topic for topic, *_ in found[:3]) == sorted(topic for topic, *_ in found[3:]) == tables
+    missing = check_prerequisites(pdbs.config(table_include_list=rf"SHOP\.ITEM,{OTHER}\.SHOP\.NOTE,SHOP\.NONE"))
+    assert [finding.problem for finding in missing] == [r"table.include.list: 'SHOP\.NONE' matches no table"]
+
+
+def test_what_one_pdb_lacks_is_named_with_it(pdbs: Pdbs) -> None:
+    pdbs.run(OTHER, "alter table item drop supplemental log data (all) columns")
+    config = pdbs.config(table_include_list=r"SHOP\.ITEM")
+    (finding,) = check_prerequisites(config)
+    assert finding.problem.startswith(f"{OTHER}: SHOP.ITEM: supplemental logging is missing")
+    assert finding.fix.startswith(f"In {OTHER}: ALTER TABLE")
+    assert [one.rule for one in examine(config) if one.rule == "table-logging"] == ["table-logging"]
+
+
+def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
+    with pytest.raises(MinerCdcError, match=r"container STOCK: ORA-65011"):
+        check_prerequisites(pdbs.config(database_pdb_name=f"{ONE},STOCK"))
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+    (finding,) = check_prerequisites(pdbs.config())
+    assert finding.problem == f"{OTHER}: it is not open, so its tables cannot be read"
+    with pytest.raises(MinerCdcError, match=rf"{OTHER}: it is not open[^$]*ALTER PLUGGABLE DATABASE {OTHER} OPEN"):
+        Connector(pdbs.config()).run(threading.Event())
+
+
+def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:
+    pdbs.run(OTHER, "insert into item values (1, null)", "commit")
+    with running(Connector(pdbs.config())) as errors:
+        wait_for(pdbs, 1, errors)
+    with pytest.raises(ConfigError, match="topics change their names"):
+        Connector(pdbs.config(database_pdb_name=OTHER)).run(threading.Event())
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute("create pluggable database stock admin user boss identified by boss")
+        admin.cursor().execute("alter pluggable database stock open")
+    with pytest.raises(ConfigError, match="STOCK: added since the offset was stored"):
+        Connector(pdbs.config(database_pdb_name=f"{ONE},{OTHER},STOCK")).run(threading.Event())
+
+
+def test_a_strategy_by_which_tables_would_share_a_topic_is_refused(pdbs: Pdbs) -> None:
+    strategy = "io.debezium.schema.SchemaRegexTopicNamingStrategy"
+    given = {"topic.regex": r"(shop)\..*\.SHOP\.(.*)", "topic.replacement": "$1.$2", "topic.key.enforce.uniqueness": "false"}
+    config = pdbs.config(topic_naming_strategy=strategy, **given)
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, "insert into item values (1, null)", "commit")
+    with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic shop\.ITEM"):
+        Connector(config).run(threading.Event())
+
+
+def answers(pdbs: Pdbs, kind: str) -> list[dict[str, Any]]:
+    """What the notifications of signals say, oldest first."""
+    found = [record["value"].get("payload", record["value"]) for record in pdbs.records() if record["topic"] == "notices"]
+    return [one for one in found if one["type"] == kind]
+
+
+def until(holds: Callable[[], Any], errors: list[BaseException]) -> Any:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not (found := holds()):
+        assert not errors, errors
+        assert time.monotonic() < deadline, "not in time"
+        time.sleep(0.05)
+    return found
+
+
+def test_figures_reports_and_signals_name_the_database(pdbs: Pdbs) -> None:
+    notices = {"notification.enabled.channels": "sink", "notification.sink.topic.name": "notices"}
+    config = pdbs.config(
+        table_include_list=r"SHOP\.ITEM", signal_enabled_channels="in-process", signal_poll_interval_ms="100", **notices
+    )
+    shown = [line for line in plan(config) if "SHOP" in line or "CONTAINER" in line]
+    for pdb in (ONE, OTHER):
+        assert any(line.startswith(f"  {pdb}.SHOP.ITEM -> shop.{pdb}.SHOP.ITEM") for line in shown)
+        assert f"  ALTER SESSION SET CONTAINER = {pdb};" in shown
+        pdbs.run(pdb, "insert into item values (1, null)", "commit")
+    connector = Connector(config)
+    with running(connector) as errors:
+        wait_for(pdbs, 2, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "insert into item values (9, 'open')")
+        with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+            admin.cursor().execute("alter system switch logfile")  # which brings the redo of open transactions into the log
+
+        sent: list[str] = []
+
+        def in_both() -> list[str]:
+            if not sent:
+                sent.append(connector.signal("list-transactions"))
+            of_all = [one["additional_data"].get("transactions") for one in answers(pdbs, "COMPLETED")]
+            listed = next(filter(None, reversed(of_all)), "")
+            if listed:
+                sent.clear()
+            found = [one["transaction-id"] for one in json.loads(listed or "[]")]
+            return found if len(found) == 2 else []
+
+        lost, kept = sorted(until(in_both, errors))
+        assert (lost.partition(":")[0], kept.partition(":")[0]) == (ONE, OTHER)
+        connector.signal("drop-transaction", {"transaction-id": lost.partition(":")[2]}, "bare")
+        connector.signal("execute-snapshot", {"data-collections": [f"{ONE}.SHOP.ITEM"]}, "again")
+        until(lambda: len(answers(pdbs, "REFUSED")) == 2, errors)
+        bare, again = (one["additional_data"]["reason"] for one in answers(pdbs, "REFUSED"))
+        assert f"give {ONE}:" in bare
+        assert "ad hoc snapshots are not there for several pluggable databases" in again
+        connector.signal("drop-transaction", {"transaction-id": lost}, "drop")
+        until(lambda: [one for one in answers(pdbs, "COMPLETED") if one["additional_data"].get("xid") == lost], errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "commit")
+        assert wait_for(pdbs, 3, errors)[2:] == [(f"shop.{OTHER}.SHOP.ITEM", OTHER, "c", (9, "open"))]
+    assert dict(connector.counters.tables) == {f"{ONE}.SHOP.ITEM": 1, f"{OTHER}.SHOP.ITEM": 2}
+    stored = read_stored(config)
+    assert stored is not None
+    lines = dict(report(config, stored))
+    assert lines["database"].endswith("what is to be read is there")
+    assert lines["schema history"] == "2 tables"
+
+
+def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        with pdbs.sessions[pdb].cursor() as cursor:
+            cursor.executemany("insert into item values (:1, :2)", [(number, pdb) for number in range(500)])
+        pdbs.run(pdb, "commit")
+    config = pdbs.config(snapshot_fetch_size="50", snapshot_max_threads="3", table_include_list=r"SHOP\.ITEM")
+    databases = SourceDatabases(config, connect)
+    tables, events, state = Tables(), list[Event](), None
+
+    def fix(connection: oracledb.Connection) -> Fixed:
+        with databases.places(connection) as places:
+            return fix_now_in(places, lock_of(config.snapshot))
+
+    def snapshot() -> InitialSnapshot:
+        return InitialSnapshot(
+            databases.connect_first,
+            *(tables, config.snapshot),
+            database=databases.first,
+            fix=fix,
+            start_position=lambda scn, begun: LogMinerPosition(start_scn=begun, snapshot_scn=scn, pdbs=(ONE, OTHER)),
+            load_position=LogMinerPosition.from_json,
+            databases=databases.of_tables(),
+        )
+
+    for turn in range(3):
+        stop, read = threading.Event(), 0
+        for event in snapshot().take(state, stop):
+            events.append(event)
+            read += isinstance(event, ChangeEvent)
+            if isinstance(event, Progress) and event.snapshot is not None:
+                state = event.snapshot
+            if turn < 2 and read == 220:
+                stop.set()
+        # Both go on changing, which the snapshot does not see.
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, f"delete from item where id = {turn}", "commit")
+    assert state is not None
+    assert state.completed
+    assert {(table.table, table.rows) for table in state.tables} == {(f"{pdb}.SHOP.ITEM", 500) for pdb in (ONE, OTHER)}
+    rows = [(event.schema.id.database, event.after) for event in events if isinstance(event, ChangeEvent)]
+    assert len(rows) == len(set(rows)) == 1000
+    assert all(after is not None and after[1] == database for database, after in rows)
+
+
+def test_what_works_with_one_database_refuses_several_by_name(pdbs: Pdbs) -> None:
+    config = pdbs.config()
+    with pytest.raises(LakeError, match=f"several pluggable databases .{ONE}, {OTHER}., which are not read back"):
+        TableHistories(config)
+    with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
+        look_set(config, 1, None)
+    assert caught.value.hint == "Use a copy of the configuration that names one of them."
+
+
+def test_large_values_are_read_again_from_their_own_database(pdbs: Pdbs) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, "create table doc (id number(9) primary key, text clob)")
+        pdbs.run(pdb, "alter table doc add supplemental log data (all) columns")
+        with pdbs.sessions[pdb].cursor() as cursor:
+            cursor.execute("insert into doc values (1, :1)", [f"{pdb} " * 2000])
+        pdbs.run(pdb, "commit")
+    config = pdbs.config(lob_enabled="true", table_include_list=r"SHOP\.DOC")
+    with running(Connector(config)) as errors:
+        wait_for(pdbs, 2, errors)
+        for pdb in (ONE, OTHER):
+            pdbs.run(pdb, "update doc set id = 2 where id = 1", "commit")
+        found = wait_for(pdbs, 6, errors)
+    texts = {db: row for _, db, op, row in found if op == "c"}
+    assert texts == {pdb: (2, f"{pdb} " * 2000) for pdb in (ONE, OTHER)}
+
+
+def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
+    config = pdbs.config(table_include_list=r"SHOP\.ITEM", minercdc_log_mining_buffer_durable_after_ms="0")
+
+    def kept() -> list[tuple[int, str]]:
+        stored = read_stored(config)
+        listed: Any = (stored.offset.position or {}).get("kept", ()) if stored is not None else ()
+        return [(one["container"], one["xid"]) for one in listed]
+
+    def long_ones() -> list[tuple[str, str, str, Any]]:
+        return [change for change in changes(pdbs.records()) if change[3][0] < 100]
+
+    def switch() -> None:
+        with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+            admin.cursor().execute("alter system switch logfile")
+
+    marks = itertools.count(100)
+    with running(Connector(config)) as errors, pdbs.sandbox.connect("shop", "shop", ONE) as another:
+        pdbs.run(ONE, "insert into item values (1, 'one')")
+        pdbs.run(OTHER, "insert into item values (1, 'other')", "insert into item values (2, 'gone')")
+        switch()
+
+        def both_are_kept() -> bool:
+            another.cursor().execute(
+                "insert into item values (:1, null)", [next(marks)]
+            )  # kept at the next record of a pass
+            another.commit()
+            return len(kept()) == 2
+
+        until(both_are_kept, errors)
+    (first, xid), (second, same) = sorted(kept())
+    assert (first != second, xid) == (True, same), "the same XID in both"
+    pdbs.run(OTHER, "delete from item where id = 2", "commit")
+    pdbs.run(ONE, "insert into item values (3, 'one')")
+    switch()
+    with running(Connector(config)) as errors:
+        until(lambda: len(long_ones()) == 3, errors)
+        pdbs.run(ONE, "commit")
+        found = until(lambda: len(found := long_ones()) == 5 and found, errors)
+    assert not kept()
+    other, one = f"shop.{OTHER}.SHOP.ITEM", f"shop.{ONE}.SHOP.ITEM"
+    assert found == [
+        (other, OTHER, "c", (1, "other")),
+        (other, OTHER, "c", (2, "gone")),
+        (other, OTHER, "d", (2, "gone")),
+        (one, ONE, "c", (1, "one")),
+        (one, ONE, "c", (3, "one")),
+    ]
+
+
+def test_a_stream_from_a_given_scn_has_what_was_open_there_in_either(pdbs: Pdbs) -> None:
+    pdbs.run(ONE, "insert into item values (1, 'before')", "commit")
+    pdbs.run(OTHER, "insert into item values (1, 'open')")
+    with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+        ((scn,),) = admin.cursor().execute("select current_scn from v$database").fetchall()
+    pdbs.run(ONE, "insert into item values (2, 'after')", "commit")
+    pdbs.run(OTHER, "commit")
+    start = {"snapshot.mode": "no_data", "minercdc.start.scn": str(scn)}
+    with running(Connector(pdbs.config(table_include_list=r"SHOP\.ITEM", **start))) as errors:
+        found = wait_for(pdbs, 2, errors)
+    one, other = f"shop.{ONE}.SHOP.ITEM", f"shop.{OTHER}.SHOP.ITEM"
+    assert found == [(one, ONE, "c", (2, "after")), (other, OTHER, "c", (1, "open"))]
