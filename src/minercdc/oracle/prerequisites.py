@@ -59,7 +59,7 @@ class CapturePrerequisites(Protocol):
     """What one adapter needs of the database."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
-        """Views that the session of `connection` cannot read; `user` is its name for the GRANT."""
+        """What the session of `connection` is not granted: views and packages; `user` is the session's user, for the GRANT."""
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterable[Finding]:
         """Settings of the database, and of the captured tables in it, that are missing."""
@@ -77,7 +77,7 @@ def check(
     :param connection: to where the tables are; privileges are examined in the root, too, where redo is mined.
     :param needed: prerequisites of the adapter.
     :raises SourceError, PrerequisiteError: the query of a check failed.
-    :raises ConfigError: a pattern took too long.
+    :raises ConfigError: a pattern took too long, or `database.pdb.name` names several databases.
     """
     findings = list(needed.privileges(connection, config.session_user))
     if config.database_pdb_name:

@@ -1,9 +1,9 @@
 """Connections that answer from a recording, in place of the database.
 
 A statement is answered by the same text: of those of the pass that the stream is in, the next one; when all are used, the last
-answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is read. Statements of the PDB go by
-their binds, too, and in no order: they come when a row needs them. Redo is given in the order of the recording, whatever the
-statement's text is: so a recording can be replayed by a release that reads in another way.
+answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is
+read. Statements of the PDB go by their binds, too, and in no order: they come when a row needs them. Redo is given in the order of
+the recording, whatever the statement's text is: so a recording can be replayed by a release that reads in another way.
 """
 
 from __future__ import annotations

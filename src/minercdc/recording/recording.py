@@ -1,4 +1,5 @@
-"""`minercdc record`: a mining session from the stored offset on, in a file. Nothing is delivered, stored or written to the database."""
+"""`minercdc record`: a mining session from the stored offset on, in a file. Nothing is delivered, stored or written to the
+database."""
 
 from __future__ import annotations
 

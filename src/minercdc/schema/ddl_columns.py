@@ -146,7 +146,7 @@ def column_properties(tokens: Tokens) -> _Properties:
 
 
 def _not_null_holds(tokens: Tokens) -> bool:
-    """Step over the state of a NOT NULL constraint; whether it is enforced for all rows."""
+    """Step over the state of a NOT NULL constraint. True when the constraint is enforced for all rows."""
     holds = True
     while tokens.word() in _STATES or (tokens.word() == "NOT" and tokens.peek(1) == ("word", "DEFERRABLE")):
         if tokens.take("NOT", "DEFERRABLE"):

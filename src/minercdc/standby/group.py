@@ -117,7 +117,8 @@ class Wait:
         self._ended = Event()
 
     def until_turn(self, stop: StopFlag) -> str:
-        """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka answered.
+        """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka
+        answered.
 
         The process stays a member afterwards, until `close`.
         """

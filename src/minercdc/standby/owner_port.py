@@ -18,8 +18,8 @@ _CALL_SECONDS = 1.0
 class OwnerPort:
     """Looks at the port of the claim.
 
-    A refused connection says that the owner is dead only after the very instance has answered there: the address may mean another machine
-    here, or not be reachable.
+    A refused connection says that the owner is dead only after the very instance has answered there: the address may mean another
+    machine here, or not be reachable.
 
     :param monotonic: seconds of a clock that never goes back.
     """

@@ -1,7 +1,7 @@
 """The stream: connect, hand the server a position, then operation after operation.
 
-Each request for data says what is stored, too. A connection that breaks ends the run; the engine starts the next one from the stored
-position.
+Each request for data says what is stored, too. A connection that breaks ends the run; the engine starts the next one from the
+stored position.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
     Chunk                   a piece
     Commit                  Progress
 
-The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part of the
-snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
+The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part
+of the snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
 """
 
 from __future__ import annotations

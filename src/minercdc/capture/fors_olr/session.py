@@ -132,7 +132,8 @@ class Session:
 
 
 def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None, None, tuple[Session, ServerStatus] | None]:
-    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came first.
+    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came
+    first.
 
     :raises TransientSourceError, UnknownSourceError: the server does not answer GetStatus, or not as it should.
     """

@@ -1,4 +1,5 @@
-"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it starts.
+"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it
+starts.
 
 So the shapes are those of the server's start. A row of an altered table cannot be relied on: it is refused.
 
@@ -67,8 +68,8 @@ class Shapes:
                 yield self._change(schema, known, scn)
 
     def look(self, commit_scn: int) -> None:
-        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a tenth of
-        the time at most.
+        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a
+        tenth of the time at most.
 
         :raises MinerCdcError: the dictionary cannot be read.
         """

@@ -96,8 +96,8 @@ class RedoDecoder:
     def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
 
-        :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the NULLs at
-            its end.
+        :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the
+            NULLs at its end.
         :raises SchemaMismatchError: the row has other columns than this table version.
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """

@@ -66,7 +66,7 @@ class _Glue:
     :param call: the literal is a function's argument, so a parenthesis follows it.
     :param picture: where the assignments end within this glue, the rest of it.
     :param end: nothing follows.
-    :param place: in an INSERT, which of its values the literal is.
+    :param place: in an INSERT, which of its values the literal is; -1 before the first one, and in other statements.
     """
 
     constants: list[tuple[int, Value]] = field(default_factory=list)
@@ -207,7 +207,10 @@ class GlueReader:
             rest = rest[2:]
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
-        """:param head: of the glue at `at`, what belongs to the picture."""
+        """Learn the picture of a WHERE.
+
+        :param head: the part of the glue at `at` that belongs to the picture.
+        """
         glue = _Glue()
         self._read_conditions(head, " where ", glue)
         sources = dict.fromkeys(range(len(self._readings)), _INDEX[UNAVAILABLE])

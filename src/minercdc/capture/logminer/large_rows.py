@@ -195,7 +195,8 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- 2. the change of a row is found, or begins ----
 
     def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
-        """The change that waits for pieces of the row that a condition names; a row without a known key has its ROWID only."""
+        """The change that waits for pieces of the row that a condition names, None for none; a row without a known key is found by
+        its ROWID only."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
         if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
@@ -210,7 +211,7 @@ class LargeRowAssembler(Generic[_Other]):
         return self._wait(Pending(change, takes_lobs))
 
     def _take_early_pieces(self, insert: Assembled) -> Pending | None:
-        """Pieces that came before the INSERT they belong to: LOBs without storage in the row."""
+        """The pieces that came before the INSERT they belong to, None for none: LOBs without storage in the row."""
         early = self._latest
         if early is None or insert.after is None or insert.op is not Op.CREATE or early.change.row.code < OpCode.LOB_LOCATOR:
             return None

@@ -88,6 +88,7 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: C
     :param connect: makes a connection for mining.
     :param container: of the rows.
     :raises LogGapError: redo that this takes is gone.
+    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     """
     with closing(connect()) as connection:
         open_now = oldest_open_scn(connection)

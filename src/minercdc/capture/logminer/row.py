@@ -68,6 +68,8 @@ class LogMinerRow(NamedTuple):
     :param rollback: 1 when this row undoes an earlier one.
     :param csf: 1 when the statement goes on in the next row.
     :param timestamp: host time, whole seconds, no zone.
+    :param object_id: 0 when the row has none.
+    :param start_scn: of its transaction; None or 0 when LogMiner does not know it.
     """
 
     scn: int
@@ -93,7 +95,8 @@ class LogMinerRow(NamedTuple):
 
 
 def same_object(row: LogMinerRow, other: LogMinerRow) -> bool:
-    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry; by owner and name where either has no id."""
+    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry; by
+    owner and name where either has no id."""
     if row.object_id and other.object_id:
         return row.object_id == other.object_id
     return row.table == other.table and row.owner == other.owner

@@ -38,7 +38,7 @@ _ROW_BYTES = 700
 class Start(NamedTuple):
     """What a START row, or a transaction's first row, says.
 
-    :param order: place in the order of reading.
+    :param order: place in the order of reading; 0 for a transaction that an earlier run kept.
     :param address: None when the row had none.
     :param start_scn: SCN of the START row, 0 when it was not read; `scn` is that of the row.
     """
@@ -91,7 +91,8 @@ class Transaction:
         return False
 
     def row_before(self, later: int) -> LogMinerRow | None:
-        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed."""
+        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed: errors of
+        `SpillFile.pop`, or `KeptFile.pop`, pass through."""
         while len(self.rows) <= later:
             if not self.spill:
                 return None
@@ -105,7 +106,7 @@ class Transaction:
         self.bytes -= _cost(self.rows.pop(-1 - later))
 
     def replay(self) -> Iterator[LogMinerRow]:
-        """The rows that were not undone, oldest first."""
+        """The rows that were not undone, oldest first. Errors of `SpillFile.read`, or `KeptFile.read`, pass through."""
         if self.spill:
             yield from self.spill.read()
         yield from self.rows
@@ -310,9 +311,11 @@ class TransactionBuffer:
         asleep: Mapping[int, tuple[str, frozenset[bytes]]],
         floors: Mapping[int, tuple[RedoAddress, int]],
     ) -> None:
-        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing here.
+        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing
+        here.
 
-        :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to Python.
+        :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to
+            Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
         :param floors: see `Keeping`.
         """

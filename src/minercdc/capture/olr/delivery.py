@@ -6,8 +6,8 @@
     commit   Progress
     chkpt    how far the server has read
 
-A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows that
-messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
+A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows
+that messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
 """
 
 from __future__ import annotations

@@ -117,8 +117,9 @@ class Handshake:
 
 
 def _before(position: OlrPosition) -> Place | None:
-    """A place that no undelivered message lies at or below, with both meanings of `c_scn`: by the begin none is below `begun`, by the commit none
-    below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have begun before it.
+    """A place that no undelivered message lies at or below, with both meanings of `c_scn`: by the begin none is below `begun`, by
+    the commit none below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have
+    begun before it.
     """
     if position.seen is None:
         return None
