@@ -98,10 +98,10 @@ class Adapter:
     :param start_position: where streaming begins after a snapshot: (SCN of the snapshot, SCN at or below the start of every
         transaction that commits later) -> position.
     :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed later, or
-        is open still; that SCN itself for an adapter that is given whole transactions. Raises LogGapError when redo that the stream
-        would need is gone.
-    :param unreadable: the error that says why the stream cannot go on from a position, returned and not raised; None when it can.
-        Raises TypeError for a position of another adapter that cannot be looked at.
+        is open still; that SCN itself for an adapter that does not read redo. Raises LogGapError when redo, or what was noted of
+        transactions, does not reach back to that SCN.
+    :param unreadable: the error that says why the stream cannot go on from a position, returned and not raised; None when it can,
+        or when that shows at the start of the stream only. Errors of the database are raised.
     :param open_transactions: None when the adapter does not know them.
     """
 

@@ -91,7 +91,7 @@ class ColumnRule:
 
     :param kind: `mask` (asterisks in place of a value), `truncate`, or `hash` of the value; `hash_v2` is of the plain text.
     :param patterns: regular expressions of the columns, `SCHEMA.TABLE.COLUMN`.
-    :param length: of asterisks, or that a text is cut to.
+    :param length: of asterisks, or that a text is cut to; 0 for hashes.
     :param algorithm, salt: of the hash, as hashlib has it, and what comes before the value; '' for other kinds.
     """
 

@@ -32,7 +32,7 @@ class PhysicalStandbyConfig(Section):
 
     @property
     def is_mined(self) -> bool:
-        """LogMiner runs in the standby."""
+        """Whether LogMiner runs in the standby."""
         return self.capture_mode == "physical_standby"
 
     def database(self, primary: DatabaseConfig) -> DatabaseConfig:

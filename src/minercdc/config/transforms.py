@@ -18,11 +18,11 @@ _FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """Of which records a transformation is made.
+    """Decides which records a transformation changes.
 
     :param name: in `predicates`.
-    :param options: of its class.
-    :param negate: it is made of the other records.
+    :param options: of the predicate's class.
+    :param negate: the transformation changes the records that the predicate is not true of.
     """
 
     name: str

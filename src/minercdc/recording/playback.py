@@ -37,7 +37,8 @@ class _Call:
 
     :param group: number of the pass.
     :param rows: places and lengths of its rows.
-    :param error: that it ended with.
+    :param has_ended: its last row is in the recording, and no error came.
+    :param error: that it ended with, as `faults.to_json` has it; None for none.
     """
 
     group: int
@@ -59,7 +60,7 @@ class Player:
 
     :ivar head: its first line.
     :ivar end: its last line.
-    :raises ConfigError: see `file.lines_of`.
+    :raises ConfigError, OSError: see `file.lines_of`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,10 +128,10 @@ class Player:
         return cast(oracledb.Connection, PlayedConnection(self, to))
 
     def call(self, to: str, sql: str, binds: Mapping[str, Any]) -> _Call:
-        """The recorded call that answers a statement.
+        """The recorded call that answers a statement. A block of PL/SQL that was never recorded is answered by a call without rows.
 
-        :raises RecordingEnd: there is none any more.
-        :raises ConfigError: there was none of it.
+        :raises RecordingEnd: no call of this statement, or of this pass, is left.
+        :raises ConfigError: this statement was never recorded.
         """
         key = _key(to, sql, _noted(binds))
         found, used = self._calls.get(key, []), self._used[key]

@@ -139,7 +139,8 @@ class _Mover:
         self._state = secret
 
     def moved_below(self, value: int, below: int) -> int:
-        """A number from 0 to `below` (not included; at most 65536), for one such: others for others."""
+        """A number from 0 up to `below` (not included; at most 65536) in place of `value`, which is one, too. After the same
+        characters equal values give equal numbers, and different ones different numbers."""
         self._state = state = blake2b(self._state, digest_size=16).digest()
         self._state += value.to_bytes(4, "little")
         return (value + int.from_bytes(state[:4], "little")) % below

@@ -64,7 +64,7 @@ class Tap:
         """Note a statement that is about to be executed.
 
         :param to: as of `connect`.
-        :returns: what its rows and its end are to be noted by.
+        :returns: what notes the statement's rows and end, to be called as they come.
         :raises ConfigError: a bind variable cannot be recorded.
         """
         self._calls += 1

@@ -120,7 +120,7 @@ class Wait:
         """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka
         answered.
 
-        The process stays a member afterwards, until `close`.
+        The process stays a member afterwards, until `close`. Raises as `Waiting.reach` and `Waiting.until_turn`.
         """
         Thread(target=self._prepare, name="preparing", daemon=True).start()
         if not self._waiting.reach(stop):

@@ -66,7 +66,7 @@ class Delivery:
     :param on_failure: `event.processing.failure.handling.mode`.
     :param unread: see `CaptureContext`.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the last commit.
+    :ivar time_us: time of the last commit that was emitted, 0 while there was none.
     """
 
     def __init__(
@@ -117,10 +117,11 @@ class Delivery:
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:
         """The events that an operation makes ready.
 
-        :param begun: for the positions.
+        :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: operations are missing.
         :raises SourceError: transactions come out of order.
-        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
+        :raises MinerCdcError: what `Reselect.complete`, and reading the clock and the dictionary, raise.
         """
         if isinstance(operation, Begin):
             self._begin(operation)
@@ -177,7 +178,7 @@ class Delivery:
             yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
-        """Holds events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
+        """Hold events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:

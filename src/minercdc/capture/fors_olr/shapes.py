@@ -57,7 +57,7 @@ class Shapes:
         return TableId(self._context.database, row.owner, row.table) if found else None
 
     def started(self, present: Sequence[TableSchema], scn: int) -> Iterator[SchemaChange]:
-        """The server has begun again, and read the dictionary: the present shapes of its tables count.
+        """Yield the changes of shape that came with a new begin of the server, which has read the dictionary then.
 
         :param scn: delivered up to here.
         """
@@ -89,9 +89,10 @@ class Shapes:
         self._next_look = ended + _PAUSES * (ended - begun)
 
     def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
-        """The table's shape, where it is not known yet: the dictionary's.
+        """Yield a SchemaChange with the dictionary's shape of the table, where none is known yet and the table is there.
 
         :raises SchemaMismatchError: the row is not of the known shape.
+        :raises MinerCdcError: the dictionary cannot be read.
         """
         known = self._tables.find(table)
         if known is None:

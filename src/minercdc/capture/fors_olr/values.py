@@ -106,7 +106,7 @@ def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) 
 
 
 def _is_binary_xml(found: ColumnValue, pieces: Pieces | None) -> bool:
-    """XMLTYPE that is stored as a BLOB, in compressed tokens that only the database can read."""
+    """Whether a value of an XMLTYPE column is stored as a BLOB, in compressed tokens that only the database can read."""
     if found.value is None and not found.chunked:
         return False
     return (pieces.type if pieces is not None else found.type) != CLOB_TYPE

@@ -35,7 +35,7 @@ class Confirmations:
     """Keeps the places of what was received on one connection, in order, until it is confirmed.
 
     :param meaning: `minercdc.olr.c.scn`.
-    :ivar seen: highest place of what was received, on this connection or before.
+    :ivar seen: highest place of what was received, on this connection or before; None for nothing.
     """
 
     def __init__(self, meaning: Literal["auto", "commit", "begin"], seen: Place | None) -> None:

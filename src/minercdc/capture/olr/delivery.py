@@ -67,7 +67,7 @@ class Delivery:
     :param on_failure: `event.processing.failure.handling.mode`.
     :param unread: see `CaptureContext`.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the source up to which every commit is emitted.
+    :ivar time_us: time of the source up to which every commit is emitted, as the last checkpoint says; 0 until one has come.
     """
 
     def __init__(
@@ -118,10 +118,11 @@ class Delivery:
     def take(self, message: Message, begun: int) -> Iterator[Event]:
         """The events that a message makes ready.
 
-        :param begun: for the positions.
+        :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: messages are missing.
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
-        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
+        :raises MinerCdcError: what `Reselect.complete`, and reading a shape from the dictionary, raise.
         """
         self._confirmations.note(message.place, checkpoint=message.is_checkpoint)
         if self._transaction is not None:
@@ -265,7 +266,7 @@ class Delivery:
             self.time_us = message.time_us or 0
 
     def _reach(self, commit_scn: int) -> None:
-        """A transaction that is new came: those before it are all there, but another one may have the same SCN."""
+        """Note that a transaction that is new came: those before it are all there, but another one may have the same SCN."""
         if commit_scn <= self.complete_scn and self._checkpoints:
             self._checkpoints = False
             _log.warning(

@@ -45,7 +45,7 @@ class Handshake:
         :returns: True once the server sends changes, False when the stop came first.
         :raises ConfigError: the server has another source.
         :raises LogGapError: it cannot start there.
-        :raises SourceError: another client has confirmed what this connector has not received.
+        :raises SourceError: another client has confirmed what this connector has not received; or a frame is too long.
         :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
         """
         deadline = monotonic() + self._timeout
@@ -93,7 +93,7 @@ class Handshake:
         return None
 
     def _check(self, code: ResponseCode, position: OlrPosition) -> None:
-        """Whether to try again. Raises as `run` where that does not help."""
+        """Raise, as `run`, where trying again does not help."""
         if code is ResponseCode.INVALID_DATABASE:
             raise ConfigError(
                 [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
@@ -106,7 +106,8 @@ class Handshake:
             )
 
     def _check_confirmed(self, confirmed: Place | None, position: OlrPosition) -> None:
-        """One server serves one connector: what another one confirms is never sent to this one."""
+        """Raise SourceError when another client has confirmed more than this connector has received: one server serves one
+        connector, and does not send again what is confirmed."""
         ours = position.scn if position.seen is None else max(position.scn, position.seen.scn)
         if confirmed is not None and confirmed.scn > ours:
             raise SourceError(

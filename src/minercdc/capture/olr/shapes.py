@@ -24,7 +24,7 @@ _NO_TIME = datetime(1970, 1, 1)
 
 
 class Shapes:
-    """Keeps `tables` in step with the messages.
+    """Keeps `tables` in step with the messages. Errors of `read_table` and `unlogged` pass through.
 
     :param read_table: present shape of a table, None when it does not exist.
     :param unlogged: see `CaptureContext.unlogged`.
@@ -52,7 +52,8 @@ class Shapes:
         self._unnamed: set[str | None] = set()
 
     def captured(self, operation: Operation) -> TableId | None:
-        """The captured table of a change, None when it is not captured."""
+        """The captured table of a change. None when it is not captured; with a warning, when neither the server knows its name nor
+        `tables` its object id."""
         if operation.owner is None or (operation.table or "").startswith("OBJ_"):
             # The server does not know the object's name.
             number = operation.object_id

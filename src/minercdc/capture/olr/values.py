@@ -142,7 +142,8 @@ def _clock(found: str, unit: int) -> tuple[str, str]:
 
 
 def _civil(seconds: int) -> str:
-    """Of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle."""
+    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle. Raises
+    ValueDecodeError beyond the years of Oracle."""
     days, second = divmod(seconds, 86_400)
     if not -2_500_000 < days < 2_932_897:
         raise ValueDecodeError(

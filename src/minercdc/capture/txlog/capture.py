@@ -104,6 +104,9 @@ class TxlogCapture:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
 
         :raises TypeError: `start` is of another adapter.
+        :raises ConfigError: tables of several schemas are captured.
+        :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
+        :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is no position of txlog")

@@ -46,7 +46,7 @@ class Object:
 
     :param what: type and name, for people.
     :param problem: '' when it is there, valid and current.
-    :param statements: what makes it so.
+    :param statements: they make it so; () when there is no `problem`, and for a problem that no statement solves.
     """
 
     what: str
@@ -242,7 +242,7 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 
 
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
-    """Make what is missing or not current; the number of objects made. Waits as long as transactions hold locks on a table.
+    """Make what is missing or not current; returns the number of objects made. Waits as long as transactions hold locks on a table.
 
     :param said: called with a line before each object is made, and at each wait.
     :raises ConfigError: an object cannot be made.
@@ -324,7 +324,10 @@ def _source_removals(existing: Existing, name: str, bit: int, *, added: bool) ->
 
 
 def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
-    """Remove all objects of the user's schema; how many there were. Raises SourceError, PrerequisiteError."""
+    """Remove the objects of txlog in the user's schema; returns how many there were. Raises SourceError, PrerequisiteError.
+
+    :param said: called with a line before each object is removed.
+    """
     found = list(removals(read_existing(connection)))
     for one in found:
         said(one.what)

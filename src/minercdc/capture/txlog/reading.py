@@ -77,7 +77,7 @@ class LogReader:
 
     def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
         """The rows of one table that were last changed after `since`, and up to `until`, in order of SCN, TXN and key. Raises as
-        `codes.classify`."""
+        `codes.classify`, and ValueDecodeError for a value that does not fit its column's type."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
