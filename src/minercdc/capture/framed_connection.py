@@ -96,7 +96,7 @@ class FramedConnection:
         return frame
 
     def _filled(self, seconds: float) -> bool:
-        """Whether bytes came within so many seconds."""
+        """Whether bytes came within so many seconds. Raises TransientSourceError as `receive`."""
         try:
             if not self._poll.poll(seconds * 1000):
                 return False

@@ -82,7 +82,7 @@ def _java_properties(text: str) -> Iterator[_Line]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A name and what it stands for: text, None, or further pairs."""
+    """A name and what it stands for: text, None for null, or further pairs. `line` is None when it is not known."""
 
     name: str
     value: str | None | list[_Pair]

@@ -143,7 +143,7 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
 
 
 def _algorithm(name: str) -> str | None:
-    """hashlib's name of one of Java's: `SHA-256`, `SHA-512/256`, `SHA3-256`."""
+    """hashlib's name of one of Java's: `SHA-256`, `SHA-512/256`, `SHA3-256`; None when hashlib does not have it."""
     plain = name.lower().replace("/", "_")
     plain = plain.replace("-", "_") if plain.startswith("sha3") else plain.replace("-", "")
     return plain if plain in hashlib.algorithms_available and not plain.startswith("shake") else None

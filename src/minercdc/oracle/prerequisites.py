@@ -43,7 +43,7 @@ class Finding:
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
     :param suspends: unless it is fixed, rows of a table cannot be decoded; with
         `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
-    :param rule: name of the rule of `minercdc.rules` that it breaks.
+    :param rule: name of the rule of `minercdc.rules` that is broken.
     :param examined: False: it is not known whether the rule holds, since something that it is examined by cannot be read.
     """
 

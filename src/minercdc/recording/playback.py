@@ -241,7 +241,8 @@ class PlayedCursor:
         return row
 
     def fetchmany(self, size: int | None = None) -> Sequence[tuple[Any, ...]]:
-        """As the driver does: what was fetched before an error comes first."""
+        """The next rows, [] at the end. As with the driver, rows that were fetched before an error come first. Raises as
+        `_Call.finish`."""
         found = list(islice(self._rows, size or self.arraysize))
         if not found:
             self._call.finish()

@@ -159,7 +159,7 @@ class _Mover:
 
 
 def _unit(text: str, mover: _Mover) -> str:
-    """Of UNISTR: `\\00e9`. Halves of a pair stay halves."""
+    """Another unit in place of one of UNISTR, `\\00e9`. Halves of a pair stay halves."""
     code = int(text[1:], 16)
     if code < 0x80:
         return f"\\{ord(mover.moved(chr(code))):04x}"

@@ -106,6 +106,7 @@ class _Properties:
     """The clauses after the type of a column.
 
     :ivar nullable: None when it is not said.
+    :ivar default: None for DEFAULT NULL, and when it is not said.
     :ivar default_given: also by DEFAULT NULL.
     """
 

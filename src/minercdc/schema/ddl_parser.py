@@ -201,7 +201,7 @@ def _key_unclear(tokens: Tokens) -> KeyUnclear:
 
 
 def _skip_rest(tokens: Tokens) -> None:
-    """Step over a clause that changes no shape; a further clause would be beyond this grammar."""
+    """Step over a clause that changes no shape. Raises Unknown when a further clause follows."""
     while tokens.peek()[0] != "end":
         tokens.skip_balanced()
         if tokens.take("DROP", "INDEX"):  # of a constraint that is dropped or disabled

@@ -254,7 +254,8 @@ class _Reading:
             more = self._marked(connection, keyset) if self._context.marks else self._stretch(connection, keyset)
 
     def _begin(self, connection: oracledb.Connection) -> bool:
-        """Fix the order and the end; False when there is nothing to read."""
+        """Fix the order and the end; False when there is nothing to read. Raises SourceError when the table was dropped, and
+        UnsupportedRowError as `order_of`."""
         schema = self._context.shape(self._table)
         if schema is None:
             raise SourceError(f"{self._table} was dropped")

@@ -39,7 +39,8 @@ class Clock:
 
 
 def _packed_seconds(timestamp: int) -> int | None:
-    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second."""
+    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second. None for
+    a number that is no such time."""
     rest, second = divmod(timestamp, 60)
     rest, minute = divmod(rest, 60)
     rest, hour = divmod(rest, 24)

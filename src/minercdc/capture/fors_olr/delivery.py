@@ -47,7 +47,8 @@ class _Transaction:
 
     :param skip: it is delivered already.
     :param held: events that wait for the time of the commit, None once there are too many.
-    :param seq: number of its last change; `operations` of its operations.
+    :param waiting: the change whose columns are coming in pieces; None while there is none.
+    :param seq: number of its last change, 0 for none; `operations` counts its operations.
     """
 
     info: TransactionInfo
@@ -271,7 +272,7 @@ class Delivery:
 
 
 def _shown(image: Image | None) -> dict[str, str | None] | None:
-    """Values of an image in hex digits."""
+    """Values of an image in hex digits, None for NULL and for those that come in pieces; None without an image."""
     if image is None:
         return None
     return {name: None if value.value is None else value.value.hex() for name, value in image.items()}

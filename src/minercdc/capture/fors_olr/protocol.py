@@ -53,8 +53,8 @@ class ServerStatus(IntEnum):
 class Command:
     """A command.
 
-    :param scn: of START_SCN, LAST_COMMITED_SCN and BACK_TO_SCN.
-    :param sql: of TABLE_LIST.
+    :param scn: of START_SCN, LAST_COMMITED_SCN and BACK_TO_SCN; None for other commands.
+    :param sql: of TABLE_LIST; None for other commands.
     """
 
     code: CommandCode

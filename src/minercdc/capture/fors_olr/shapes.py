@@ -151,7 +151,7 @@ def _since(scn: int) -> str:
 
 
 def _same(present: TableSchema | None, known: TableSchema) -> bool:
-    """Comments may differ: they change no row."""
+    """Whether a table is there and has the known shape. Comments may differ: they change no row."""
     return present is not None and without_comments(replace(present, version=known.version)) == without_comments(known)
 
 

@@ -164,7 +164,8 @@ class BufferedAssembly:
         return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
-        """The rows that an earlier pass has not read, with their addresses."""
+        """The rows that an earlier pass has not read, with their addresses, None for rows without one. Rows that are in the files
+        of a kept transaction are left out."""
         for row in rows:
             address = self._advance(row)
             if self._keeping is not None:

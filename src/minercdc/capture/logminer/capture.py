@@ -341,7 +341,8 @@ class LogMinerCapture:
         *,
         held: bool,
     ) -> Iterator[Event]:
-        """Events of one query; a tick when poll.interval.ms has passed.
+        """Events of one query; a tick when poll.interval.ms has passed. Raises MiningSessionError when the rows end within a
+        statement.
 
         :param held: not every commit that is read is emitted at once.
         """

@@ -360,7 +360,8 @@ class TransactionDecoder:
         return UndecodableRow(table, OpCode(row.code).name, reason, row.sql, Scn(row.scn), time_us, info, seq, *place)
 
     def _warn(self, error: DecodeError, row: LogMinerRow) -> None:
-        """Of what holds for all rows of a table there is one warning."""
+        """Log a warning for a row that is left out; for an UnsupportedRowError one for each table, since all its rows have the
+        error."""
         if isinstance(error, UnsupportedRowError):
             if (row.owner, row.table) in self._warned:
                 return

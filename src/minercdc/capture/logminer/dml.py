@@ -177,6 +177,7 @@ def _bytes(digits: str) -> bytes:
 
 
 def _may_follow(column: Column) -> bool:
-    """XML documents, and strings that may be longer than 4000 bytes: up to four for a character."""
+    """Whether values of a column may come in rows of their own: XML documents, and strings that may be longer than 4000 bytes, with
+    up to four for a character."""
     extended = column.type_name in ("VARCHAR2", "NVARCHAR2") and (column.length or 0) > 1000
     return column.type_name == "XMLTYPE" or extended or (column.type_name == "RAW" and (column.length or 0) > 2000)

@@ -64,7 +64,7 @@ class _Glue:
     :param column: of the literal that follows; None when that is not wanted.
     :param convert: from its text to Row text, None where that is the same.
     :param call: the literal is a function's argument, so a parenthesis follows it.
-    :param picture: where the assignments end within this glue, the rest of it.
+    :param picture: where the assignments end within this glue, the rest of it; None where they do not.
     :param end: nothing follows.
     :param place: in an INSERT, which of its values the literal is; -1 before the first one, and in other statements.
     """
@@ -95,7 +95,8 @@ class _Picture:
 
 @dataclass(slots=True)
 class _Layout:
-    """The columns of an INSERT in their order, and what is known of glues by the place they follow."""
+    """The columns of an INSERT in their order, None for one that is not captured; and what is known of glues by the place that they
+    follow, by whether the literal there is in a call, and by their text."""
 
     columns: tuple[int | None, ...]
     glues: dict[tuple[int, bool, str], _Glue] = field(default_factory=dict)
@@ -301,7 +302,8 @@ class GlueReader:
             glue.end = True
 
     def _column(self, rest: str, after: str) -> tuple[int | None, str]:
-        """Where the column is whose name comes next, and what follows it and `after`."""
+        """Position of the column whose name comes next, None when it is not captured; and the text that follows the name and
+        `after`. Raises _Unknown when no name comes, or another text than `after` follows it."""
         match = _NAME.match(rest)
         if match is None or not rest.startswith(after, match.end()):
             raise _Unknown

@@ -141,14 +141,14 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """SELECT_LOB_LOCATOR."""
+        """Take SELECT_LOB_LOCATOR. Raises as `take_piece`."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
         self._begins = not self._in_place
         if row.sql:
             self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """LOB_WRITE, LOB_TRIM or LOB_ERASE."""
+        """Take LOB_WRITE, LOB_TRIM or LOB_ERASE. Raises as `take_piece`."""
         target, edit = parse_lob_edit(row.sql or "", decoder)
         target = target or self._located
         if target is None or target.decoder is not decoder:
@@ -170,7 +170,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._size += pending.apply(column, edit)
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """XML DOC BEGIN or 32K_BEGIN."""
+        """Take XML DOC BEGIN or 32K_BEGIN. Raises as `take_piece`."""
         self._document = None
         sql = row.sql or ""
         target = (parse_xml_begin if row.code == OpCode.XML_BEGIN else parse_string_begin)(sql, decoder)
@@ -183,7 +183,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._document = Document(pending, column, sql.lstrip().startswith("XML"))
 
     def _continue_document(self, row: LogMinerRow, document: Document) -> None:
-        """A fragment, or the end."""
+        """Take a fragment of a document, or its end. Raises as `take_piece`."""
         if row.code == OpCode.XML_WRITE:
             document.fragments.append(parse_xml_fragment(row.sql, binary=document.binary))
         elif row.code == OpCode.STRING_WRITE:

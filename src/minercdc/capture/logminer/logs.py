@@ -55,7 +55,7 @@ class LogFile:
 
     :param next_scn: has no meaning while the log is `current`.
     :param current: it is being written.
-    :param bytes: size of the file; of an online one, what it can hold.
+    :param bytes: size of the file; of an online one, what it can hold; 0 when not known.
     """
 
     name: str
@@ -139,7 +139,8 @@ def read_logs(
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
-    :param standby: instead of these, the archived logs of a physical standby whose redo is applied there.
+    :param standby: a connection to a physical standby: its archived logs whose redo is applied there, and no online ones, are
+        listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
     with oracle_errors("listing redo logs"), (standby or connection).cursor() as cursor:
@@ -239,7 +240,8 @@ def select_logs(
     :param start_scn: where threads without a mark begin.
     :param at_most: logs per thread, 1 or more.
     :param archived_only: a log that is not archived yet is not missing, but left out; the selection may be empty then.
-    :param ended: per thread, sequence number of the last log that ended at or before `start_scn`.
+    :param ended: per thread, sequence number of the last log that ended at or before `start_scn`, where that is known; it counts
+        for threads without a mark.
     """
     if archived_only:
         logs = [log for log in logs if log.archived]

@@ -36,6 +36,7 @@ _POLL_S: Final = 0.05
 class End(NamedTuple):
     """A START, COMMIT or ROLLBACK of redo.
 
+    :param con_id: None outside a container database, and where LogMiner does not say it.
     :param start_scn: of its transaction, where LogMiner knows it; else None or 0.
     """
 

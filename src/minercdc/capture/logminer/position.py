@@ -66,6 +66,7 @@ class KeptTransaction:
     :param start: address of its START, or first row; `scn` is that row's.
     :param start_scn: 0 when its START was not read.
     :param time: of its start, by the database's host, ISO 8601 without zone.
+    :param user, client_id: of its session, None when not known.
     :param rows: in the files, and not undone; `changes` counts undone ones, too.
     :param is_large: see `transactions.Transaction`.
     :param tables: says which tables were captured when the rows were kept, see `keeping.captured_tables`.
@@ -195,8 +196,8 @@ class LogMinerPosition:
     """Where to go on from.
 
     :param start_scn: where threads without a mark begin.
-    :param snapshot_scn: commits and DDL at or below it are part of the snapshot.
-    :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to.
+    :param snapshot_scn: commits and DDL at or below it are part of the snapshot, or were delivered by another reader; 0: none are.
+    :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to; 0 when not known: it is not checked then.
     :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
     :param pdbs: names of the pluggable databases that it is of, when there are several; () for one database.

@@ -41,9 +41,9 @@ class _Transaction:
     :param place: highest place of its messages; `last` that of the latest one.
     :param skip: it is delivered already.
     :param seq: number of its last change.
-    :param number: `num` of its last operation.
+    :param number: `num` of its last operation, None when none had one.
     :param changed: something of it was emitted.
-    :param begin_scn: of its first message that came, `begun` when that is its `begin`.
+    :param begin_scn: SCN of its first message that came, None when not given; `begun` when that message is its `begin`.
     """
 
     xid: str
@@ -161,7 +161,8 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Take note of the commit SCN: it says whether the transaction is delivered already."""
+        """Take note of the commit SCN: it says whether the transaction is delivered already. Raises SourceError when transactions
+        come out of order."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
         if transaction.skip and self._advanced and commit_scn < position.scn:
@@ -232,7 +233,7 @@ class Delivery:
             yield self._ended(info.commit_scn, transaction.xid, info if transaction.seq else None, info.commit_us, begun)
 
     def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
-        """A statement that comes without `begin` and `commit`."""
+        """Events of a statement that comes without `begin` and `commit`. Raises SourceError when its message has no SCN."""
         scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
         if scn is None:
             raise SourceError(

@@ -72,7 +72,8 @@ class Handshake:
             yield None
 
     def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
-        """The answer to a request, None when the stop came first."""
+        """The answer to a request, None when the stop came first. Raises TransientSourceError when none came in time,
+        UnknownSourceError for bytes that are no answer."""
         self._connection.send(request.encoded())
         deadline = monotonic() + self._timeout
         while not self._stop.is_set():

@@ -53,6 +53,7 @@ class Operation:
     :param object_id: 0 when not given.
     :param columns: names that the message's schema lists; None when it lists none.
     :param number: `num`, the operation's number in its transaction; None when not given.
+    :param owner, table, row_id, before, after: None when not given.
     """
 
     op: str

@@ -21,7 +21,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class OlrPosition(CommitPosition):
-    """Where to go on from; see the module."""
+    """Where to go on from; see the module.
+
+    :param seen: None while no message was received.
+    """
 
     seen: Place | None = None
 

@@ -69,7 +69,8 @@ class RowReader:
         return found
 
     def _check_whole(self, operation: Operation) -> None:
-        """An insert holds every column, unless the server leaves out nulls: then null and unknown look alike."""
+        """Raise SchemaMismatchError when an insert lacks a column: it holds each, unless the server leaves out nulls, and then null
+        and unknown look alike."""
         listed = operation.columns
         missing = [
             name
