@@ -99,7 +99,7 @@ class Adapter:
         transaction that commits later) -> position.
     :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed later, or
         is open still; that SCN itself for an adapter that does not read redo. Raises LogGapError when redo, or what was noted of
-        transactions, does not reach back to that SCN.
+        transactions, does not reach back far enough.
     :param unreadable: the error that says why the stream cannot go on from a position, returned and not raised; None when it can,
         or when that shows at the start of the stream only. Errors of the database are raised.
     :param open_transactions: None when the adapter does not know them.

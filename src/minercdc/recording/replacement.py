@@ -175,7 +175,8 @@ class MinedText:
         self._pieces: list[list[Any]] = []
 
     def whole(self, rows: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-        """Rows of the statements that are whole now."""
+        """The rows, with their values replaced, of the statements that are whole now. Pieces of a statement whose last piece has
+        not come wait for the next call."""
         for row in rows:
             self._pieces.append(list(row))
             if not row[_GOES_ON]:

@@ -24,7 +24,8 @@ class Clock:
         self._offset: int | None = None
 
     def us(self, timestamp: int) -> int:
-        """The time in microseconds, 0 for a number that is no time. With the unit `auto`, the first call decides on the unit."""
+        """The time in microseconds, with the unit `redo` 0 for a number that is no time. With the unit `auto`, the first call
+        decides on the unit. Errors of reading the offset from UTC pass through."""
         if self._unit == "auto":
             packed, now = _packed_seconds(timestamp), time()
             self._unit = "seconds" if packed is None or abs(timestamp - now) <= abs(packed - now) else "redo"

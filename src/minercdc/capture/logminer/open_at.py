@@ -60,7 +60,7 @@ class Begun:
 
 
 def begun_before(ends: Iterable[End], scn: int) -> Begun:
-    """The transactions that were open at `scn`, from the ends of redo in its order."""
+    """Which transactions were open at `scn`, by the ends of redo in its order."""
     started: dict[tuple[int | None, bytes], int] = {}
     found: list[int] = []
     unplaced = 0

@@ -283,7 +283,8 @@ class TransactionBuffer:
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def write_out(self, transaction: Transaction) -> None:
-        """Move an open transaction's rows to disk. Raises StateDirectoryError when they cannot be written."""
+        """Move an open transaction's rows to disk. Raises StateDirectoryError when they cannot be written, and what
+        `KeptFile.append` does."""
         if transaction.spill is None:
             transaction.spill = SpillFile(self._directory) if self._files is None else self._files.make(None)
         transaction.spill.append(transaction.rows)

@@ -191,8 +191,9 @@ def _no_column(table: str) -> str:
 
 
 def _wait(existing: Existing, name: str) -> Object:
-    """A transaction that changed rows before the trigger was there ends before the installation does. SY$SOURCES notes that it was
-    waited for, so that a run with nothing to do locks nothing, and one that broke off is made up for."""
+    """The wait for transactions that changed rows before the trigger was there, so that they end before the installation does.
+    SY$SOURCES notes that they were waited for, so that a run with nothing to do locks nothing, and one that broke off is made up
+    for."""
     source = existing.registered.get(name)
     lock = f"LOCK TABLE {quoted(name)} IN SHARE MODE WAIT {_LOCK_SECONDS}"
     done = f"UPDATE {SOURCES} SET WAITED = 1, {SINCE} = NULL WHERE NAME = {literal(name)}"
