@@ -92,7 +92,10 @@ def _predicates(properties: dict[str, str], problems: list[str]) -> Iterator[tup
 
 
 def _named(properties: dict[str, str], what: str, problems: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The listed names, in order, each with its options."""
+    """The listed names, in order, each with its options; takes these properties out of `properties`, and appends to `problems`.
+
+    :param what: the property that lists the names, which is the prefix of the options.
+    """
     names = [name.strip() for name in properties.pop(what, "").split(",") if name.strip()]
     for name in sorted({name for name in names if names.count(name) > 1}):
         problems.append(f"{what}: {name} is listed twice")

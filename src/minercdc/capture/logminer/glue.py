@@ -274,7 +274,7 @@ class GlueReader:
         return _keep(self._layouts, text, layout)
 
     def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
-        """`),NULL,NULL,FUNCTION(`, or up to the end.
+        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one.
 
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.

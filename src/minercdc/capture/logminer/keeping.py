@@ -210,7 +210,7 @@ class Keeping:
         return found
 
     def open(self) -> list[Transaction]:
-        """Those that are asleep."""
+        """The transactions that are asleep."""
         return [one for slots in self._asleep.values() for found in slots.values() for one in found]
 
     def end(self, transaction: Transaction) -> None:
