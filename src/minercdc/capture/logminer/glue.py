@@ -323,7 +323,7 @@ class GlueReader:
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
-        """`rest` is what stands before the literal's apostrophe."""
+        """Learn how the literal is read that follows `rest`, the text up to its apostrophe."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown

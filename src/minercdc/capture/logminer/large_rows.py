@@ -236,7 +236,7 @@ class LargeRowAssembler(Generic[_Other]):
         return self._known.get(pending.key, column)
 
     def _wait(self, pending: Pending) -> Pending:
-        """A change begins, whose rows may not be complete; it is the latest of its row."""
+        """Queue a change whose rows may not be complete yet, as the latest one, and the open one of its row; returns it."""
         self._queue.append(pending)
         self._latest = pending
         if pending.key is not None:

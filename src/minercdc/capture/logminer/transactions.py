@@ -242,7 +242,7 @@ class TransactionBuffer:
         return undone
 
     def find(self, row: LogMinerRow) -> Transaction | None:
-        """The open transaction of the row. None when it has no captured row."""
+        """The open transaction of the row. None when no captured row of that transaction has come."""
         return self._open.get(self._resolve(row))
 
     def end(self, row: LogMinerRow) -> Transaction | None:
