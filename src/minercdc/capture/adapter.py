@@ -57,7 +57,8 @@ class CaptureContext:
     :param database: name of the captured database, first part of each `TableId`.
     :param connect_root: connects to the root of a container database, or to the database itself.
     :param connect_pdb: connects to where the tables are.
-    :param connect_standby: connects to the root of the physical standby in which LogMiner runs; None: it runs in the database itself.
+    :param connect_standby: connects to the root of the physical standby in which LogMiner runs; None: it runs in the database
+        itself.
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
@@ -66,8 +67,8 @@ class CaptureContext:
         `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
-    :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the first one then;
-        `read_table` and `unlogged` go by the database in the TableId. () for one.
+    :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the
+        first one then; `read_table` and `unlogged` go by the database in the TableId. () for one.
     :param monotonic: seconds of a clock that never goes back, by which an adapter decides how much it reads at a time.
     """
 
@@ -97,8 +98,10 @@ class Adapter:
     :param start_position: where streaming begins after a snapshot: (SCN of the snapshot, SCN at or below the start of every
         transaction that commits later) -> position.
     :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed later, or
-        is open still; raises LogGapError when redo that the stream would need is gone.
-    :param unreadable: why the stream cannot go on from a position, None when it can.
+        is open still; that SCN itself for an adapter that does not read redo. Raises LogGapError when redo, or what was noted of
+        transactions, does not reach back far enough.
+    :param unreadable: the error that says why the stream cannot go on from a position, returned and not raised; None when it can,
+        or when that shows at the start of the stream only. Errors of the database are raised.
     :param open_transactions: None when the adapter does not know them.
     """
 

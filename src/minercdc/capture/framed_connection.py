@@ -65,7 +65,7 @@ class FramedConnection:
         """The next frame, None when it has not come within so many seconds; what has come of it is kept.
 
         :raises TransientSourceError: the connection broke, or the rest of a frame did not come in time.
-        :raises SourceError: the length of a frame cannot be right, or is above `longest`.
+        :raises SourceError: the length of a frame is above `longest`.
         """
         deadline = monotonic() + seconds
         while True:
@@ -84,7 +84,7 @@ class FramedConnection:
         self._socket.close()
 
     def _taken(self) -> bytes | None:
-        """The frame that the buffer begins with, if it is whole."""
+        """Take out the frame that the buffer begins with; None while it is not whole. Raises SourceError as `receive`."""
         if len(self._buffer) < _HEAD:
             return None
         length = int.from_bytes(self._buffer[:_HEAD], self._order)
@@ -96,7 +96,7 @@ class FramedConnection:
         return frame
 
     def _filled(self, seconds: float) -> bool:
-        """Whether bytes came within so many seconds."""
+        """Whether bytes came within so many seconds. Raises TransientSourceError as `receive`."""
         try:
             if not self._poll.poll(seconds * 1000):
                 return False
@@ -111,7 +111,7 @@ class FramedConnection:
         return True
 
     def _check_length(self, length: int) -> None:
-        """Whether a frame can have so many bytes. Raises as `receive`."""
+        """Raise SourceError, as `receive`, when a frame has more than `longest` bytes."""
         if length > self._longest:
             raise SourceError(
                 f"{self.name} announces a message of {length} bytes; {self._limit} is {self._longest}",

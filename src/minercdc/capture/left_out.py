@@ -17,11 +17,11 @@ def suspended(row: UndecodableRow) -> UndecodableRow:
 
 
 def undecodable(row: UndecodableRow, error: DecodeError, where: str, on_failure: str) -> UndecodableRow:
-    """The same row, with the reason set. Logs a warning when `on_failure` is `warn`.
+    """The same row, with reason, code and hint of the error. Logs a warning when `on_failure` is `warn`.
 
-    :param where: its place in the source.
+    :param where: the row's place in the source.
     :param on_failure: `event.processing.failure.handling.mode`.
-    :raises DecodeError: it is to stop the connector.
+    :raises DecodeError: `on_failure` is `fail`; the error has the type of `error`, and the place.
     """
     located = type(error)(error.message, where=where, hint=error.hint)
     if on_failure == "fail":

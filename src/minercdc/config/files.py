@@ -26,7 +26,7 @@ class FileProperties:
 
     :param values: by name, placeholders not yet resolved.
     :param lines: by name, the line it begins in, where that is known.
-    :param problems: names that are given twice, of which the first value counts.
+    :param problems: a line for each name that is given twice; the first value counts.
     """
 
     values: Mapping[str, str]
@@ -65,7 +65,7 @@ _Line = tuple[str, str, int | None]
 
 
 def _java_text(content: bytes) -> str:
-    """As UTF-8; as Latin-1, which Java took them for, when they are no UTF-8."""
+    """The text of a .properties file: read as UTF-8, or as Latin-1, which Java took such files for, when the bytes are no UTF-8."""
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -82,7 +82,7 @@ def _java_properties(text: str) -> Iterator[_Line]:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A name and what it stands for: text, None, or further pairs."""
+    """A name and what it stands for: text, None for null, or further pairs. `line` is None when it is not known."""
 
     name: str
     value: str | None | list[_Pair]

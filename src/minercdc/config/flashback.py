@@ -15,7 +15,7 @@ class Strategy:
     """How changed rows of a table are found without its versions.
 
     :param kind: `ora_rowscn`, `column` or `greatest`.
-    :param columns: of the dates.
+    :param columns: names of the date columns: none with `ora_rowscn`, one with `column`, two or more with `greatest`.
     """
 
     kind: str = "ora_rowscn"

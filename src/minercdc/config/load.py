@@ -321,7 +321,10 @@ def _with_schemas_like_connect(values: Section, converters: Section) -> Section:
 def _resolved(
     properties: Mapping[str, str], providers: Providers, problems: list[str], unresolved: set[str]
 ) -> Iterator[tuple[str, str]]:
-    """:param unresolved: gets the names of values that cannot be resolved, for which "1" stands in."""
+    """Name and value of each property, with placeholders resolved.
+
+    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in.
+    """
     for name, value in properties.items():
         try:
             yield name, providers.resolved(value)

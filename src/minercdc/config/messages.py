@@ -91,7 +91,7 @@ class ColumnRule:
 
     :param kind: `mask` (asterisks in place of a value), `truncate`, or `hash` of the value; `hash_v2` is of the plain text.
     :param patterns: regular expressions of the columns, `SCHEMA.TABLE.COLUMN`.
-    :param length: of asterisks, or that a text is cut to.
+    :param length: of asterisks, or that a text is cut to; 0 for hashes.
     :param algorithm, salt: of the hash, as hashlib has it, and what comes before the value; '' for other kinds.
     """
 
@@ -143,7 +143,7 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
 
 
 def _algorithm(name: str) -> str | None:
-    """hashlib's name of one of Java's: `SHA-256`, `SHA-512/256`, `SHA3-256`."""
+    """hashlib's name of one of Java's: `SHA-256`, `SHA-512/256`, `SHA3-256`; None when hashlib does not have it."""
     plain = name.lower().replace("/", "_")
     plain = plain.replace("-", "_") if plain.startswith("sha3") else plain.replace("-", "")
     return plain if plain in hashlib.algorithms_available and not plain.startswith("shake") else None

@@ -32,11 +32,11 @@ class PhysicalStandbyConfig(Section):
 
     @property
     def is_mined(self) -> bool:
-        """LogMiner runs in the standby."""
+        """Whether LogMiner runs in the standby."""
         return self.capture_mode == "physical_standby"
 
     def database(self, primary: DatabaseConfig) -> DatabaseConfig:
-        """Where the standby is; how to log on is as for the primary."""
+        """The configuration of the standby: where it is; how to log on is as for the primary."""
         place = {
             "database_hostname": self.secondary_hostname,
             "database_port": self.secondary_port or primary.database_port,

@@ -165,7 +165,8 @@ _OF_KAFKA: Mapping[str, ProviderFactory] = {
 
 
 def _factory(kind: str) -> ProviderFactory:
-    """Raises ValueError when there is no such provider."""
+    """What makes providers of a class. Raises ValueError when there is no such class; what loading a plug-in raises passes
+    through."""
     package, _, name = kind.rpartition(".")
     if package == "org.apache.kafka.common.config.provider" and name in _OF_KAFKA:
         return _OF_KAFKA[name]

@@ -131,7 +131,8 @@ def refused_by_relay(given: Mapping[str, str], rules: Sequence[ColumnRule]) -> I
 
 
 def implied(given: Mapping[str, str]) -> dict[str, str]:
-    """Properties that a relay does not need to be given, with the values that they have then."""
+    """The properties that a relay does without, as far as neither `given` nor the environment has them; with the values that they
+    have then."""
     name = given.get("name") or os.environ.get(environment_name("name")) or "minercdc"
     found = {"topic.prefix": re.sub(r"[^A-Za-z0-9._-]", "_", name)}
     if given.get(_UPSTREAM) or os.environ.get(environment_name(_UPSTREAM)):

@@ -240,7 +240,7 @@ class KafkaConfig(Section):
 
     @property
     def bootstrap_servers(self) -> str:
-        """The brokers, by whichever property they are given."""
+        """The brokers, by either property that names them; '' when none does."""
         return self.minercdc_kafka_bootstrap_servers or self.schema_history_internal_kafka_bootstrap_servers or ""
 
 

@@ -46,14 +46,14 @@ class SinkConfig(Section):
 
     @property
     def directory(self) -> Path:
-        """Of the segments; only with debezium.sink.type=segments."""
+        """The directory of the segments; only with debezium.sink.type=segments."""
         assert self.debezium_sink_type == "segments"
         assert self.minercdc_sink_path
         return Path(self.minercdc_sink_path)
 
     @property
     def file(self) -> Path | None:
-        """Of the JSON lines; None for standard output. Only with debezium.sink.type=json."""
+        """The file of the JSON lines; None for standard output. Only with debezium.sink.type=json."""
         assert self.debezium_sink_type == "json"
         return None if self.minercdc_sink_path in (None, STDOUT) else Path(str(self.minercdc_sink_path))
 

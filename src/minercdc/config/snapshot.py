@@ -19,7 +19,7 @@ def _moment(value: str | None) -> str | None:
 
 
 def _named(section: object, kind: str) -> Iterator[str]:
-    """Whether `custom` has the name of what does it."""
+    """A problem when `custom` is without the name of its callable, or that name is given without `custom`."""
     name = f"snapshot_{kind}_custom_name"
     if (getattr(section, f"snapshot_{kind}") == "custom") != (getattr(section, name) is not None):
         wanted = name.replace("_", ".")

@@ -18,11 +18,11 @@ _FLAGS = {"true": True, "false": False}
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """Of which records a transformation is made.
+    """Decides which records a transformation changes.
 
     :param name: in `predicates`.
-    :param options: of its class.
-    :param negate: it is made of the other records.
+    :param options: of the predicate's class.
+    :param negate: the transformation changes the records that the predicate is not true of.
     """
 
     name: str
@@ -92,7 +92,10 @@ def _predicates(properties: dict[str, str], problems: list[str]) -> Iterator[tup
 
 
 def _named(properties: dict[str, str], what: str, problems: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """The listed names, in order, each with its options."""
+    """The listed names, in order, each with its options; takes these properties out of `properties`, and appends to `problems`.
+
+    :param what: the property that lists the names, which is the prefix of the options.
+    """
     names = [name.strip() for name in properties.pop(what, "").split(",") if name.strip()]
     for name in sorted({name for name in names if names.count(name) > 1}):
         problems.append(f"{what}: {name} is listed twice")

@@ -12,7 +12,7 @@ from minercdc.config.section import Section
 
 @dataclass(frozen=True, slots=True)
 class SoftDelete:
-    """The column whose value says that a row is deleted."""
+    """Which value of which column says that a row is deleted; blanks at the value's end in the row do not count."""
 
     column: str
     value: str

@@ -35,7 +35,9 @@ _UNDO = "SELECT MIN(TUNED_UNDORETENTION) FROM V$UNDOSTAT WHERE END_TIME >= SYSDA
 def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tuple[SourceTransaction, ...], int]:
     """The oldest open transactions of all instances, at most `most` of them, and how many there are.
 
-    :raises PrerequisiteError: V$TRANSACTION or V$SESSION is not granted.
+    :raises PrerequisiteError: V$THREAD, V$TRANSACTION or V$SESSION is not granted; with several instances, V$THREAD,
+        GV$TRANSACTION or GV$SESSION.
+    :raises SourceError: Oracle's other errors.
     """
     view = transactions_view(connection)
     several = view.startswith("G")  # addresses are those of an instance

@@ -257,8 +257,8 @@ def text_of(error: BaseException) -> str:
 def code_of(error: oracledb.Error) -> tuple[str, int]:
     """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
 
-    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned, if `ORA` has it.
-    Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
+    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned, if `ORA`
+    has it. Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
     """
     detail = error.args[0] if error.args else None
     hidden = int(getattr(detail, "code", 0))
@@ -272,8 +272,9 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a certificate of the server that
-    is not trusted is a SourceError; a code that is not in the tables is a TransientSourceError if the driver calls it recoverable, else an UnknownSourceError.
+    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a certificate of the server
+    that is not trusted is a SourceError; a code that is not in the tables is a TransientSourceError if the driver calls it
+    recoverable, else an UnknownSourceError.
 
     :param doing: what was attempted, for the message.
     """

@@ -71,7 +71,7 @@ def _arrow_format(column: Column) -> str | None:
 
 
 def selected(columns: Sequence[ArrowColumn]) -> str:
-    """Their expressions, for a SELECT."""
+    """The expressions of the columns, for a SELECT."""
     return ", ".join(column.expression for column in columns)
 
 

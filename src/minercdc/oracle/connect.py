@@ -37,8 +37,8 @@ _NAME = re.compile(r'[A-Za-z][\w$#]*|"[^"]+"')
 
 
 def database_name(config: DatabaseConfig) -> str:
-    """First part of every TableId, in upper case: `database.pdb.name`, or `database.dbname` when that is not given. Raises ConfigError
-    for several pluggable databases."""
+    """First part of every TableId, in upper case: `database.pdb.name`, or `database.dbname` when that is not given. Raises
+    ConfigError for several pluggable databases."""
     _one_pdb(config)
     return (config.database_pdb_name or config.database_dbname).strip('"').upper()
 
@@ -203,7 +203,7 @@ def statements_of(text: str) -> list[str]:
 def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
     """Who logs on, and by which wallet, proxy or token, as the driver names it.
 
-    :raises ConfigError: the token cannot be read, or the password does not open the wallet's key.
+    :raises ConfigError: the token or the wallet cannot be read, or the password does not open the wallet's key.
     """
     found: dict[str, Any] = {}
     if config.minercdc_database_token_location:
@@ -228,8 +228,8 @@ def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
 
 
 def _check_wallet(config: DatabaseConfig) -> None:
-    """Raises ConfigError when the password does not open the private key. The driver goes on without a certificate of the client then,
-    and who demands one closes the connection without a reason."""
+    """Raises ConfigError when the password does not open the private key. The driver goes on without a certificate of the client
+    then, and who demands one closes the connection without a reason."""
     file = Path(config.minercdc_database_wallet_location or "") / "ewallet.pem"
     password = config.minercdc_database_wallet_password
     try:

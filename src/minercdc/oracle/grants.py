@@ -129,7 +129,7 @@ SEVERAL_INSTANCES: Final = Grant(
 
 
 def platform_of(connection: oracledb.Connection) -> Platform:
-    """By what such databases have, and others have not: the user RDSADMIN; CLOUD_SERVICE of the session's context.
+    """Who runs the database, by what only such databases have: the user RDSADMIN; CLOUD_SERVICE of the session's context.
 
     :raises SourceError, PrerequisiteError: Oracle refuses.
     """

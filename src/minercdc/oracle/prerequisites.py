@@ -43,7 +43,7 @@ class Finding:
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
     :param suspends: unless it is fixed, rows of a table cannot be decoded; with
         `event.processing.failure.handling.mode=suspend` its changes are then left out until it is repaired.
-    :param rule: name of the rule of `minercdc.rules` that it breaks.
+    :param rule: name of the rule of `minercdc.rules` that is broken.
     :param examined: False: it is not known whether the rule holds, since something that it is examined by cannot be read.
     """
 
@@ -59,7 +59,7 @@ class CapturePrerequisites(Protocol):
     """What one adapter needs of the database."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
-        """Views that the session of `connection` cannot read; `user` is its name for the GRANT."""
+        """What the session of `connection` is not granted: views and packages; `user` is the session's user, for the GRANT."""
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterable[Finding]:
         """Settings of the database, and of the captured tables in it, that are missing."""
@@ -77,7 +77,7 @@ def check(
     :param connection: to where the tables are; privileges are examined in the root, too, where redo is mined.
     :param needed: prerequisites of the adapter.
     :raises SourceError, PrerequisiteError: the query of a check failed.
-    :raises ConfigError: a pattern took too long.
+    :raises ConfigError: a pattern took too long, or `database.pdb.name` names several databases.
     """
     findings = list(needed.privileges(connection, config.session_user))
     if config.database_pdb_name:

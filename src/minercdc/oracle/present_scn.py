@@ -31,7 +31,8 @@ class PresentScn:
 
     @property
     def is_exact(self) -> bool:
-        """Whether what `read` returned last was the present SCN, not one of up to three seconds before; True before the first `read`."""
+        """Whether what `read` returned last was the present SCN, not one of up to three seconds before; True before the first
+        `read`."""
         return self._way < len(_WAYS) - 1
 
     def read(self, connection: oracledb.Connection) -> Scn:

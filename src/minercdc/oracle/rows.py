@@ -72,7 +72,8 @@ class RowConverter:
         return zip(fetched[0], rows, strict=True)
 
     def values(self, batch: Sequence[FetchedRow], column: int) -> Sequence[Value]:
-        """The values of one column, by its position, of a batch that is not empty. Raises ValueDecodeError for one that does not fit."""
+        """The values of one column, by its position, of a batch that is not empty. Raises ValueDecodeError for one that does not
+        fit."""
         place, null = self.places[column]
         if not isinstance(batch, list) and place >= 0 and null < 0:
             return self._conversions[column](cast(ColumnarRows, batch).column(place))

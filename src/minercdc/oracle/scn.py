@@ -48,7 +48,7 @@ def written_scn(connection: oracledb.Connection) -> Scn:
 
 
 def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
-    """(Number, highest SCN of which redo is written) of each open thread; 0 for none. It changes with every COMMIT."""
+    """(Number, highest SCN of which redo is written) of each open thread; 0 where there is none. It changes with every COMMIT."""
     sql = "SELECT THREAD#, LAST_REDO_CHANGE# FROM V$THREAD WHERE STATUS = 'OPEN'"
     with oracle_errors("reading the redo threads"), connection.cursor() as cursor:
         cursor.execute(sql)

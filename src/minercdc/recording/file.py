@@ -75,10 +75,11 @@ class RecordingWriter:
 
 
 def lines_of(path: Path, spool: IO[bytes]) -> Iterator[tuple[dict[str, Any], int, int]]:
-    """The lines of a recording: document, and place and length in `spool`, which receives them. The first is the head; the last, which
-    ends the file, is checked against all before it is yielded.
+    """The lines of a recording: document, and place and length in `spool`, which receives them. The first is the head; the last,
+    which ends the file, is checked against all before it is yielded.
 
     :raises ConfigError: it cannot be read, is no recording, of a newer version, not complete, or damaged.
+    :raises OSError: `spool` cannot be written.
     """
     digest, ended, at = hashlib.sha256(), False, 0
     for number, line in enumerate(_raw_lines(path), 1):

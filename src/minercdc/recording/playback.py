@@ -1,9 +1,9 @@
 """Connections that answer from a recording, in place of the database.
 
 A statement is answered by the same text: of those of the pass that the stream is in, the next one; when all are used, the last
-answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is read. Statements of the PDB go by
-their binds, too, and in no order: they come when a row needs them. Redo is given in the order of the recording, whatever the
-statement's text is: so a recording can be replayed by a release that reads in another way.
+answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is
+read. Statements of the PDB go by their binds, too, and in no order: they come when a row needs them. Redo is given in the order of
+the recording, whatever the statement's text is: so a recording can be replayed by a release that reads in another way.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class _Call:
 
     :param group: number of the pass.
     :param rows: places and lengths of its rows.
-    :param error: that it ended with.
+    :param has_ended: its last row is in the recording, and no error came.
+    :param error: that it ended with, as `faults.to_json` has it; None for none.
     """
 
     group: int
@@ -59,7 +60,7 @@ class Player:
 
     :ivar head: its first line.
     :ivar end: its last line.
-    :raises ConfigError: see `file.lines_of`.
+    :raises ConfigError, OSError: see `file.lines_of`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,10 +128,10 @@ class Player:
         return cast(oracledb.Connection, PlayedConnection(self, to))
 
     def call(self, to: str, sql: str, binds: Mapping[str, Any]) -> _Call:
-        """The recorded call that answers a statement.
+        """The recorded call that answers a statement. A block of PL/SQL that was never recorded is answered by a call without rows.
 
-        :raises RecordingEnd: there is none any more.
-        :raises ConfigError: there was none of it.
+        :raises RecordingEnd: no call of this statement, or of this pass, is left.
+        :raises ConfigError: this statement was never recorded.
         """
         key = _key(to, sql, _noted(binds))
         found, used = self._calls.get(key, []), self._used[key]
@@ -240,7 +241,8 @@ class PlayedCursor:
         return row
 
     def fetchmany(self, size: int | None = None) -> Sequence[tuple[Any, ...]]:
-        """As the driver does: what was fetched before an error comes first."""
+        """The next rows, [] at the end. As with the driver, rows that were fetched before an error come first. Raises as
+        `_Call.finish`."""
         found = list(islice(self._rows, size or self.arraysize))
         if not found:
             self._call.finish()

@@ -1,4 +1,5 @@
-"""`minercdc record`: a mining session from the stored offset on, in a file. Nothing is delivered, stored or written to the database."""
+"""`minercdc record`: a mining session from the stored offset on, in a file. Nothing is delivered, stored or written to the
+database."""
 
 from __future__ import annotations
 
@@ -103,7 +104,7 @@ class _Stop:
 
     @property
     def is_complete(self) -> bool:
-        """Everything that was committed when it began has been read."""
+        """Whether everything has been read that was committed when the session began."""
         return self._counters.complete_scn >= self._target_scn
 
     def add(self, rows: int) -> None:
@@ -178,7 +179,8 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 
 
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
-    """By name, or as an object that is known by another name: LogMiner may print an older or newer one."""
+    """Whether a row's table may be captured: by its name, or by an object id that is known, since LogMiner may print an older or
+    newer name."""
     captured, known = table_filter(config), {table.schema.object_id for table in stored.tables().values()} - {0}
     return lambda owner, table, number: captured.includes(owner, table) or number in known
 

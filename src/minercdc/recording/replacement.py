@@ -1,5 +1,5 @@
-"""Other values in place of those of rows, so that a recording may be given away: of the same length and form, equal where those were
-equal, and different where those were.
+"""Other values in place of those of rows, so that a recording may be given away: of the same length and form, equal where those
+were equal, and different where those were.
 
     'Smith, J.'                          'Qwbea, T.'       letters and digits for such, the rest stays
     '-12.50'                             '-73.80'          a 0 stays
@@ -7,8 +7,8 @@ equal, and different where those were.
     HEXTORAW('c102'), UNISTR('\\00e9')   other bytes, other units of the same block
     NULL, NaN, Inf, EMPTY_CLOB()         stay
 
-A character moves within its class, by a number that depends on a secret and on all characters before it. What stays is what decoding
-depends on: names, lengths, signs, scales, separators. Who has the recording sees these.
+A character moves within its class, by a number that depends on a secret and on all characters before it. What stays is what
+decoding depends on: names, lengths, signs, scales, separators. Who has the recording sees these.
 """
 
 from __future__ import annotations
@@ -119,7 +119,8 @@ class Replacement:
         return "".join(_HEX[mover.moved_below(_HEX.index(one.lower()), 16)] if one.lower() in _HEX else one for one in text)
 
     def _moment(self, text: str) -> str:
-        """A time moved by this recording's span; without clock by whole days. What is no time, or would leave the calendar, as it is."""
+        """A time moved by this recording's span; without clock by whole days. What is no time, or would leave the calendar, as it
+        is."""
         found = _MOMENT.fullmatch(text)
         if found is None:
             return text
@@ -138,7 +139,8 @@ class _Mover:
         self._state = secret
 
     def moved_below(self, value: int, below: int) -> int:
-        """A number from 0 to `below` (not included; at most 65536), for one such: others for others."""
+        """A number from 0 up to `below` (not included; at most 65536) in place of `value`, which is one, too. After the same
+        characters equal values give equal numbers, and different ones different numbers."""
         self._state = state = blake2b(self._state, digest_size=16).digest()
         self._state += value.to_bytes(4, "little")
         return (value + int.from_bytes(state[:4], "little")) % below
@@ -157,7 +159,7 @@ class _Mover:
 
 
 def _unit(text: str, mover: _Mover) -> str:
-    """Of UNISTR: `\\00e9`. Halves of a pair stay halves."""
+    """Another unit in place of one of UNISTR, `\\00e9`. Halves of a pair stay halves."""
     code = int(text[1:], 16)
     if code < 0x80:
         return f"\\{ord(mover.moved(chr(code))):04x}"
@@ -165,15 +167,16 @@ def _unit(text: str, mover: _Mover) -> str:
 
 
 class MinedText:
-    """Rows of V$LOGMNR_CONTENTS of one query, with other values. The pieces of a statement may be cut within a literal: they are replaced
-    together, and cut at the same places again."""
+    """Rows of V$LOGMNR_CONTENTS of one query, with other values. The pieces of a statement may be cut within a literal: they are
+    replaced together, and cut at the same places again."""
 
     def __init__(self, replacement: Replacement) -> None:
         self._replacement = replacement
         self._pieces: list[list[Any]] = []
 
     def whole(self, rows: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-        """Rows of the statements that are whole now."""
+        """The rows, with their values replaced, of the statements that are whole now. Pieces of a statement whose last piece has
+        not come wait for the next call."""
         for row in rows:
             self._pieces.append(list(row))
             if not row[_GOES_ON]:

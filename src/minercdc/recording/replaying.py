@@ -87,7 +87,8 @@ def _config(player: Player, path: Path) -> ConnectorConfig:
 
 
 def _differences(player: Player, tally: Tally, error: MinerCdcError | None) -> list[str]:
-    """A recording that was stopped holds what was fetched ahead, too: a replay may make more of it."""
+    """In which ways the replay's result is another than the recording's, a sentence for each. More records are no difference: a
+    recording that was stopped holds rows that were fetched ahead, too."""
     recorded, now, found = player.end, dict(tally.topics), []
     fewer = {topic: count for topic, count in recorded["records"].items() if count > now.get(topic, 0)}
     if fewer:

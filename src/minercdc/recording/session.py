@@ -1,5 +1,5 @@
-"""A pipeline from the stored offset on, whose database is being recorded or comes from a recording. It stores nothing and delivers nowhere:
-its records are given to a function."""
+"""A pipeline from the stored offset on, whose database is being recorded or comes from a recording. It stores nothing and delivers
+nowhere: its records are given to a function."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ ADAPTERS = ("logminer", "logminer_unbuffered")
 
 
 class _Memory:
-    """An offset and a schema history that are not stored, in place of a sink (`contracts.RecordSink`, `SchemaHistory`, `Target`)."""
+    """An offset and a schema history that are not stored, in place of a sink (`contracts.RecordSink`, `SchemaHistory`,
+    `Target`)."""
 
     def __init__(self, stored: StoredOffset, take: Callable[[Record], None]) -> None:
         self._offset, self._changes, self._take = stored.offset, stored.changes, take

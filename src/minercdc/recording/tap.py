@@ -64,7 +64,7 @@ class Tap:
         """Note a statement that is about to be executed.
 
         :param to: as of `connect`.
-        :returns: what its rows and its end are to be noted by.
+        :returns: what notes the statement's rows and end, to be called as they come.
         :raises ConfigError: a bind variable cannot be recorded.
         """
         self._calls += 1
@@ -86,7 +86,8 @@ class Tap:
         return noted if text is None else list(text.whole(noted))
 
     def _has_text(self, row: Sequence[Any]) -> bool:
-        """DDL of any table may make it a captured one, by a new name."""
+        """Whether a row of redo is noted with its statement. DDL of any table is: it may make the table a captured one, by a new
+        name."""
         owner, table = row[_OWNER], row[_TABLE]
         return owner is None or row[_CODE] == OpCode.DDL or self._is_wanted(owner, table or "", row[_OBJECT] or 0)
 

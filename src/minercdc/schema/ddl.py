@@ -108,7 +108,7 @@ class AlterTable:
 
 @dataclass(frozen=True, slots=True)
 class CommentOn:
-    """COMMENT ON a table, or on its column. `text` None takes the comment away."""
+    """COMMENT ON a table, or on a column of it. `column` is None for the table; `text` None takes the comment away."""
 
     name: TableName
     column: str | None
@@ -172,7 +172,8 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
 
 
 def commented(table: TableSchema, statement: CommentOn) -> TableSchema:
-    """The table after COMMENT ON, with the `version` of `table`. A column that it lacks is one that is left out for its type."""
+    """The table after COMMENT ON, with the `version` of `table`. The comment of a column that `table` lacks changes nothing: such a
+    column is left out for its type."""
     if statement.column is None:
         return replace(table, comment=statement.text)
     columns = (
@@ -184,7 +185,7 @@ def commented(table: TableSchema, statement: CommentOn) -> TableSchema:
 def with_key_of(table: TableSchema, present: TableSchema) -> TableSchema:
     """`table` with the key of `present`, the dictionary's version, and the NOT NULL of the columns that both have.
 
-    It has no key when it lacks a column of that key.
+    The result has no key when `table` lacks a column of that key.
     """
     now = {column.name: column for column in present.columns}
     columns = tuple(

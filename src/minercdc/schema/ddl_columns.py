@@ -106,6 +106,7 @@ class _Properties:
     """The clauses after the type of a column.
 
     :ivar nullable: None when it is not said.
+    :ivar default: None for DEFAULT NULL, and when it is not said.
     :ivar default_given: also by DEFAULT NULL.
     """
 
@@ -146,7 +147,7 @@ def column_properties(tokens: Tokens) -> _Properties:
 
 
 def _not_null_holds(tokens: Tokens) -> bool:
-    """Step over the state of a NOT NULL constraint; whether it is enforced for all rows."""
+    """Step over the state of a NOT NULL constraint. True when the constraint is enforced for all rows."""
     holds = True
     while tokens.word() in _STATES or (tokens.word() == "NOT" and tokens.peek(1) == ("word", "DEFERRABLE")):
         if tokens.take("NOT", "DEFERRABLE"):

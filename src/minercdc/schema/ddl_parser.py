@@ -122,7 +122,8 @@ def _not_null(column: Column) -> Column:
 
 
 def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
-    """Step over an out-of-line constraint; the columns, when it is the primary key."""
+    """Step over an out-of-line constraint. Returns the columns of a primary key, () for any other; raises Unknown for a primary key
+    that is disabled."""
     if tokens.take("CONSTRAINT"):
         tokens.name()
     key: tuple[str, ...] = ()
@@ -185,7 +186,7 @@ def _alter(tokens: Tokens, name: TableName) -> Statement:
 
 
 def _switches_constraint(tokens: Tokens) -> bool:
-    """At ENABLE or DISABLE of a constraint, which may be the key."""
+    """Whether ENABLE or DISABLE of a constraint comes next, which may be the key."""
     if tokens.word() not in ("ENABLE", "DISABLE"):
         return False
     stated = tokens.peek(1) in (("word", "VALIDATE"), ("word", "NOVALIDATE"))
@@ -200,7 +201,7 @@ def _key_unclear(tokens: Tokens) -> KeyUnclear:
 
 
 def _skip_rest(tokens: Tokens) -> None:
-    """Step over a clause that changes no shape; a further clause would be beyond this grammar."""
+    """Step over a clause that changes no shape. Raises Unknown when a further clause follows."""
     while tokens.peek()[0] != "end":
         tokens.skip_balanced()
         if tokens.take("DROP", "INDEX"):  # of a constraint that is dropped or disabled

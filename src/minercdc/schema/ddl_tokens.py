@@ -81,7 +81,7 @@ class Tokens:
         return -int(text) if negative else int(text)
 
     def text(self) -> str:
-        """The characters of a text literal, of any of its forms."""
+        """The characters of a text literal, of any of its forms; '' for the empty one."""
         self.take("N")  # of N'..', a token of its own
         kind, text = self.peek()
         if kind not in ("text", "q"):

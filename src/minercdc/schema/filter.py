@@ -28,7 +28,8 @@ class TableFilter:
 
     :param also: (schema, table) that pass whatever the rest says: the signal table, which has to be mined.
     :param database: patterns of tables are matched against `DATABASE.SCHEMA.TABLE`, too; '' for `SCHEMA.TABLE` only.
-    :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to; schema `*` for all.
+    :param never: (schema, table) that do not pass unless `also` has them: tables that the connector itself writes to; schema `*`
+        for all.
     """
 
     schema_include: Sequence[str] = ()

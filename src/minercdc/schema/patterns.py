@@ -1,8 +1,8 @@
 """Regular expressions that users write, matched in bounded time.
 
 RE2 takes a time linear in the text for every pattern. It has no lookaheads, back-references or possessive quantifiers, which
-Debezium configurations may hold (Debezium matches with Java's engine). Those run under the package `regex` with a time limit, but only from
-a configuration: a signal comes from outside at any moment, so its patterns have to be linear.
+Debezium configurations may hold (Debezium matches with Java's engine). Those run under the package `regex` with a time limit, but
+only from a configuration: a signal comes from outside at any moment, so its patterns have to be linear.
 
 Patterns are anchored and match without regard to case, as Debezium's do.
 """
@@ -45,7 +45,10 @@ class _Linear:
 
 
 class _Backtracking:
-    """:raises ValueError: it is no regular expression."""
+    """A pattern that the package `regex` runs, with a time limit.
+
+    :raises ValueError: `text` is no regular expression, or is nested too deeply.
+    """
 
     def __init__(self, text: str) -> None:
         self._text = text

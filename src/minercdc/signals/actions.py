@@ -205,7 +205,8 @@ class Actions:
         return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
     def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
-        """Put the tables into the state; `Resumptions` reads them, and answers."""
+        """Put the tables into the state; `Resumptions` reads them, and answers. Raises SignalRefused when none of them can be
+        resumed."""
         known = [entry.table for entry in self._suspended()]
         wanted = [name for name in known if any(names(pattern, self._table(name)) for pattern in collections)]
         if not wanted:
@@ -224,7 +225,8 @@ class Actions:
         return TableId(self._database, schema, table)
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
-        """Tables that are not begun are left out; the one under way ends where it is."""
+        """Leave out tables that are not begun, and end the one under way where it is. Raises SignalRefused when there is none of
+        them."""
         reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))

@@ -227,7 +227,10 @@ class BlockingSnapshots:
         return now_us - self._failing[1] < _PATIENCE_US
 
     def _reconnect(self) -> None:
-        """:raises TransientSourceError: the database is not reachable, so the SELECT is not the cause."""
+        """Close the connection, and see whether the database can be read on another.
+
+        :raises SourceError, PrerequisiteError: it cannot, so the SELECT is not the cause.
+        """
         self._source.close()
         self._source.written_scn()
 

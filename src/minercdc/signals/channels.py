@@ -139,7 +139,7 @@ class SignalJournal(SignalFile):
 
 
 def _end_of_taken(content: bytes, taken: str) -> int:
-    """Bytes at the beginning that were acted on."""
+    """How many bytes at the beginning were acted on; 0 without a mark, and for a mark of other content."""
     if not taken:
         return 0
     length = int(taken.partition(" ")[0])

@@ -34,7 +34,7 @@ class SignalReceiver:
         self._is_standby = is_standby
 
     def refusal(self, headers: Message) -> Answer | None:
-        """Why no body is read; None when it is."""
+        """The answer that refuses a request before its body is read; None when the body is to be read."""
         if self._is_standby():
             return _error(
                 HTTPStatus.SERVICE_UNAVAILABLE, "this is a standby: send it to the instance that captures (/health names it)"
@@ -46,8 +46,9 @@ class SignalReceiver:
         return None
 
     def receive(self, body: bytes) -> Answer:
-        """Put a signal into the journal, which `refusal` has to allow. ACCEPTED with its id, a UUID if it had none: it is
-        durable. BAD_REQUEST: it is refused. INSUFFICIENT_STORAGE: it could not be written."""
+        """Put a signal into the journal, which `refusal` has to allow. The answer's status is ACCEPTED when the signal is durable
+        (its content has the signal's id, a UUID if it came without), BAD_REQUEST when it is refused, INSUFFICIENT_STORAGE when it
+        could not be written."""
         assert self._journal is not None
         try:
             signal = signal_of_json(body, "http")

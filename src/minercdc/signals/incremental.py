@@ -97,7 +97,8 @@ class IncrementalSnapshots:
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
         :param time_us: for notifications, microseconds since the epoch in UTC.
-        :raises MinerCdcError: from `learn`, or a key's value does not fit its type; a fault of the reader's own code is raised as it is.
+        :raises MinerCdcError: from `learn`, or a value does not fit its type; a fault of the reader's own code is raised as
+            it is.
         """
         self._emitted_scn = emitted_scn
         rows = 0

@@ -143,7 +143,7 @@ class Keyset:
         )
 
     def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:
-        """Row text of the one row that `maximum_statement` fetched."""
+        """Row text of the one row that `maximum_statement` fetched. Raises ValueDecodeError as `last_of`."""
         return tuple(
             str(value) if column is None else reading_for(column).from_driver(value)
             for value, column in zip(fetched, self._columns, strict=True)

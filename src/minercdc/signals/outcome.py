@@ -24,9 +24,9 @@ class Began:
 class Failed:
     """The table cannot be read.
 
-    :param scn: an SCN after the failure. DDL that the stream has not reached yet may be the cause (a RENAME: ORA-00942), so the table
-        is given up only when the stream has emitted every commit before this SCN. 0: the table is given up at once, since the signal's
-        own condition may be the cause, or the SCN could not be read.
+    :param scn: an SCN after the failure. DDL that the stream has not reached yet may be the cause (a RENAME: ORA-00942), so the
+        table is given up only when the stream has emitted every commit before this SCN. 0: the table is given up at once, since the
+        signal's own condition may be the cause, or the SCN could not be read.
     """
 
     error: MinerCdcError

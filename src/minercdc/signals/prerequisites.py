@@ -24,8 +24,8 @@ def signal_table_findings(
     not committed on `connection` is rolled back.
 
     :param user: the connector's database user.
-    :param redo: it is read from redo, which has to hold its columns.
-    :param marks: what it does to the table, INSERT or DELETE; empty when it only reads it from redo.
+    :param redo: the table is read from redo, which has to hold its columns.
+    :param marks: what the connector does to the table, INSERT or DELETE; empty when it only reads the table.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
     """
     name = f'"{table.schema}"."{table.table}"'
@@ -94,7 +94,7 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
 
 
 def _try(connection: oracledb.Connection, name: str, privilege: str) -> None:
-    """A statement that changes nothing, but takes the privilege (ORA-01031 without it)."""
+    """Execute a statement that changes nothing, but takes the privilege. Raises PrerequisiteError without it (ORA-01031)."""
     sql = (
         f"INSERT INTO {name} SELECT * FROM {name} WHERE 1 = 0"
         if privilege == "INSERT"

@@ -254,7 +254,8 @@ class _Reading:
             more = self._marked(connection, keyset) if self._context.marks else self._stretch(connection, keyset)
 
     def _begin(self, connection: oracledb.Connection) -> bool:
-        """Fix the order and the end; False when there is nothing to read."""
+        """Fix the order and the end; False when there is nothing to read. Raises SourceError when the table was dropped, and
+        UnsupportedRowError as `order_of`."""
         schema = self._context.shape(self._table)
         if schema is None:
             raise SourceError(f"{self._table} was dropped")
@@ -281,7 +282,7 @@ class _Reading:
         return scn
 
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
-        """Several chunks as of one SCN; whether there is more.
+        """Read several chunks as of one SCN. True when there may be more rows.
 
         The stream may emit commits at exactly that SCN later: in an idle database it cannot know that there are no more. They
         have the images that the chunk has.
@@ -308,7 +309,8 @@ class _Reading:
         return not final
 
     def _marked(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
-        """One chunk between two marks. It is put before the high mark is written: a stage that sees the mark has the chunk."""
+        """Read one chunk between two marks. True when there may be more rows. The chunk is put before the high mark is written: a
+        stage that sees the mark has the chunk."""
         marks, limit = self._context.marks, self._context.pace.chunk
         assert marks is not None
         scn = self._choose_scn(connection)

@@ -234,7 +234,7 @@ class Resumptions:
         """End a suspension.
 
         :param before, state: until it is ended, and from then on.
-        :param known: the resumption that it goes on with.
+        :param known: the resumption that goes on; None: one begins.
         """
         name = self._table(entry.table)
         schema, reports = self._shape(name), list[Event]()

@@ -23,7 +23,8 @@ class Watch:
 
     :param counters: of the connector.
     :ivar instance: identity of this process, as in its claim of the connector's name.
-    :ivar standby: what a standby says of itself, and whether it could take over; None of an instance that is none.
+    :ivar standby: a function that returns what a standby says of itself, and whether it could take over; None while this process is
+        no standby.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -47,7 +48,7 @@ class Watch:
 
     @contextmanager
     def pausing(self) -> Iterator[None]:
-        """Within the context streaming is paused: what the time is spent on."""
+        """Within the context streaming is paused, and time counts as spent on that."""
         former = self._counters.spent.enter(Cause.PAUSED)
         try:
             yield
@@ -114,7 +115,8 @@ class Watch:
 
     def live(self) -> dict[str, JsonValue]:
         """Content of /live; `status` is DOWN when, while streaming, one step with an end (`_STEPS`) has taken the stream's thread
-        half an hour: to start again may help then. A database or Kafka that does not answer is no such step, since each attempt ends."""
+        half an hour: to start again may help then. A database or Kafka that does not answer is no such step, since each attempt
+        ends."""
         phase = self._counters.phase
         doing, seconds = self._counters.spent.present()
         hangs = phase == "streaming" and not self._counters.paused and doing in _STEPS and seconds > _HUNG_SECONDS

@@ -27,7 +27,8 @@ class Chunk:
     """Some rows of a table, all read at one SCN.
 
     :param rows: in order, with the version of the table they were read in.
-    :param last: Row text of the ordering columns of the last one.
+    :param last: Row text of the ordering columns of the last row that was read up to here, which an empty chunk has from the one
+        before.
     :param floor: a row that a commit after this SCN changed is out of date.
     :param ceiling: SCN that the stream has to come to before delivery; 0 while that is of a mark which has not come yet.
     :param window: id of its marks, '' without marks.

@@ -12,7 +12,7 @@ from minercdc.schema.table import TableId, TableSchema
 
 
 class TableDatabases:
-    """Connects to them, and names their tables: `SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` where there are several.
+    """Connects to the databases, and names their tables: `SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` where there are several.
 
     :param connects: by the first part of a TableId; called by several threads.
     """
@@ -23,7 +23,7 @@ class TableDatabases:
         self.are_several = len(self._connects) > 1
 
     def connect(self, database: str) -> oracledb.Connection:
-        """A connection to one of them."""
+        """A connection to one of the databases. Raises what connecting raises."""
         return self._connects[database]()
 
     def text(self, table: TableId) -> str:

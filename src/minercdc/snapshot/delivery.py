@@ -71,9 +71,12 @@ class SnapshotRows:
     def read(self, connect: Callable[[str], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
         """READ events and notifications, with Progress in between, but not after the last. To be called once.
 
-        Once `stop` is set it ends early, by the notification ABORTED and a Progress. Errors of connections are raised; the
-        table of another error is deferred, or the error raised.
+        Once `stop` is set it ends early, by the notification ABORTED and a Progress.
+
         :param connect: to the database of a TableId; called by each of up to `snapshot.max.threads` threads.
+        :raises TransientSourceError: a connection broke. What `connect` raises is raised, too.
+        :raises SourceError, PrerequisiteError: a table cannot be read; raised without `defers` only, else the table is deferred.
+        :raises ValueDecodeError: a value does not fit its column's type.
         """
         ranges = [
             Range((place, number), self._scans[place], chunk)

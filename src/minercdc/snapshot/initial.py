@@ -55,8 +55,9 @@ class InitialSnapshot:
     :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
-    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then, and
-        `fix` has to read the structures of all. A table that cannot be read ends the snapshot, since it is not read beside the stream.
+    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then,
+        and `fix` has to read the structures of all. A table that cannot be read ends the snapshot, since it is not read beside the
+        stream.
     :param runs: emit ReadRuns for rows that are fetched together.
     :param now: seconds since the epoch.
     """
@@ -98,7 +99,7 @@ class InitialSnapshot:
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
         :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
             `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
-        :raises MinerCdcError: what `connect`, `fix`, `start_position` and `load_position` raise, or the connection broke.
+        :raises MinerCdcError: what `connect`, `fix`, `start_position`, `load_position` and `SnapshotRows.read` raise.
         """
         if state is None:
             if stop.wait(self._config.snapshot_delay_ms / 1000):

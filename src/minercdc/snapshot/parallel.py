@@ -52,7 +52,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A range was read to its end, or could not be: `error` is why."""
+    """A range was read to its end, and `error` is None; or could not be, and `error` is why."""
 
     range: Range
     error: MinerCdcError | None = None
@@ -160,8 +160,9 @@ def read_ranges(
 ) -> Iterator[Iterator[Read | None]]:
     """The context is an iterator over what is read; None comes whenever nothing came for half a second.
 
-    The iterator raises errors of `connect` and TransientSourceErrors; other errors of a range's SELECT come in its
-    `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each thread.
+    The iterator raises errors of `connect`, TransientSourceErrors, and faults of our own code; other SourceErrors of a range's
+    SELECT, and PrerequisiteErrors, come in its `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each
+    thread.
     :param connect: to the database of a TableId; called by each thread, again where its next range is of another database.
     :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
         on; none for a SELECT of the user's that has given rows.

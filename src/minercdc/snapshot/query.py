@@ -11,7 +11,8 @@ from minercdc.errors import ConfigError
 from minercdc.schema.table import TableSchema
 
 Query: TypeAlias = Callable[[TableSchema], str | None]
-"""The SELECT that a table is read by; None for the whole table. Raises ConfigError when the user's callable gives something else."""
+"""The SELECT that a table is read by; None for the whole table. Raises ConfigError when the user's callable gives something
+else."""
 
 
 def query_of(config: SnapshotConfig) -> Query | None:

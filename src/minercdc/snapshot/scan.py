@@ -85,7 +85,8 @@ class Scan:
         return scan_sql(self.schema, self.scn, chunk, selected_columns(self.schema, "ROWID", self._lobs))
 
     def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
-        """The user's SELECT has no AS OF: DBMS_FLASHBACK takes the whole session back."""
+        """A context to read in. The user's SELECT has no AS OF, so DBMS_FLASHBACK takes the whole session back; without one, the
+        context does nothing."""
         return nullcontext() if self._select is None else as_of(connection, self.scn)
 
 

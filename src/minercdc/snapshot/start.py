@@ -67,7 +67,7 @@ class Described:
     def read(
         self, connection: oracledb.Connection, ids: Sequence[TableId]
     ) -> tuple[list[TableSchema], Mapping[TableId, str]]:
-        """The tables that exist, and their texts. Raises as `read_tables` and `read_ddl`."""
+        """The tables that exist, and their texts, {} without `ddl`. Raises as `read_tables` and `read_ddl`."""
         schemas = read_tables(connection, ids, comments=self.comments)
         return schemas, read_ddl(connection, [schema.id for schema in schemas]) if self.ddl else {}
 

@@ -117,9 +117,10 @@ class Wait:
         self._ended = Event()
 
     def until_turn(self, stop: StopFlag) -> str:
-        """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka answered.
+        """Prepare meanwhile, wait for Kafka, join the group, then see `Waiting.until_turn`; '' too when stopped before Kafka
+        answered.
 
-        The process stays a member afterwards, until `close`.
+        The process stays a member afterwards, until `close`. Raises as `Waiting.reach` and `Waiting.until_turn`.
         """
         Thread(target=self._prepare, name="preparing", daemon=True).start()
         if not self._waiting.reach(stop):

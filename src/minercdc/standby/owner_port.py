@@ -18,8 +18,8 @@ _CALL_SECONDS = 1.0
 class OwnerPort:
     """Looks at the port of the claim.
 
-    A refused connection says that the owner is dead only after the very instance has answered there: the address may mean another machine
-    here, or not be reachable.
+    A refused connection says that the owner is dead only after the very instance has answered there: the address may mean another
+    machine here, or not be reachable.
 
     :param monotonic: seconds of a clock that never goes back.
     """
@@ -34,7 +34,7 @@ class OwnerPort:
 
     def look(self, claim: Claim | None) -> Port:
         """What the port of the claim's owner shows, or showed within the last 0.4 s (2 s while it has not answered yet); UNKNOWN
-        without a claim or a port. Blocks for a second at most."""
+        without a claim or a port. Each step of a look, to connect and to read, blocks for a second at most."""
         if claim is None or not claim.port:
             return Port.UNKNOWN
         now = self._monotonic()

@@ -78,5 +78,6 @@ class Turn:
         return f"it is not in the consumer group, and has stored nothing for {patience:.0f} s"
 
     def _is_first(self, members: frozenset[str] | None, owner: str) -> bool:
-        """Whether this one is to take over when all standbys see the same: the first of them. Without it Kafka's own choice counts."""
+        """Whether this standby is the first by name of the group's members without the owner, so that only one takes over when all
+        see the port closed. False when the members are not known or it is not one of them: then Kafka's assignment decides."""
         return members is not None and self._member in members and self._member == min(members - {member_of(owner)})

@@ -57,7 +57,7 @@ class Waiting:
     :param ownership: of this process, which has claimed nothing yet.
     :param membership: of this process; it has to have joined before `until_turn`.
     :param monotonic: seconds of a clock that never goes back.
-    :ivar owner: the latest claim.
+    :ivar owner: the latest claim; None while none is known.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Waiting:
         return False
 
     def until_turn(self, stop: StopFlag) -> str:
-        """Wait; why the owner is dead, '' when `stop` was set.
+        """Wait until it is this standby's turn; returns why the owner is dead, '' when `stop` was set.
 
         :raises SchemaHistoryError: the stored offset is of a newer version.
         :raises SinkError: Kafka refuses, in a way that waiting does not change.
@@ -163,5 +163,5 @@ class Waiting:
 
     @property
     def is_warm(self) -> bool:
-        """It could take over: it is in the group, and has read and asked what a start needs."""
+        """Whether this standby could take over: it is in the group, and has tried to read and to check what a start needs."""
         return self._membership.joined and self._prepared.tried

@@ -119,6 +119,7 @@ class FlashbackCapture:
 
         :raises TypeError: `start` is of another adapter.
         :raises LogGapError: the database is at an earlier SCN than `start`.
+        :raises SourceError, PrerequisiteError: Oracle's other errors, but for those of a single table: it is demoted.
         """
         if not isinstance(start, FlashbackPosition):
             raise TypeError(f"{type(start).__name__} is no position of flashback")

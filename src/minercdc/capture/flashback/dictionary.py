@@ -1,7 +1,7 @@
 """What the dictionary shows of the captured tables: which there are, when they had DDL, their shapes and foreign keys.
 
-No DDL is seen as such. A table whose LAST_DDL_TIME or OBJECT_ID changed is read again; so is one whose DDL is only seconds old, since
-that time has seconds only and one statement may follow another.
+No DDL is seen as such. A table whose LAST_DDL_TIME or OBJECT_ID changed is read again; so is one whose DDL is only seconds old,
+since that time has seconds only and one statement may follow another.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
     a parent is there before its child refers to it  strict
     a child is gone before its parent is             strict
 
-Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either, and
-come in order of table and ROWID. The order is the same at every replay.
+Rows that swap their keys have no such order: one of them is deleted and inserted. Rows that refer to each other have none either,
+and come in order of table and ROWID. The order is the same at every replay.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class ForeignKeys:
         self._ranks, self.cyclic = self._ranked()
 
     def rank(self, table: TableId) -> int:
-        """How many tables stand above it at most; parents have lower ranks than their children, but for a circle and what is below it."""
+        """How many tables stand above it at most; parents have lower ranks than their children, but for a circle and what is below
+        it."""
         return self._ranks.get(table, 0)
 
     def _ranked(self) -> tuple[dict[TableId, int], tuple[TableId, ...]]:
@@ -76,7 +77,7 @@ def _circle_above(table: TableId, parents: Mapping[TableId, set[TableId]], ranks
 
 
 def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:
-    """The changes of one transaction in their order.
+    """The changes of one transaction in their order; where keys are swapped, one change comes as a delete and, later, an insert.
 
     :param strict: by foreign keys, too.
     """

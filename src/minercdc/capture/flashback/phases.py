@@ -80,7 +80,8 @@ class Phases:
         return self._is_captured(table) and known is None and table not in self.empty
 
     def reads_incrementally(self, table: TableId, position: FlashbackPosition) -> bool:
-        """Whether a table is read so in the window of `position`. Its versions are tried in a window that is opened, not in a replay."""
+        """Whether a table is read so in the window of `position`. Its versions are tried in a window that is opened, not in a
+        replay."""
         since = position.demoted.get(str(table), 0)
         return bool(since) and (bool(position.end) or not self._stability.is_stable(table))
 

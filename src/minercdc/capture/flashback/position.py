@@ -22,6 +22,7 @@ Place = tuple[int, str]
 class FlashbackPosition:
     """Where to go on from; see the module.
 
+    :param done: None while no transaction of the window is delivered.
     :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
     """
 

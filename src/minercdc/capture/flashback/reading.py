@@ -84,6 +84,7 @@ class VersionReader:
 
         :raises SnapshotTooOldError: undo does not reach back to its start, or DDL lies between.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+        :raises ValueDecodeError: a value does not fit its column's type.
         """
         between = f"SCN {window.start - 1} AND {window.end}"
         where = f" WHERE VERSIONS_STARTSCN >= {window.start} AND VERSIONS_STARTSCN < {window.end}"

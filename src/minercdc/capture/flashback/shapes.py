@@ -37,7 +37,7 @@ def follow(
 
 
 def announce(tables: Tables, shape: TableSchema, scn: int, time_us: int) -> SchemaChange:
-    """Put a table that is not known into `tables`; the change that says so.
+    """Put a table that is not known into `tables`, and return the change.
 
     :param scn: first SCN of its rows.
     """

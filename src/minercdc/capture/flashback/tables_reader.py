@@ -60,8 +60,8 @@ class TablesReader:
         yield None
 
     def close(self) -> None:
-        """Break what is being read, and close the connections; safe to call twice. What does not break in time closes its connection
-        when it ends."""
+        """Break what is being read, and close the connections; safe to call twice. What does not break in time closes its
+        connection when it ends."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []

@@ -26,7 +26,10 @@ _STABLE_SECONDS, _SPREAD_SECONDS = 60.0, 5.0
 
 
 class UndoWatch:
-    """:ivar retention: seconds that undo is kept, as far as is known."""
+    """Knows for how long undo is kept.
+
+    :ivar retention: seconds that undo is kept: configured, else read by `look`, else 900.
+    """
 
     def __init__(self, config: FlashbackConfig) -> None:
         given = config.minercdc_flashback_undo_retention_ms
@@ -35,7 +38,8 @@ class UndoWatch:
         self._looked = self._warned = float("-inf")
 
     def look(self, connection: oracledb.Connection) -> None:
-        """Read TUNED_UNDORETENTION once a minute, where it is granted and no retention is configured. Raises TransientSourceError."""
+        """Read TUNED_UNDORETENTION once a minute, where it is granted and no retention is configured. Raises
+        TransientSourceError."""
         now = monotonic()
         if self._given is not None or now - self._looked < _LOOK_SECONDS:
             return

@@ -12,11 +12,13 @@ from minercdc.schema.table import TableSchema
 class Version:
     """One row version, or the delete of a row.
 
-    :param xid: 16 lower-case hex digits.
+    :param scn: of the commit.
+    :param xid: 16 lower-case hex digits; zeros when not known.
     :param op: VERSIONS_OPERATION: I, U or D.
-    :param before: the row as the transaction before left it; None of an insert.
+    :param before: the row as the transaction before left it, or as it was before the window where only last versions are read; None
+        of an insert.
     :param after: None of a delete.
-    :param time_us: of the commit, microseconds since the epoch in UTC, exact to three seconds.
+    :param time_us: of the commit, microseconds since the epoch in UTC, exact to three seconds; 0 when not known.
     """
 
     schema: TableSchema

@@ -28,7 +28,8 @@ class WindowEnd:
     def choose(self, connection: oracledb.Connection, position: FlashbackPosition) -> tuple[int, bool]:
         """First SCN after the window, and whether it is exact: the present, not up to three seconds ago.
 
-        :raises LogGapError: the database has not come to `position`: it was restored since.
+        :raises LogGapError: the database has not come to `position`: it was restored since. Not noticed while the SCN is not exact.
+        :raises SourceError, PrerequisiteError: the present SCN cannot be read.
         """
         present = self._present.read(connection)
         exact = self._present.is_exact
@@ -42,8 +43,8 @@ class WindowEnd:
         return end, exact
 
     def _bound(self, connection: oracledb.Connection, start: int) -> int | None:
-        """The SCN at the end of the longest window, or of one twice as long when the SCN did not move meanwhile, and so on; None when it
-        would lie in the future, or the times are not known any more."""
+        """The SCN at the end of the longest window, or of one twice as long when the SCN did not move meanwhile, and so on; None
+        when it would lie in the future, or the times are not known any more."""
         try:
             begun: Any = one_row(connection, f"SELECT SCN_TO_TIMESTAMP({start}) FROM DUAL", "finding the time of an SCN")[0]
             now: Any = one_row(connection, "SELECT CAST(SYSTIMESTAMP AS TIMESTAMP) FROM DUAL", "reading the clock")[0]

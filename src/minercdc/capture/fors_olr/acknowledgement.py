@@ -1,7 +1,7 @@
 """What the server may forget.
 
-LastCommitedSCN says that everything the server has sent up to a commit SCN is stored. Several transactions may have the same one: while
-one that has come is not stored, the SCN before it is the last that can be named.
+LastCommitedSCN says that everything the server has sent up to a commit SCN is stored. Several transactions may have the same one:
+while one that has come is not stored, the SCN before it is the last that can be named.
 """
 
 from __future__ import annotations

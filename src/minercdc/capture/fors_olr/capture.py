@@ -1,7 +1,7 @@
 """The stream: connect, hand the server a position, then operation after operation.
 
-Each request for data says what is stored, too. A connection that breaks ends the run; the engine starts the next one from the stored
-position.
+Each request for data says what is stored, too. A connection that breaks ends the run; the engine starts the next one from the
+stored position.
 """
 
 from __future__ import annotations
@@ -57,7 +57,9 @@ class ForsCapture:
 
         :raises TypeError: `start` is of another adapter.
         :raises TransientSourceError, UnknownSourceError: the server went away, answered by Error or by no answer.
-        :raises SourceError: the server cannot be used as it is.
+        :raises SourceError: the server cannot be used as it is, or no table is captured.
+        :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
+        :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is no position of fors_olr")
@@ -138,7 +140,8 @@ class ForsCapture:
     def _waited(
         self, waiting: Generator[None, None, Answer | None], delivery: Delivery, oldest: OldestUndelivered
     ) -> Generator[Event, None, Answer | None]:
-        """The answer; idle Progress meanwhile, unless a transaction has begun."""
+        """Yield idle Progress while the answer is awaited, unless a transaction has begun; returns the answer, None when the stop
+        came first."""
         while True:
             try:
                 next(waiting)

@@ -24,7 +24,8 @@ class Clock:
         self._offset: int | None = None
 
     def us(self, timestamp: int) -> int:
-        """The time in microseconds, 0 for a number that is no time. With the unit `auto`, the first call decides on the unit."""
+        """The time in microseconds, with the unit `redo` 0 for a number that is no time. With the unit `auto`, the first call
+        decides on the unit. Errors of reading the offset from UTC pass through."""
         if self._unit == "auto":
             packed, now = _packed_seconds(timestamp), time()
             self._unit = "seconds" if packed is None or abs(timestamp - now) <= abs(packed - now) else "redo"
@@ -39,7 +40,8 @@ class Clock:
 
 
 def _packed_seconds(timestamp: int) -> int | None:
-    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second."""
+    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second. None for
+    a number that is no such time."""
     rest, second = divmod(timestamp, 60)
     rest, minute = divmod(rest, 60)
     rest, hour = divmod(rest, 24)

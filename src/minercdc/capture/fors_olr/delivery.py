@@ -5,8 +5,8 @@
     Chunk                   a piece
     Commit                  Progress
 
-The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part of the
-snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
+The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part
+of the snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ class _Transaction:
 
     :param skip: it is delivered already.
     :param held: events that wait for the time of the commit, None once there are too many.
-    :param seq: number of its last change; `operations` of its operations.
+    :param waiting: the change whose columns are coming in pieces; None while there is none.
+    :param seq: number of its last change, 0 for none; `operations` counts its operations.
     """
 
     info: TransactionInfo
@@ -66,7 +67,7 @@ class Delivery:
     :param on_failure: `event.processing.failure.handling.mode`.
     :param unread: see `CaptureContext`.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the last commit.
+    :ivar time_us: time of the last commit that was emitted, 0 while there was none.
     """
 
     def __init__(
@@ -117,10 +118,11 @@ class Delivery:
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:
         """The events that an operation makes ready.
 
-        :param begun: for the positions.
+        :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: operations are missing.
         :raises SourceError: transactions come out of order.
-        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
+        :raises MinerCdcError: what `Reselect.complete`, and reading the clock and the dictionary, raise.
         """
         if isinstance(operation, Begin):
             self._begin(operation)
@@ -177,7 +179,7 @@ class Delivery:
             yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
-        """Holds events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
+        """Hold events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:
@@ -270,7 +272,7 @@ class Delivery:
 
 
 def _shown(image: Image | None) -> dict[str, str | None] | None:
-    """Values of an image in hex digits."""
+    """Values of an image in hex digits, None for NULL and for those that come in pieces; None without an image."""
     if image is None:
         return None
     return {name: None if value.value is None else value.value.hex() for name, value in image.items()}

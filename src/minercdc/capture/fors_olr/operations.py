@@ -80,7 +80,7 @@ Image: TypeAlias = Mapping[str, ColumnValue]
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A change of one row. `before` of an insert and `after` of a delete are None."""
+    """A change of one row. `before` of an insert and `after` of a delete are None, and `row_id` where the server gives none."""
 
     head: Head
     op: Op
@@ -183,7 +183,7 @@ def _row(reader: _Reader, head: Head, code: int) -> RowChange:
 
 
 def _row_id(row_id: bytes) -> str | None:
-    """The text of a ROWID; hex digits of other bytes."""
+    """The text of a ROWID; hex digits of other bytes; None for no bytes."""
     if not row_id:
         return None
     return row_id.decode() if len(row_id) == _ROW_ID_CHARACTERS and row_id.isascii() else row_id.hex()

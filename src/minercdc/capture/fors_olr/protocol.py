@@ -1,7 +1,7 @@
 """Commands to FORS Oracle Logical Replicator 1.2 and its answers.
 
-A message is a frame: MessageSize in 32 bits, which counts what follows it; a code in 16 bits; the body. Each command but LogOff has one
-answer, and is sent once the answer to the one before has come.
+A message is a frame: MessageSize in 32 bits, which counts what follows it; a code in 16 bits; the body. Each command but LogOff has
+one answer, and is sent once the answer to the one before has come.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ class ServerStatus(IntEnum):
 class Command:
     """A command.
 
-    :param scn: of START_SCN, LAST_COMMITED_SCN and BACK_TO_SCN.
-    :param sql: of TABLE_LIST.
+    :param scn: of START_SCN, LAST_COMMITED_SCN and BACK_TO_SCN; None for other commands.
+    :param sql: of TABLE_LIST; None for other commands.
     """
 
     code: CommandCode

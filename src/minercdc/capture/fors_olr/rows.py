@@ -41,7 +41,8 @@ class RowReader:
         return column in self._convert
 
     def read(self, row: RowChange, pieces: Mapping[str, Pieces]) -> tuple[Row | None, Row | None]:
-        """Row before and row after. What is not listed is UNAVAILABLE; what only the image before has, an update did not change.
+        """Row before (None for an insert) and row after (None for a delete). What is not listed is UNAVAILABLE; what only the image
+        before has, an update did not change. A large value that the image after lacks is UNAVAILABLE there.
 
         :param pieces: values of `after` that came in pieces.
         :raises ValueDecodeError: a value does not fit its column.

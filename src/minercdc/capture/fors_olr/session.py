@@ -132,9 +132,11 @@ class Session:
 
 
 def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None, None, tuple[Session, ServerStatus] | None]:
-    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came first.
+    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came
+    first.
 
     :raises TransientSourceError, UnknownSourceError: the server does not answer GetStatus, or not as it should.
+    :raises SourceError: the answer is too long, as with another byte order than the configured one.
     """
     timeout = config.minercdc_fors_timeout_ms / 1000
     given = config.minercdc_fors_byte_order
@@ -167,7 +169,7 @@ def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None
 class Opening:
     """Has the server send from a position on.
 
-    :ivar answer: to the first request for data, where one was made.
+    :ivar answer: to the first request for data; None where none was made.
     :ivar restarted: the server began again, and read the dictionary; `listed` stands for its tables, '' where that is not known.
     """
 
@@ -219,7 +221,11 @@ class Opening:
         return True
 
     def _check_list(self) -> None:
-        """The server keeps the tables that it was started with."""
+        """Check that the server was started with our tables, which it keeps.
+
+        :raises TransientSourceError: it was not, and got LogOff.
+        :raises SourceError: it was not, and `minercdc.fors.log.off` is not set.
+        """
         listed = self._position.listed
         if not listed:
             _log.warning(

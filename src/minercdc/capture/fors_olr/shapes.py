@@ -1,4 +1,5 @@
-"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it starts.
+"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it
+starts.
 
 So the shapes are those of the server's start. A row of an altered table cannot be relied on: it is refused.
 
@@ -56,7 +57,7 @@ class Shapes:
         return TableId(self._context.database, row.owner, row.table) if found else None
 
     def started(self, present: Sequence[TableSchema], scn: int) -> Iterator[SchemaChange]:
-        """The server has begun again, and read the dictionary: the present shapes of its tables count.
+        """Yield the changes of shape that came with a new begin of the server, which has read the dictionary then.
 
         :param scn: delivered up to here.
         """
@@ -67,8 +68,8 @@ class Shapes:
                 yield self._change(schema, known, scn)
 
     def look(self, commit_scn: int) -> None:
-        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a tenth of
-        the time at most.
+        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a
+        tenth of the time at most.
 
         :raises MinerCdcError: the dictionary cannot be read.
         """
@@ -88,9 +89,10 @@ class Shapes:
         self._next_look = ended + _PAUSES * (ended - begun)
 
     def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
-        """The table's shape, where it is not known yet: the dictionary's.
+        """Yield a SchemaChange with the dictionary's shape of the table, where none is known yet and the table is there.
 
         :raises SchemaMismatchError: the row is not of the known shape.
+        :raises MinerCdcError: the dictionary cannot be read.
         """
         known = self._tables.find(table)
         if known is None:
@@ -149,7 +151,7 @@ def _since(scn: int) -> str:
 
 
 def _same(present: TableSchema | None, known: TableSchema) -> bool:
-    """Comments may differ: they change no row."""
+    """Whether a table is there and has the known shape. Comments may differ: they change no row."""
     return present is not None and without_comments(replace(present, version=known.version)) == without_comments(known)
 
 

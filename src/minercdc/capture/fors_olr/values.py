@@ -106,7 +106,7 @@ def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) 
 
 
 def _is_binary_xml(found: ColumnValue, pieces: Pieces | None) -> bool:
-    """XMLTYPE that is stored as a BLOB, in compressed tokens that only the database can read."""
+    """Whether a value of an XMLTYPE column is stored as a BLOB, in compressed tokens that only the database can read."""
     if found.value is None and not found.chunked:
         return False
     return (pieces.type if pieces is not None else found.type) != CLOB_TYPE
@@ -140,7 +140,8 @@ def _from_oracle(column: Column, config: ForsConfig, time_zone: Callable[[], str
 
 
 def _of_lob(column: Column, found: ColumnValue) -> int | None:
-    """Oracle stores character LOBs in AL16UTF16 where characters of the column may have several bytes."""
+    """Number of the character set that a LOB is stored in, None when that of the column is not given. Oracle stores character LOBs
+    in AL16UTF16 where characters of the column may have several bytes."""
     is_wide = column.type_name in _NATIONAL or found.charset in MULTI_BYTE
     return AL16UTF16 if is_wide else found.charset
 

@@ -73,7 +73,8 @@ class LogMinerFactory:
 
 
 def _directory_name(config: ConnectorConfig) -> str:
-    """Of what is kept: connectors with one name and another prefix or sink have offsets of their own, and may share a directory."""
+    """The name of the directory for kept transactions. It depends on prefix and sink, too: connectors of one name that differ in
+    these have offsets of their own, and may share `minercdc.state.dir`."""
     sink = config.sink
     what = config.identity.topic_prefix, sink.debezium_sink_type, sink.minercdc_sink_path
     return f"{config.identity.name}-{hashlib.sha256(repr(what).encode()).hexdigest()[:8]}"

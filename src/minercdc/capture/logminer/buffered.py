@@ -82,8 +82,8 @@ class BufferedAssembly:
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def keep(self, files: KeptFiles, rules: KeepingRules, loaded: Loaded) -> None:
-        """Keep open transactions over restarts, and go on with those of `loaded`. To be called before the first pass; `start` has to be
-        the position of `loaded`."""
+        """Keep open transactions over restarts, and go on with those of `loaded`. To be called before the first pass; `start` has
+        to be the position of `loaded`."""
         self._keeping = Keeping(files, rules, self._buffer, loaded, self._has_held)
         if self._miner is not None:
             self._miner.keeping = self._keeping
@@ -164,7 +164,8 @@ class BufferedAssembly:
         return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
-        """The rows that an earlier pass has not read, with their addresses."""
+        """The rows that an earlier pass has not read, with their addresses, None for rows without one. Rows that are in the files
+        of a kept transaction are left out."""
         for row in rows:
             address = self._advance(row)
             if self._keeping is not None:
@@ -188,7 +189,8 @@ class BufferedAssembly:
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`. Its place (which COMMIT of its redo record it is) is counted now, even when other threads delay its delivery."""
+        """See `dispatch.RowHandler`. The COMMIT's number within its redo record is counted now, even when other threads delay the
+        delivery."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -263,7 +265,8 @@ class BufferedAssembly:
         self._buffer.close()
 
     def _advance(self, row: LogMinerRow) -> RedoAddress | None:
-        """Move the thread's reading on to this row; its address. None when it has no address; rows=0: read before."""
+        """Move the thread's reading on to this row, and return the row's address: None when it has none; with `rows` 0 when an
+        earlier pass has read it."""
         place = address_of(row.thread, row.rs_id)
         if place is None:
             return None
@@ -317,7 +320,10 @@ class BufferedAssembly:
         yield from self._delivery.commit(row, transaction, delivered, self.position)
 
     def _note_commit(self, row: LogMinerRow, place: RedoAddress | None, transaction: Transaction | None) -> bool:
-        """Move the thread's mark of commits; whether it had passed this one before."""
+        """Move the thread's mark of commits on to this COMMIT. True when the mark had passed it before: it is delivered.
+
+        :param place: None: the row has no address. Then the mark stays, and the SCN decides.
+        """
         done = self._delivery.threads.get(row.thread or (transaction.thread if transaction else 0))
         if done is None:
             return False

@@ -69,9 +69,9 @@ _TIMESTAMP = LogMinerRow._fields.index("timestamp")
 class LogMinerCapture:
     """Reads committed changes through LogMiner. See `contracts.Capture`.
 
-    :param context: `connect_root` has to lead to where LogMiner runs, unless `connect_standby` does; by `monotonic` it is decided how much a pass reads, when the next
-        one is due, and when a session is renewed.
-    :param container: SRC_CON_NAME of the PDB to capture, None outside a container database.
+    :param context: `connect_root` has to lead to where LogMiner runs, unless `connect_standby` does; by `monotonic` it is decided
+        how much a pass reads, when the next one is due, and when a session is renewed.
+    :param container: SRC_CON_NAME of the PDB to capture; None outside a container database, and where `context.pdbs` names several.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param files: of transactions that are kept over a restart.
@@ -138,6 +138,10 @@ class LogMinerCapture:
 
         :raises TypeError: `start` is of another adapter.
         :raises StateDirectoryError: `minercdc.state.dir` cannot be written.
+        :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
+        :raises LostTransactionError: see `UnknownTransactions.judge`.
+        :raises DecodeError: see `TransactionDecoder.events`.
+        :raises SourceError, PrerequisiteError: Oracle's other errors; a MiningSessionError once retries are used up.
         """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
@@ -240,8 +244,8 @@ class LogMinerCapture:
             raise
 
     def _check_place(self, session: MiningSession) -> None:
-        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not wanted, and
-        where both databases have not the roles that the configuration gives them."""
+        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not
+        wanted, and where both databases have not the roles that the configuration gives them."""
         if session.standby is not None and self._names is not None:
             check_roles(session.primary, session.standby)
             self._container = self._names.container() if isinstance(self._container, str) else self._container
@@ -337,7 +341,8 @@ class LogMinerCapture:
         *,
         held: bool,
     ) -> Iterator[Event]:
-        """Events of one query; a tick when poll.interval.ms has passed.
+        """Events of one query; a tick when poll.interval.ms has passed. Raises MiningSessionError when the rows end within a
+        statement.
 
         :param held: not every commit that is read is emitted at once.
         """
@@ -368,7 +373,8 @@ class LogMinerCapture:
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
     ) -> Generator[Event, None, PassLogs | None]:
-        """The logs of the next pass; None when stopped. A list that looks incomplete, as while a switch is archived, is read again."""
+        """The logs of the next pass; None when stopped. A list that looks incomplete, as while a switch is archived, is read
+        again."""
         tries = 0
         while not stop.is_set():
             try:

@@ -199,7 +199,10 @@ class CommittedAssembly:
         return True
 
     def _note_commit(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
-        """Move the thread's mark of commits; whether an earlier pass had passed this one."""
+        """Move the thread's mark of commits on to this COMMIT. True when an earlier pass had passed it: it is delivered.
+
+        :param place: None: the row has no address. Then the mark stays, and the SCN decides.
+        """
         done = self._delivery.threads.get(row.thread)
         if place is None or done is None:
             return done is not None and row.scn < done.last_commit_scn

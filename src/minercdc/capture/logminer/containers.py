@@ -78,11 +78,12 @@ class Containers:
 
     @property
     def only(self) -> Container | None:
-        """The container, where there is one."""
+        """The one container; None where several are captured."""
         return self._only
 
     def of(self, con_id: int | None) -> Container:
-        """The container of a row. Raises MiningSessionError when no row was taken of it."""
+        """The container of rows with this SRC_CON_ID; the one container, where there is one. Raises MiningSessionError when there
+        are several and `taken` has seen no row of this one."""
         if self._only is not None:
             return self._only
         found = self._by_id.get(con_id)
@@ -92,7 +93,7 @@ class Containers:
 
     def taken(self, batch: Sequence[tuple[Any, ...]]) -> Iterator[Sequence[tuple[Any, ...]]]:
         """A batch as it was fetched, in parts with the columns of `LogMinerRow`; before each part is taken, the containers of its
-        rows are known."""
+        rows are known. Raises MiningSessionError for a row of a container that is not captured."""
         if self._only is not None:
             yield batch
             return
@@ -110,20 +111,23 @@ class Containers:
             yield [row[:-1] for row in batch[begin:]]
 
     def tx_id(self, key: tuple[int, bytes]) -> str:
-        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where containers have the same ones. Its CON_ID stands for
-        a PDB of which no row was taken yet, as of transactions that an earlier run kept."""
+        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where several containers are captured. As long as no
+        row of the container was taken, as with transactions that an earlier run kept, its SRC_CON_ID stands in place of the PDB's
+        name."""
         if self._only is not None:
             return key[1].hex()
         known = self._by_id.get(key[0])
         return tx_id_in(known.name if known else str(key[0]), key[1])
 
     def shown_owner(self, name: RowName) -> str | None:
-        """The schema of a row's name, as figures show it."""
+        """The schema of a row's name, as figures show it: None when the row has none; `PDB.SCHEMA` where several containers are
+        captured, with '' for a missing schema. Raises MiningSessionError as `of`."""
         owner: str | None = name[0]
         return owner if self._only is not None else f"{self.of(name[3]).name}.{owner or ''}"
 
     def begin_session(self, connection: oracledb.Connection) -> None:
-        """To be called with the connection of each LogMiner session, before its rows are decoded. Raises Oracle's errors."""
+        """To be called with the connection of each LogMiner session, before its rows are decoded. Raises SourceError and
+        PrerequisiteError, as `codes.classify` makes them of Oracle's errors."""
         for container in self._all:
             if container.connect is None:
                 container.decoder.encoding = Encoding(character_set(connection), container.time_zone)

@@ -157,7 +157,8 @@ class TransactionDecoder:
             cursor.skip()
 
     def scanner_of_whole_transactions(self) -> RowScanner | None:
-        """What may scan transactions without `events`, up to the next DDL or event; None when each has to go through `events`."""
+        """The scanner that may take transactions without `events`, up to the next DDL or event; None when each has to go through
+        `events`."""
         self._renew()
         return self._scanner if self._scanner is not None and not self._unread_of(_BEFORE_ALL) else None
 
@@ -258,7 +259,11 @@ class TransactionDecoder:
             _log.warning("%s: a LOB was changed in part, redo does not hold the rest; the placeholder stands for it", table)
 
     def _decoder(self, row: LogMinerRow) -> RedoDecoder | None:
-        """For a row's table; None when its rows are not looked at."""
+        """The decoder of a row's table; None when rows of the table are not looked at.
+
+        :raises SchemaMismatchError: the table's shape is not known.
+        :raises ValueDecodeError: a column's type is not supported.
+        """
         self._renew()
         name = (row.owner, row.table, row.object_id)
         known = self._decoders.get(name, _NOT_LOOKED_UP)
@@ -324,7 +329,8 @@ class TransactionDecoder:
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
     def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or there is no table to suspend."""
+        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or there is no table to
+        suspend."""
         self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
@@ -354,7 +360,8 @@ class TransactionDecoder:
         return UndecodableRow(table, OpCode(row.code).name, reason, row.sql, Scn(row.scn), time_us, info, seq, *place)
 
     def _warn(self, error: DecodeError, row: LogMinerRow) -> None:
-        """Of what holds for all rows of a table there is one warning."""
+        """Log a warning for a row that is left out; for an UnsupportedRowError one for each table, since all its rows have the
+        error."""
         if isinstance(error, UnsupportedRowError):
             if (row.owner, row.table) in self._warned:
                 return

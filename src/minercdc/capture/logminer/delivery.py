@@ -78,7 +78,8 @@ class Delivery:
             found[1] += len(sql) if sql.isascii() else len(sql.encode("utf-8", "surrogatepass"))
 
     def counted(self, more: Iterable[tuple[RowName, int, int]] = ()) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """The redo that was counted since the last call, by table; and (schema, table) of those among them that are captured.
+        """The redo that was counted since the last call, by table; and (schema, table) of those among them that are captured, or
+        were. A schema is as `Containers.shown_owner` gives it.
 
         :param more: name, rows and bytes that were counted elsewhere.
         """
@@ -110,7 +111,8 @@ class Delivery:
 
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
-        read its present shape, and yield the SchemaChange, if it exists. Does nothing until it is iterated over."""
+        read its present shape, and yield the SchemaChange, if the table exists. Does nothing until it is iterated over. Errors of
+        `ShapeTracker.discover` pass through."""
         shapes, name = self._containers.of(row.con_id).shapes, self.name_of(row)
         table = shapes.captured(row.owner, row.table, row.object_id)
         if table is not None and self._tables.find(table) is None:
@@ -184,7 +186,7 @@ class Delivery:
         self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
         """Follow a user's DDL, unless it was followed before or is part of the snapshot: a SchemaChange for each captured
-        table it concerns, then a Progress if there was one."""
+        table it concerns, then a Progress if there was one. Errors of `ShapeTracker.follow` pass through."""
         if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)

@@ -96,8 +96,8 @@ class RedoDecoder:
     def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
 
-        :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the NULLs at
-            its end.
+        :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the
+            NULLs at its end.
         :raises SchemaMismatchError: the row has other columns than this table version.
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """
@@ -177,6 +177,7 @@ def _bytes(digits: str) -> bytes:
 
 
 def _may_follow(column: Column) -> bool:
-    """XML documents, and strings that may be longer than 4000 bytes: up to four for a character."""
+    """Whether values of a column may come in rows of their own: XML documents, and strings that may be longer than 4000 bytes, with
+    up to four for a character."""
     extended = column.type_name in ("VARCHAR2", "NVARCHAR2") and (column.length or 0) > 1000
     return column.type_name == "XMLTYPE" or extended or (column.type_name == "RAW" and (column.length or 0) > 2000)

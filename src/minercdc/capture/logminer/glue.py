@@ -64,9 +64,9 @@ class _Glue:
     :param column: of the literal that follows; None when that is not wanted.
     :param convert: from its text to Row text, None where that is the same.
     :param call: the literal is a function's argument, so a parenthesis follows it.
-    :param picture: where the assignments end within this glue, the rest of it.
+    :param picture: where the assignments end within this glue, the rest of it; None where they do not.
     :param end: nothing follows.
-    :param place: in an INSERT, which of its values the literal is.
+    :param place: in an INSERT, which of its values the literal is; -1 before the first one, and in other statements.
     """
 
     constants: list[tuple[int, Value]] = field(default_factory=list)
@@ -95,7 +95,8 @@ class _Picture:
 
 @dataclass(slots=True)
 class _Layout:
-    """The columns of an INSERT in their order, and what is known of glues by the place they follow."""
+    """The columns of an INSERT in their order, None for one that is not captured; and what is known of glues by the place that they
+    follow, by whether the literal there is in a call, and by their text."""
 
     columns: tuple[int | None, ...]
     glues: dict[tuple[int, bool, str], _Glue] = field(default_factory=dict)
@@ -207,7 +208,10 @@ class GlueReader:
             rest = rest[2:]
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
-        """:param head: of the glue at `at`, what belongs to the picture."""
+        """Learn the picture of a WHERE.
+
+        :param head: the part of the glue at `at` that belongs to the picture.
+        """
         glue = _Glue()
         self._read_conditions(head, " where ", glue)
         sources = dict.fromkeys(range(len(self._readings)), _INDEX[UNAVAILABLE])
@@ -270,7 +274,7 @@ class GlueReader:
         return _keep(self._layouts, text, layout)
 
     def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
-        """`),NULL,NULL,FUNCTION(`, or up to the end.
+        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one.
 
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.
@@ -298,7 +302,8 @@ class GlueReader:
             glue.end = True
 
     def _column(self, rest: str, after: str) -> tuple[int | None, str]:
-        """Where the column is whose name comes next, and what follows it and `after`."""
+        """Position of the column whose name comes next, None when it is not captured; and the text that follows the name and
+        `after`. Raises _Unknown when no name comes, or another text than `after` follows it."""
         match = _NAME.match(rest)
         if match is None or not rest.startswith(after, match.end()):
             raise _Unknown
@@ -318,7 +323,7 @@ class GlueReader:
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
-        """`rest` is what stands before the literal's apostrophe."""
+        """Learn how the literal is read that follows `rest`, the text up to its apostrophe."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown

@@ -54,8 +54,8 @@ _ROWS: Final = f"SELECT OPERATION_CODE, SEG_OWNER, TABLE_NAME, CSF FROM V$LOGMNR
 class LastCommit:
     """How far a thread is delivered.
 
-    :param xids: of the transactions with this commit SCN that are delivered, as hex; empty: all are.
-    :param rs_id: redo record of the last of them, where that is known in place of `xids`.
+    :param xids: of the transactions with this commit SCN that are delivered, as hex; empty: those up to `rs_id` are.
+    :param rs_id: redo record of the last of them, where that is known in place of `xids`; '': all are delivered.
     """
 
     scn: int
@@ -76,7 +76,8 @@ class DeliveredElsewhere:
     :param since: what was committed before this SCN is delivered, in every thread.
     :param commits: per thread, where it got to from there on.
     :param ddl_scn: of the last DDL that it followed, 0 for none.
-    :param in_flight: XID of the transaction it delivered last, '' for none; `in_flight_seq` is the number of its last delivered event.
+    :param in_flight: XID of the transaction it delivered last, '' for none; `in_flight_seq` is the number of its last delivered
+        event.
     :param counts_all: that number counts the changes of all tables, not of captured ones only.
     """
 
@@ -90,7 +91,10 @@ class DeliveredElsewhere:
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What `marks_of` finds: per thread, the last delivered COMMIT and DDL; the transaction that is delivered in part."""
+    """What `marks_of` finds: per thread, the last delivered COMMIT and DDL.
+
+    :param partial: the new transaction that `DeliveredElsewhere.in_flight` names; None when no new one has that XID.
+    """
 
     commits: Mapping[int, Done]
     ddl: Mapping[int, RedoAddress]
@@ -102,7 +106,8 @@ class Imported:
     """Where to go on from.
 
     :param partial: the transaction that is delivered in part, or as the last one in whole; None for none.
-    :param moved: owner and name of the table whose row the last delivered event of `partial` updated; None when it did something else.
+    :param moved: owner and name of the table whose row the last delivered event of `partial` updated; None when it did something
+        else.
     """
 
     position: LogMinerPosition
@@ -194,7 +199,8 @@ def _changes(
 def _placed(
     partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
 ) -> tuple[PartialTransaction, tuple[str, str] | None]:
-    """The partial transaction with our number of its last delivered event, and the table that it updated a row of.
+    """The partial transaction with our number of its last delivered event; and owner and name of the table whose row that event
+    updated, None when it did something else or is not known.
 
     :param changes: of the transaction.
     :raises SourceError: the number does not say where in the transaction that is.

@@ -55,8 +55,8 @@ def captured_tables(tables: TableFilter, container: ContainerNames) -> str:
 class KeepingRules:
     """Which open transactions are kept.
 
-    :param after: age from which on a transaction is kept; None: no further ones. With zero, all are kept that are open when a pass begins, without waiting
-        for a log switch.
+    :param after: age from which on a transaction is kept; None: no further ones. With zero, all are kept that are open when a pass
+        begins, without waiting for a log switch.
     :param tables: `captured_tables`.
     """
 
@@ -202,14 +202,15 @@ class Keeping:
         return False
 
     def waiting(self) -> list[LogMinerRow]:
-        """Take out the rows without address that came too early for transactions that are awake now: they are to be read after all."""
+        """Take out the rows without address that came too early for transactions that are awake now: they are to be read after
+        all."""
         if not self._early:
             return []
         found, self._early = self._early, []
         return found
 
     def open(self) -> list[Transaction]:
-        """Those that are asleep."""
+        """The transactions that are asleep."""
         return [one for slots in self._asleep.values() for found in slots.values() for one in found]
 
     def end(self, transaction: Transaction) -> None:

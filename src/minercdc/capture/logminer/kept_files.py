@@ -1,8 +1,8 @@
 """Files with the rows of open transactions that survive the process: what an offset names of them is on disk before it is stored.
 
 `kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
-transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without knowing
-it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
+transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without
+knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
 
 A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
 """
@@ -82,8 +82,8 @@ class KeptFiles:
         return found
 
     def lacks(self, kept: KeptTransaction) -> str:
-        """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. '' when
-        all can be. Looks at names and lengths only; `damage` reads the content."""
+        """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. ''
+        when all can be. Looks at names and lengths only; `damage` reads the content."""
         for part in kept.files:
             try:
                 if (self.directory / part.name).stat().st_size < part.length:
@@ -117,9 +117,10 @@ class KeptFiles:
             (self.directory / name).unlink()
 
     def confirm(self, position: LogMinerPosition) -> None:
-        """An offset with the position is stored: remove what it does not need. The first one shows that this process owns the
-        connector's name: what earlier runs left and it does not name is removed then; not what has been made since this run began: that
-        process may have stood still between storing and this call, and another one may have taken over."""
+        """An offset with the position is stored: remove the files that the position does not need. The first call of a run shows
+        that this process owns the connector's name, so it also removes files of earlier runs that the position does not name; none
+        that was made since this run began, for this process may have stood still since it stored, and another may have taken
+        over."""
         named = {part.name for kept in position.kept for part in kept.files}
         left: list[tuple[int, str]] = []
         for version, name in self._retired:
@@ -173,7 +174,7 @@ class KeptFile:
     # ---- as `SpillFile` ----
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """See `SpillFile.append`."""
+        """See `SpillFile.append`. Raises MiningSessionError, too, as `kept_rows.parts_of`."""
         if rows:
             self._who = rows[-1].user, rows[-1].client_id
         for names, part, count in parts_of(rows):
@@ -243,7 +244,8 @@ class KeptFile:
         return (*self._stored, *((KeptPart(self._name, self._length, self._checksum),) if self._name else ()))
 
     def _check_there(self) -> None:
-        """Raise TransientSourceError when the file was removed: what is written to it is lost. The run that follows reads redo again."""
+        """Raise TransientSourceError when the file was removed: what is written to it is lost. The run that follows reads redo
+        again."""
         with disk_errors(self._files.directory):
             links = os.fstat(self._file).st_nlink
         if not links:
@@ -343,7 +345,8 @@ class KeptFile:
         return names, payload[4 + length :]
 
     def _payload(self, frame: Frame) -> bytes:
-        """Raises TransientSourceError when it is not as it was written: the next run finds that out, too, and mines again."""
+        """The payload of a frame of rows. Raises TransientSourceError when it is not as it was written: the next run finds that
+        out, too, and mines again."""
         name = self._stored[frame.file].name if frame.file < len(self._stored) else self._name
         path = self._files.directory / name
         try:

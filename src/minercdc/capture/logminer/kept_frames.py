@@ -60,7 +60,8 @@ def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen:
 
 
 def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, int]:
-    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum."""
+    """The frame at byte `at`: its head as it is, kind, payload, rows and checksum. Raises ValueError when it is damaged, or ends
+    after `end`."""
     framed = file.read(FRAME.size)
     if len(framed) < FRAME.size:
         raise ValueError(f"it ends at byte {at + len(framed)} of {end}")

@@ -34,6 +34,7 @@ class Assembled:
 
     :param row: the first of its rows.
     :param row_id: None when none of its rows had one.
+    :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured column.
     :param unknown: how many large values the change set that redo does not hold.
     """
 
@@ -52,6 +53,7 @@ class Pending:
 
     :param change: what its first row says of it; all of it when `is_complete`.
     :param takes_lobs: rows that begin the value of a LOB may belong to it; DBMS_LOB's pieces may in any case.
+    :ivar key: of the row after the change, see `row_key`; None when it is not known.
     :ivar awaited: LOB columns of an INSERT whose value may follow.
     :ivar size: characters of the pieces it got.
     """
@@ -133,6 +135,7 @@ class Document:
 
     :ivar column: its position.
     :ivar binary: the XML is of binary storage.
+    :ivar fragments: text, bytes in the database's character set, or None for null.
     """
 
     pending: Pending

@@ -141,14 +141,14 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """SELECT_LOB_LOCATOR."""
+        """Take SELECT_LOB_LOCATOR. Raises as `take_piece`."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
         self._begins = not self._in_place
         if row.sql:
             self._located = parse_locator(row.sql, decoder)
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """LOB_WRITE, LOB_TRIM or LOB_ERASE."""
+        """Take LOB_WRITE, LOB_TRIM or LOB_ERASE. Raises as `take_piece`."""
         target, edit = parse_lob_edit(row.sql or "", decoder)
         target = target or self._located
         if target is None or target.decoder is not decoder:
@@ -170,7 +170,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._size += pending.apply(column, edit)
 
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """XML DOC BEGIN or 32K_BEGIN."""
+        """Take XML DOC BEGIN or 32K_BEGIN. Raises as `take_piece`."""
         self._document = None
         sql = row.sql or ""
         target = (parse_xml_begin if row.code == OpCode.XML_BEGIN else parse_string_begin)(sql, decoder)
@@ -183,7 +183,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._document = Document(pending, column, sql.lstrip().startswith("XML"))
 
     def _continue_document(self, row: LogMinerRow, document: Document) -> None:
-        """A fragment, or the end."""
+        """Take a fragment of a document, or its end. Raises as `take_piece`."""
         if row.code == OpCode.XML_WRITE:
             document.fragments.append(parse_xml_fragment(row.sql, binary=document.binary))
         elif row.code == OpCode.STRING_WRITE:
@@ -195,7 +195,8 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- 2. the change of a row is found, or begins ----
 
     def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
-        """The change that waits for pieces of the row that a condition names; a row without a known key has its ROWID only."""
+        """The change that waits for pieces of the row that a condition names, None for none; a row without a known key is found by
+        its ROWID only."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
         if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
@@ -210,7 +211,7 @@ class LargeRowAssembler(Generic[_Other]):
         return self._wait(Pending(change, takes_lobs))
 
     def _take_early_pieces(self, insert: Assembled) -> Pending | None:
-        """Pieces that came before the INSERT they belong to: LOBs without storage in the row."""
+        """The pieces that came before the INSERT they belong to, None for none: LOBs without storage in the row."""
         early = self._latest
         if early is None or insert.after is None or insert.op is not Op.CREATE or early.change.row.code < OpCode.LOB_LOCATOR:
             return None
@@ -235,7 +236,7 @@ class LargeRowAssembler(Generic[_Other]):
         return self._known.get(pending.key, column)
 
     def _wait(self, pending: Pending) -> Pending:
-        """A change begins, whose rows may not be complete; it is the latest of its row."""
+        """Queue a change whose rows may not be complete yet, as the latest one, and the open one of its row; returns it."""
         self._queue.append(pending)
         self._latest = pending
         if pending.key is not None:

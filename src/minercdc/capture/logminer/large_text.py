@@ -58,7 +58,7 @@ class Target:
     """The column of a row that a large value belongs to.
 
     :param column: its position; None when it is not captured.
-    :param known: what the condition holds of the row; nothing when the column is not captured.
+    :param known: what the condition holds of the row; () when the column is not captured.
     """
 
     decoder: RedoDecoder
@@ -107,7 +107,8 @@ def parse_locator(sql: str, decoder: RedoDecoder) -> Target:
 
 
 def parse_lob_edit(sql: str, decoder: RedoDecoder) -> tuple[Target | None, Edit]:
-    """The edit of a row of code 10, 11 or 29, and its target when it names one. Raises RedoSyntaxError and ValueDecodeError."""
+    """The target of a row of code 10, 11 or 29, None when the row names none; and its edit. Raises RedoSyntaxError and
+    ValueDecodeError."""
     target, at, end = None, 0, ""
     edit: Edit
     if _DECLARE.match(sql):
@@ -165,7 +166,7 @@ def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
 
 
 def parse_string_fragment(sql: str) -> str:
-    """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError.
+    """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError, and ValueDecodeError for a text in UNISTR.
 
     Apostrophes inside are not doubled, as everywhere in these columns (DBZ-8034): the last one of the row ends the data.
     """
@@ -205,7 +206,10 @@ def _read_select(sql: str, decoder: RedoDecoder) -> tuple[Target, int]:
 
 
 def _target(decoder: RedoDecoder, column: str, sql: str, at: int) -> Target:
-    """:param at: where the condition begins, which goes up to the end of `sql`."""
+    """The target in a column, by the condition. Raises RedoSyntaxError and ValueDecodeError.
+
+    :param at: where the condition begins, which goes up to the end of `sql`.
+    """
     position = decoder.positions.get(column)
     return Target(decoder, position, () if position is None else decoder.row_of(sql, at))
 

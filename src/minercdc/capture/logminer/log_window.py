@@ -26,7 +26,7 @@ from minercdc.config.log_mining import LogMiningConfig
 class PassLogs:
     """The logs of one pass.
 
-    :param complete_scn: every commit at or below it was in these logs when they were listed.
+    :param complete_scn: every commit at or below it was in these logs when they were listed; below 1 when that is not known.
     :param several_open_threads: more than one redo thread is being written.
     """
 

@@ -53,8 +53,9 @@ _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, 
 class LogFile:
     """One redo log, online or archived. SCNs: first inclusive, next exclusive.
 
+    :param next_scn: has no meaning while the log is `current`.
     :param current: it is being written.
-    :param bytes: size of the file; of an online one, what it can hold.
+    :param bytes: size of the file; of an online one, what it can hold; 0 when not known.
     """
 
     name: str
@@ -83,7 +84,8 @@ class RedoThread:
     disabled_scn: int = 0
 
     def is_down_since(self, scn: int) -> bool:
-        """It has no redo after `scn`, though it may have logs: those of closed threads are switched and archived, too."""
+        """Whether the thread has no redo after `scn`. It may have logs all the same: those of closed threads are switched and
+        archived, too."""
         return not self.is_open and self.last_scn <= scn
 
 
@@ -94,7 +96,7 @@ class LogSelection:
     :param start_scn: STARTSCN for LogMiner: FIRST_CHANGE# of the earliest log, at or below every row still to come.
     :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
     :param bound: from this SCN on, the logs of some thread are not among them: what the others committed there has to wait,
-        or changes of one row would come in the wrong order.
+        or changes of one row would come in the wrong order. NO_BOUND when nothing has to wait.
     :param is_capped: there are more logs than were wanted at a time.
     """
 
@@ -137,7 +139,8 @@ def read_logs(
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
-    :param standby: instead of these, the archived logs of a physical standby whose redo is applied there.
+    :param standby: a connection to a physical standby: its archived logs whose redo is applied there, and no online ones, are
+        listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
     with oracle_errors("listing redo logs"), (standby or connection).cursor() as cursor:
@@ -162,7 +165,8 @@ def read_logs(
 
 
 def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
-    """Per thread, sequence number of the last log that ended at or before `scn`, be its file there or not. Raises as `read_threads`."""
+    """Per thread, sequence number of the last log that ended at or before `scn`, be its file there or not. Raises as
+    `read_threads`."""
     with oracle_errors("reading V$LOG_HISTORY"), connection.cursor() as cursor:
         cursor.execute(_ENDED, {"scn": scn})
         return {int(thread): int(sequence) for thread, sequence in cursor}
@@ -179,8 +183,8 @@ def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> i
 
 
 def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads as the logs of a standby show them: one that is closed in the primary counts as open, and holds the others back, until
-    the log with the last of its redo is among them.
+    """The threads as the logs of a standby show them: one that is closed in the primary counts as open, and holds the others back,
+    until the log with the last of its redo is among them.
 
     :param logs: those that end after `scn`, which begins what is wanted.
     """
@@ -196,7 +200,8 @@ def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], sc
 
 
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
-    """The SCN from which on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after that."""
+    """The SCN from which on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after
+    that."""
     scns = [mark.resume_scn for mark in position.threads.values()]
     unmarked = (thread for thread in threads if thread.number not in position.threads)
     if not scns or not all(thread.is_down_since(position.start_scn) for thread in unmarked):
@@ -235,7 +240,8 @@ def select_logs(
     :param start_scn: where threads without a mark begin.
     :param at_most: logs per thread, 1 or more.
     :param archived_only: a log that is not archived yet is not missing, but left out; the selection may be empty then.
-    :param ended: per thread, sequence number of the last log that ended at or before `start_scn`.
+    :param ended: per thread, sequence number of the last log that ended at or before `start_scn`, where that is known; it counts
+        for threads without a mark.
     """
     if archived_only:
         logs = [log for log in logs if log.archived]
@@ -313,7 +319,8 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    """From `sequence` on to the end of what there is."""
+    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises LogGapError when one is
+    missing."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
     if sequence is None or (sequence > newest and (archived_only or not thread.is_open)):
@@ -331,8 +338,9 @@ def _chain(
 
 
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
-    """The log that holds `start_scn`; of a thread that was down then, the one that follows the last that it wrote before; the
-    thread's first log when it was enabled later; None when it ended before.
+    """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
+    wrote before; the thread's first log when it was enabled later; None when it ended before. Raises LogGapError when that log is
+    gone.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """

@@ -51,8 +51,8 @@ class Measuring:
         self._spent.enter(Cause.SOURCE)
 
     def waits_for_redo(self, *, of_standby: bool = False) -> None:
-        """Nothing can be read until more is written or archived, or the next pass is due; or, when the primary has archived more, until
-        its standby has received and applied it."""
+        """Nothing can be read until more is written or archived, or the next pass is due; or, when the primary has archived more,
+        until its standby has received and applied it."""
         self._spent.enter(Cause.APPLY if of_standby else Cause.REDO)
 
     def start(self, files: tuple[LogFile, ...], complete_scn: int) -> None:
@@ -98,7 +98,7 @@ class Measuring:
         self._figures.batches += 1
 
     def _count(self, assembly: Assembly) -> tuple[int, int]:
-        """Count redo; how many rows were of captured tables, and of others."""
+        """Count redo. Returns how many rows were of captured tables, and how many of others."""
         counted, captured = assembly.counted()
         self._counters.redo.add(counted, captured)
         ours = sum(rows for schema, table, rows, _ in counted if (schema or "", table or "") in captured)

@@ -3,7 +3,8 @@
     row without dictionary       "UNKNOWN"."OBJ# 74012", columns `COL n` with stored bytes
     named here                   SHOP.ORDERS; decoded as a row of another table version, by the schema history
 
-The id decides wherever the schema history knows it (`ShapeTracker.captured`); names only say of other tables whether they are captured.
+The id decides wherever the schema history knows it (`ShapeTracker.captured`); names only say of other tables whether they are
+captured.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ObjectNames:
         self._names: dict[int, tuple[str, str] | None] = {}
 
     def container(self) -> int | None:
-        """CON_ID of where the tables are; None outside a container database. Raises SourceError."""
+        """CON_ID of where the tables are; None outside a container database. Raises SourceError and PrerequisiteError."""
         found = container_id(self._connection.get())
         return found if found >= ROOT else None
 
@@ -88,7 +89,7 @@ class ObjectNames:
         self._connection.close()
 
     def _row(self, row: LogMinerRow) -> tuple[Any, ...] | None:
-        """None for a row of an excluded schema."""
+        """The row with the name of its table, as far as that is known; None for a row of an excluded schema."""
         name = self._names.get(row.object_id)
         if row.code == OpCode.DDL:
             return self._ddl(row, name)
@@ -100,7 +101,8 @@ class ObjectNames:
         return row._replace(status=_MISMATCH[0], info=_MISMATCH[1]) if row.code in _DML else row
 
     def _ddl(self, row: LogMinerRow, name: tuple[str, str] | None) -> tuple[Any, ...] | None:
-        """Of DDL it is not known what LogMiner shows without a dictionary: names of its own count, then those of the object's id."""
+        """A row of DDL with its names; None when its schema is excluded. It is not known what LogMiner shows of DDL without a
+        dictionary: names in the row count, then those of the object's id."""
         known = self._tables.find_object(self._database, row.object_id) if row.object_id else None
         by_id = (known.schema, known.table) if known else name
         owner = by_id[0] if by_id and row.owner in (None, _UNKNOWN) else row.owner

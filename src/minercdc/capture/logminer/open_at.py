@@ -36,6 +36,7 @@ _POLL_S: Final = 0.05
 class End(NamedTuple):
     """A START, COMMIT or ROLLBACK of redo.
 
+    :param con_id: None outside a container database, and where LogMiner does not say it.
     :param start_scn: of its transaction, where LogMiner knows it; else None or 0.
     """
 
@@ -59,7 +60,7 @@ class Begun:
 
 
 def begun_before(ends: Iterable[End], scn: int) -> Begun:
-    """The transactions that were open at `scn`, from the ends of redo in its order."""
+    """Which transactions were open at `scn`, by the ends of redo in its order."""
     started: dict[tuple[int | None, bytes], int] = {}
     found: list[int] = []
     unplaced = 0
@@ -88,6 +89,7 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: C
     :param connect: makes a connection for mining.
     :param container: of the rows.
     :raises LogGapError: redo that this takes is gone.
+    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     """
     with closing(connect()) as connection:
         open_now = oldest_open_scn(connection)
@@ -141,7 +143,8 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
 
 
 def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
-    """First SCN of the log that lies `back` logs before the selection; one before it, when the list has none."""
+    """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer. The SCN
+    before the selection's start when no earlier log is listed."""
     older: list[LogFile] = sorted(
         (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
         key=lambda log: log.first_scn,

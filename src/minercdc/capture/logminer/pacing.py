@@ -1,7 +1,7 @@
 """How often LogMiner makes a pass, and how many logs one takes.
 
-Each pass reads its first log from the start, so passes must not follow too fast, nor take too little. What one takes at a time is what
-a broken session has to read again, and what LogMiner holds open.
+Each pass reads its first log from the start, so passes must not follow too fast, nor take too little. What one takes at a time is
+what a broken session has to read again, and what LogMiner holds open.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Pass:
     :param files: the logs it reads, to their end.
     :param complete: per thread, sequence number of the last of them that was finished.
     :param bound: what was committed at or after this SCN is not complete yet; see `LogSelection`.
-    :param complete_scn: every commit up to it was in redo.
+    :param complete_scn: every commit up to it was in redo; 0 when there are later logs that the pass does not read.
     :param oldest_scn: transactions that were open had begun at or after it; 0 when it was not read.
     """
 
@@ -59,7 +59,7 @@ class Assembly(Protocol):
         """`take` of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner`."""
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """Redo that was taken since the last call, by table; and (schema, table) of those among them that are captured."""
+        """Redo that was taken since the last call, by table; and (schema, table) of those among them that are captured, or were."""
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
         """All rows have come; yields what became ready by that."""

@@ -29,7 +29,7 @@ _EXCHANGED: Final = (
 
 
 class Identity(NamedTuple):
-    """Of a database, as V$DATABASE has it.
+    """A database's id, role and state, as V$DATABASE has them.
 
     :param role: PRIMARY, PHYSICAL STANDBY, ..
     :param mode: READ WRITE, READ ONLY, READ ONLY WITH APPLY, MOUNTED.
@@ -41,13 +41,13 @@ class Identity(NamedTuple):
 
 
 def identity(connection: oracledb.Connection) -> Identity:
-    """Of the session's database. Raises SourceError, PrerequisiteError."""
+    """The Identity of the session's database. Raises SourceError, PrerequisiteError."""
     dbid, role, mode = one_row(connection, _IDENTITY, "reading the database's role")
     return Identity(int(dbid), str(role), str(mode))
 
 
 def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
-    """What is wrong with the roles of both databases; each finding blocks capture."""
+    """What is wrong with the roles of both databases: one finding, which blocks capture, or none."""
     problem, fix = "", _EXCHANGED
     if primary.role != "PRIMARY":
         problem = (
@@ -70,7 +70,11 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
 
 
 def check_roles(primary: oracledb.Connection, standby: oracledb.Connection) -> None:
-    """Check that redo can be mined in the standby. Raises PrerequisiteError, also after the roles were exchanged."""
+    """Check that redo can be mined in the standby.
+
+    :raises PrerequisiteError: it cannot, as after the roles were exchanged; or a grant is missing.
+    :raises SourceError: a database cannot be read.
+    """
     for finding in role_findings(identity(primary), identity(standby)):
         raise PrerequisiteError(finding.problem, hint=finding.fix)
 
@@ -89,7 +93,7 @@ def table_findings(connection: oracledb.Connection, captured: TableFilter) -> It
 
 
 def unnamed_table(owner: str, table: str) -> Finding:
-    """The finding for such a table."""
+    """The finding for a table whose rows cannot be placed without a dictionary."""
     return Finding(
         f"{owner}.{table} is partitioned, index-organized or clustered: its rows have ids of their own in redo, which cannot be"
         " placed on a physical standby, where LogMiner has no dictionary",

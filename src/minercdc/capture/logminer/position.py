@@ -66,6 +66,7 @@ class KeptTransaction:
     :param start: address of its START, or first row; `scn` is that row's.
     :param start_scn: 0 when its START was not read.
     :param time: of its start, by the database's host, ISO 8601 without zone.
+    :param user, client_id: of its session, None when not known.
     :param rows: in the files, and not undone; `changes` counts undone ones, too.
     :param is_large: see `transactions.Transaction`.
     :param tables: says which tables were captured when the rows were kept, see `keeping.captured_tables`.
@@ -149,6 +150,7 @@ class ThreadMark:
     """How far we are in one thread.
 
     :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
+    :param last_commit, last_ddl: None, with SCN 0, while none of this thread is delivered or followed.
     :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
         before `resume`. `kept_to_scn` is its SCN.
     """
@@ -194,11 +196,11 @@ class LogMinerPosition:
     """Where to go on from.
 
     :param start_scn: where threads without a mark begin.
-    :param snapshot_scn: commits and DDL at or below it are part of the snapshot.
-    :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to.
+    :param snapshot_scn: commits and DDL at or below it are part of the snapshot, or were delivered by another reader; 0: none are.
+    :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to; 0 when not known: it is not checked then.
     :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
-    :param pdbs: names of the pluggable databases that it is of, when there are several.
+    :param pdbs: names of the pluggable databases that it is of, when there are several; () for one database.
     :param kept_version: of `kept`, within a run: files that went out of use up to it are not needed by this position. Not stored.
     """
 
@@ -229,8 +231,8 @@ class LogMinerPosition:
 
     def precedes(self, other: Self) -> bool:
         """True when going from `other` to this position would go backwards: in what is delivered, or in where a restart mines from,
-        with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two incarnations the one
-        of the older incarnation precedes; nothing else counts then."""
+        with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two incarnations the
+        one of the older incarnation precedes; nothing else counts then."""
         if self.resetlogs != other.resetlogs:
             return self.resetlogs < other.resetlogs
         begins = self.mined_again().threads

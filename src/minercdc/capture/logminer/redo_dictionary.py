@@ -3,7 +3,8 @@
     dictionary ........ mark ........ end        logs from the dictionary on are listed, rows from the mark on are selected
     ^ DICTIONARY_BEGIN                           DDL_DICT_TRACKING follows the DDL in between
 
-DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database, with this strategy only. It is written when there is none, and again when the one in use lies many logs back, for every pass reads from there.
+DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database, with this strategy only. It is written when there is none,
+and again when the one in use lies many logs back, for every pass reads from there.
 """
 
 from __future__ import annotations

@@ -139,7 +139,8 @@ def _by_column(read: _Read | None) -> tuple[dict[str, Literal], dict[str, Litera
 def _steps(
     sql: str, state: _State, names: list[str], unescaped: Collection[str]
 ) -> Iterator[tuple[_State, str | None, Literal]]:
-    """The states that may follow, the likeliest first, each with the column and value read on the way."""
+    """The states that may follow, the likeliest first, each with the column and value read on the way; the column is None for the
+    ROWID, and where nothing is read. Raises RedoSyntaxError when there is none."""
     phase, place, at = state
     if phase == "begin":
         found = _WHERE.match(sql, at)

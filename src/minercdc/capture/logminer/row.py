@@ -65,9 +65,13 @@ class LogMinerRow(NamedTuple):
 
     :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks.
     :param xid: 8 bytes; unique within a container only.
+    :param con_id: SRC_CON_ID; None outside a container database.
+    :param owner, table, row_id, info, user, client_id, sql: None where LogMiner gives null.
     :param rollback: 1 when this row undoes an earlier one.
     :param csf: 1 when the statement goes on in the next row.
     :param timestamp: host time, whole seconds, no zone.
+    :param object_id: 0 when the row has none.
+    :param start_scn: of its transaction; None or 0 when LogMiner does not know it.
     """
 
     scn: int
@@ -93,7 +97,8 @@ class LogMinerRow(NamedTuple):
 
 
 def same_object(row: LogMinerRow, other: LogMinerRow) -> bool:
-    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry; by owner and name where either has no id."""
+    """Whether two rows are of one table or partition: by object id, since a RENAME in between changes the names they carry; by
+    owner and name where either has no id."""
     if row.object_id and other.object_id:
         return row.object_id == other.object_id
     return row.table == other.table and row.owner == other.owner

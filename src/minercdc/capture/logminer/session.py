@@ -37,8 +37,8 @@ _GIVES_COLUMNS: Final = tuple(int(part) for part in oracledb.__version__.split("
 class MiningSession:
     """Mines on a connection of its own. Oracle's errors are raised as `codes.classify` makes them.
 
-    Within a PDB (Oracle 19.10 and later) no logs are added, which is ORA-65040 there: Oracle finds those of the range by itself, up to
-    the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
+    Within a PDB (Oracle 19.10 and later) no logs are added, which is ORA-65040 there: Oracle finds those of the range by itself, up
+    to the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
 
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.

@@ -39,7 +39,7 @@ ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
 
 class ShapeTracker:
-    """The captured tables at the point of redo that has been read.
+    """The captured tables at the point of redo that has been read. Errors of `read_table` and `unlogged` pass through.
 
     :param database: name of the PDB, or of the database: first part of every TableId.
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
@@ -90,8 +90,8 @@ class ShapeTracker:
         return self._shown(TableId(self._database, str(row.owner), str(row.table)))
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
-        """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`. None when the
-        dictionary does not know it; it is not looked up again then, until DDL makes it.
+        """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
+        when the dictionary does not know the table; it is not looked up again then, until DDL makes it.
 
         :param row: the row that shows the table; the change has its SCN, transaction and user.
         """
@@ -196,7 +196,7 @@ class ShapeTracker:
             yield self._change(row, time_us, known, None, sql)
 
     def _altered(self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str) -> SchemaChange:
-        """Also of an ALTER that changes no shape, which makes no new version."""
+        """The change by a statement that keeps the table. Where it changes no shape, there is no new version."""
         if replace(altered, version=known.version) == known:
             return self._change(row, time_us, known, known, sql)
         return self._new_version(row, time_us, known, altered, sql)

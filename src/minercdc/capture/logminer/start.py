@@ -59,8 +59,8 @@ def missing(
     rules: KeepingRules | None,
     standby: Connect | None = None,
 ) -> LogGapError | None:
-    """As `missing_redo`: why the stream cannot go on, None when it can. Kept transactions whose files are not there, or damaged, need
-    the redo from their start.
+    """As `missing_redo`: the error that says why the stream cannot go on, None when it can. Kept transactions whose files are not
+    there, or damaged, need the redo from their start.
 
     :param rules: see `keeping.unusable`.
     :param standby: to the physical standby whose logs are mined; None: those of the primary are.
@@ -77,7 +77,8 @@ def missing(
 
 
 def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig, standby: Connect | None = None) -> None:
-    """Check that what is to be mined again from its start can be. Raises LogGapError, and Oracle's errors."""
+    """Check that what is to be mined again from its start can be. Raises LogGapError; and SourceError and PrerequisiteError, when
+    the database cannot be read."""
     if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config, standby), loaded.lost)):
         raise gap
 
@@ -97,8 +98,9 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
 def missing_redo(
     connect: Connect, position: LogMinerPosition, config: LogMiningConfig, standby: Connect | None = None
 ) -> LogGapError | None:
-    """Why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database was opened
-    with RESETLOGS since. None when it can go on. Raises Oracle's errors."""
+    """The error that says why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database
+    was opened with RESETLOGS since. None when it can go on. Raises SourceError and PrerequisiteError when the database cannot be
+    read."""
     with closing(connect()) as connection, closing(standby()) if standby else nullcontext() as mined:
         try:
             check_incarnation(mined or connection, position)

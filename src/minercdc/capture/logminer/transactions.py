@@ -38,9 +38,10 @@ _ROW_BYTES = 700
 class Start(NamedTuple):
     """What a START row, or a transaction's first row, says.
 
-    :param order: place in the order of reading.
+    :param order: place in the order of reading; 0 for a transaction that an earlier run kept.
     :param address: None when the row had none.
     :param start_scn: SCN of the START row, 0 when it was not read; `scn` is that of the row.
+    :param user, client_id: of its session, None when not known.
     """
 
     order: int
@@ -57,6 +58,7 @@ class Start(NamedTuple):
 class Transaction:
     """One open transaction's rows, oldest first; the older ones may be on disk.
 
+    :ivar spill: its older rows, on disk; None while all are in memory.
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows that may belong together, see `large_rows`.
     :ivar without_address: `row_identity` of its rows without redo address.
@@ -91,7 +93,8 @@ class Transaction:
         return False
 
     def row_before(self, later: int) -> LogMinerRow | None:
-        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed."""
+        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed: errors of
+        `SpillFile.pop`, or `KeptFile.pop`, pass through."""
         while len(self.rows) <= later:
             if not self.spill:
                 return None
@@ -105,7 +108,7 @@ class Transaction:
         self.bytes -= _cost(self.rows.pop(-1 - later))
 
     def replay(self) -> Iterator[LogMinerRow]:
-        """The rows that were not undone, oldest first."""
+        """The rows that were not undone, oldest first. Errors of `SpillFile.read`, or `KeptFile.read`, pass through."""
         if self.spill:
             yield from self.spill.read()
         yield from self.rows
@@ -239,7 +242,7 @@ class TransactionBuffer:
         return undone
 
     def find(self, row: LogMinerRow) -> Transaction | None:
-        """The open transaction of the row. None when it has no captured row."""
+        """The open transaction of the row. None when no captured row of that transaction has come."""
         return self._open.get(self._resolve(row))
 
     def end(self, row: LogMinerRow) -> Transaction | None:
@@ -280,7 +283,8 @@ class TransactionBuffer:
         return next((start for start in self._starts.values() if start.thread == thread), None)
 
     def write_out(self, transaction: Transaction) -> None:
-        """Move an open transaction's rows to disk. Raises StateDirectoryError when they cannot be written."""
+        """Move an open transaction's rows to disk. Raises StateDirectoryError when they cannot be written, and what
+        `KeptFile.append` does."""
         if transaction.spill is None:
             transaction.spill = SpillFile(self._directory) if self._files is None else self._files.make(None)
         transaction.spill.append(transaction.rows)
@@ -310,9 +314,11 @@ class TransactionBuffer:
         asleep: Mapping[int, tuple[str, frozenset[bytes]]],
         floors: Mapping[int, tuple[RedoAddress, int]],
     ) -> None:
-        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing here.
+        """Which rows the native path leaves to Python, and which resume points it does not pass; see `keeping.py`. Does nothing
+        here.
 
-        :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to Python.
+        :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to
+            Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
         :param floors: see `Keeping`.
         """

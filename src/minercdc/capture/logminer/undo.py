@@ -33,7 +33,7 @@ class Undoable(Protocol):
 
 
 def undo_large(rows: Undoable, undo: LogMinerRow) -> bool:
-    """Take out what `undo` cancels; whether there was anything."""
+    """Take out what `undo` cancels; False when there was nothing."""
     if undo.code == OpCode.DELETE:
         return _undo_insert(rows, undo)
     if undo.code == OpCode.UPDATE:
@@ -56,7 +56,8 @@ def _undo_one(rows: Undoable, undo: LogMinerRow, code: int) -> bool:
 
 
 def _undo_insert(rows: Undoable, undo: LogMinerRow) -> bool:
-    """The latest INSERT of the row, or of a row without ROW_ID, and what follows it on this table and row."""
+    """Take out the latest INSERT of the row, or of a row without ROW_ID, and what follows it on this table and row; False when
+    there is no such INSERT."""
     later = 0
     following: list[int] = []
     while (row := rows.row_before(later)) is not None:
@@ -121,7 +122,7 @@ def _take_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> None:
 
 
 def _column_of_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> str | None:
-    """The column that the pieces before the last `later` rows belong to."""
+    """The column that the pieces before the last `later` rows belong to; None when their text does not say it."""
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         if row.sql and (row.code in _BEGINNINGS or row.sql.lstrip().startswith("DECLARE")):
             match = _COLUMN.search(row.sql)

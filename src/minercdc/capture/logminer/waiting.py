@@ -43,12 +43,12 @@ class PassPause:
         self._seen: Written = frozenset()  # what was written when it began
 
     def begin(self, connection: oracledb.Connection) -> None:
-        """To be called before a pass chooses what it reads. Raises SourceError."""
+        """To be called before a pass chooses what it reads. Raises PrerequisiteError and SourceError."""
         self._began = self._monotonic()
         self._seen = self._look(connection)
 
     def wait(self, connection: oracledb.Connection, stop: StopFlag) -> Iterator[float]:
-        """Wait after a pass that read all logs. Raises SourceError when the database cannot be read.
+        """Wait after a pass that read all logs. Raises PrerequisiteError and SourceError when the database cannot be read.
 
         :returns: whenever `poll.interval.ms` has passed, for how many seconds after `begin` no redo was written.
         """

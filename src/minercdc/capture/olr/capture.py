@@ -55,6 +55,8 @@ class OlrCapture:
         :raises LogGapError: the server cannot start there.
         :raises TransientSourceError, UnknownSourceError: the server went away, or messages are missing or no messages at all.
         :raises SourceError, ConfigError: the server cannot be used as it is.
+        :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
+        :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
         """
         if not isinstance(start, OlrPosition):
             raise TypeError(f"{type(start).__name__} is no position of olr")

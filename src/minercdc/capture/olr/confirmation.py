@@ -1,8 +1,8 @@
 """What the server may be allowed to forget.
 
 The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a place; the
-server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all that lies at or below.
-So one is sent only when every message that can lie there is stored by the reader:
+server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all that lies at or
+below. So one is sent only when every message that can lie there is stored by the reader:
 
     c_scn of the commit   it never goes back, so all below the highest one are there; the highest itself once no more has come for a while
     c_scn of the begin    an older transaction may still commit: all below the start of the oldest one that is not delivered
@@ -35,7 +35,7 @@ class Confirmations:
     """Keeps the places of what was received on one connection, in order, until it is confirmed.
 
     :param meaning: `minercdc.olr.c.scn`.
-    :ivar seen: highest place of what was received, on this connection or before.
+    :ivar seen: highest place of what was received, on this connection or before; None for nothing.
     """
 
     def __init__(self, meaning: Literal["auto", "commit", "begin"], seen: Place | None) -> None:
@@ -74,7 +74,8 @@ class Confirmations:
         self.seen = place if self.seen is None else max(self.seen, place)
 
     def judge(self, c_scn: int, begin_scn: int | None, commit_scn: int) -> None:
-        """Learn from a whole transaction with changes of rows what `c_scn` means: such a one commits at a higher SCN than it began at.
+        """Learn from a whole transaction with changes of rows what `c_scn` means: such a one commits at a higher SCN than it began
+        at.
 
         :param begin_scn: None when not known.
         """

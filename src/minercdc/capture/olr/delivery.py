@@ -6,8 +6,8 @@
     commit   Progress
     chkpt    how far the server has read
 
-A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows that
-messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
+A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows
+that messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ class _Transaction:
     :param place: highest place of its messages; `last` that of the latest one.
     :param skip: it is delivered already.
     :param seq: number of its last change.
-    :param number: `num` of its last operation.
+    :param number: `num` of its last operation, None when none had one.
     :param changed: something of it was emitted.
-    :param begin_scn: of its first message that came, `begun` when that is its `begin`.
+    :param begin_scn: SCN of its first message that came, None when not given; `begun` when that message is its `begin`.
     """
 
     xid: str
@@ -67,7 +67,7 @@ class Delivery:
     :param on_failure: `event.processing.failure.handling.mode`.
     :param unread: see `CaptureContext`.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the source up to which every commit is emitted.
+    :ivar time_us: time of the source up to which every commit is emitted, as the last checkpoint says; 0 until one has come.
     """
 
     def __init__(
@@ -118,10 +118,11 @@ class Delivery:
     def take(self, message: Message, begun: int) -> Iterator[Event]:
         """The events that a message makes ready.
 
-        :param begun: for the positions.
+        :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: messages are missing.
         :raises SourceError: the server's settings leave out what is needed, or transactions come out of order.
-        :raises DecodeError: a row cannot be decoded, and that is to stop the connector.
+        :raises DecodeError: a row cannot be decoded, and `on_failure` is `fail`.
+        :raises MinerCdcError: what `Reselect.complete`, and reading a shape from the dictionary, raise.
         """
         self._confirmations.note(message.place, checkpoint=message.is_checkpoint)
         if self._transaction is not None:
@@ -160,7 +161,8 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Take note of the commit SCN: it says whether the transaction is delivered already."""
+        """Take note of the commit SCN: it says whether the transaction is delivered already. Raises SourceError when transactions
+        come out of order."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
         if transaction.skip and self._advanced and commit_scn < position.scn:
@@ -231,7 +233,7 @@ class Delivery:
             yield self._ended(info.commit_scn, transaction.xid, info if transaction.seq else None, info.commit_us, begun)
 
     def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
-        """A statement that comes without `begin` and `commit`."""
+        """Events of a statement that comes without `begin` and `commit`. Raises SourceError when its message has no SCN."""
         scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
         if scn is None:
             raise SourceError(
@@ -265,7 +267,7 @@ class Delivery:
             self.time_us = message.time_us or 0
 
     def _reach(self, commit_scn: int) -> None:
-        """A transaction that is new came: those before it are all there, but another one may have the same SCN."""
+        """Note that a transaction that is new came: those before it are all there, but another one may have the same SCN."""
         if commit_scn <= self.complete_scn and self._checkpoints:
             self._checkpoints = False
             _log.warning(

@@ -45,7 +45,7 @@ class Handshake:
         :returns: True once the server sends changes, False when the stop came first.
         :raises ConfigError: the server has another source.
         :raises LogGapError: it cannot start there.
-        :raises SourceError: another client has confirmed what this connector has not received.
+        :raises SourceError: another client has confirmed what this connector has not received; or a frame is too long.
         :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
         """
         deadline = monotonic() + self._timeout
@@ -72,7 +72,8 @@ class Handshake:
             yield None
 
     def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
-        """The answer to a request, None when the stop came first."""
+        """The answer to a request, None when the stop came first. Raises TransientSourceError when none came in time,
+        UnknownSourceError for bytes that are no answer."""
         self._connection.send(request.encoded())
         deadline = monotonic() + self._timeout
         while not self._stop.is_set():
@@ -93,7 +94,7 @@ class Handshake:
         return None
 
     def _check(self, code: ResponseCode, position: OlrPosition) -> None:
-        """Whether to try again. Raises as `run` where that does not help."""
+        """Raise, as `run`, where trying again does not help."""
         if code is ResponseCode.INVALID_DATABASE:
             raise ConfigError(
                 [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
@@ -106,7 +107,8 @@ class Handshake:
             )
 
     def _check_confirmed(self, confirmed: Place | None, position: OlrPosition) -> None:
-        """One server serves one connector: what another one confirms is never sent to this one."""
+        """Raise SourceError when another client has confirmed more than this connector has received: one server serves one
+        connector, and does not send again what is confirmed."""
         ours = position.scn if position.seen is None else max(position.scn, position.seen.scn)
         if confirmed is not None and confirmed.scn > ours:
             raise SourceError(
@@ -117,8 +119,9 @@ class Handshake:
 
 
 def _before(position: OlrPosition) -> Place | None:
-    """A place that no undelivered message lies at or below, with both meanings of `c_scn`: by the begin none is below `begun`, by the commit none
-    below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have begun before it.
+    """A place that no undelivered message lies at or below, with both meanings of `c_scn`: by the begin none is below `begun`, by
+    the commit none below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have
+    begun before it.
     """
     if position.seen is None:
         return None

@@ -50,8 +50,10 @@ class Operation:
     """One operation.
 
     :param op: `begin`, `commit`, `c`, `u`, `d`, `ddl` or `chkpt`.
+    :param object_id: 0 when not given.
     :param columns: names that the message's schema lists; None when it lists none.
     :param number: `num`, the operation's number in its transaction; None when not given.
+    :param owner, table, row_id, before, after: None when not given.
     """
 
     op: str
@@ -71,6 +73,7 @@ class Message:
     """One message. SCNs and times are None where it does not have them; times are microseconds since the epoch in UTC.
 
     :param xid: 16 lower-case hex digits, None when not given.
+    :param thread: number of the redo thread, 0 when not given.
     """
 
     place: Place

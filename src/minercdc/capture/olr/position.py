@@ -4,8 +4,8 @@ scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: the server is requested to send from there
 seen        highest place of a message that was received up to here; no other client may have confirmed more
 
-The places of messages (`c_scn`, `c_idx`) do not say what is delivered: their meaning depends on the server's version, and a restarted
-server counts again.
+The places of messages (`c_scn`, `c_idx`) do not say what is delivered: their meaning depends on the server's version, and a
+restarted server counts again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class OlrPosition(CommitPosition):
-    """Where to go on from; see the module."""
+    """Where to go on from; see the module.
+
+    :param seen: None while no message was received.
+    """
 
     seen: Place | None = None
 

@@ -39,8 +39,8 @@ class ResponseCode(IntEnum):
 class Request:
     """A RedoRequest.
 
-    :param scn: of START.
-    :param place: of CONTINUE and CONFIRM.
+    :param scn: of START; None for other requests.
+    :param place: of CONFIRM, and of CONTINUE after a place; None for others: the server continues after what is confirmed.
     """
 
     code: RequestCode
@@ -63,6 +63,7 @@ class Request:
 class Response:
     """A RedoResponse to a request.
 
+    :param scn: None when the server does not say it.
     :param confirmed: what the server takes for confirmed, None when it does not say.
     """
 

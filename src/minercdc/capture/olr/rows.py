@@ -38,8 +38,9 @@ class RowReader:
         return sorted(names - self._positions.keys() - self._passed_over)
 
     def read(self, operation: Operation) -> tuple[Op, Row | None, Row | None]:
-        """Operation, row before and row after. What the message does not have is UNAVAILABLE; what only the image before has, an
-        update did not change.
+        """Operation, row before (None for an insert) and row after (None for a delete). What the message does not have is
+        UNAVAILABLE; what only the image before has, an update did not change. A large value that the image after lacks is
+        UNAVAILABLE there.
 
         :raises ValueDecodeError: a value does not fit its column.
         :raises SchemaMismatchError: an insert lacks a column.
@@ -68,7 +69,8 @@ class RowReader:
         return found
 
     def _check_whole(self, operation: Operation) -> None:
-        """An insert holds every column, unless the server leaves out nulls: then null and unknown look alike."""
+        """Raise SchemaMismatchError when an insert lacks a column: it holds each, unless the server leaves out nulls, and then null
+        and unknown look alike."""
         listed = operation.columns
         missing = [
             name

@@ -24,7 +24,7 @@ _NO_TIME = datetime(1970, 1, 1)
 
 
 class Shapes:
-    """Keeps `tables` in step with the messages.
+    """Keeps `tables` in step with the messages. Errors of `read_table` and `unlogged` pass through.
 
     :param read_table: present shape of a table, None when it does not exist.
     :param unlogged: see `CaptureContext.unlogged`.
@@ -52,7 +52,8 @@ class Shapes:
         self._unnamed: set[str | None] = set()
 
     def captured(self, operation: Operation) -> TableId | None:
-        """The captured table of a change, None when it is not captured."""
+        """The captured table of a change. None when it is not captured; with a warning, when neither the server knows its name nor
+        `tables` its object id."""
         if operation.owner is None or (operation.table or "").startswith("OBJ_"):
             # The server does not know the object's name.
             number = operation.object_id
@@ -74,8 +75,8 @@ class Shapes:
         yield from self._tracker.follow(_row(operation, message), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """Yields a SchemaChange when a change shows that the table has not the known shape, and no DDL came: the present one is read
-        from the dictionary."""
+        """Yields a SchemaChange when a change shows that the table has not the known shape, and no DDL came: the present one is
+        read from the dictionary."""
         known = self._tables.find(table)
         if known is None:
             change = self._tracker.discover(table, _row(operation, message), time_us)

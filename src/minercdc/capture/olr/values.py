@@ -128,7 +128,7 @@ def _decimal(value: str | bytes) -> str:
 
 
 def _clock(found: str, unit: int) -> tuple[str, str]:
-    """Date and time as a DATE has them, and nine digits of the second's fraction."""
+    """Date and time as a DATE has them, and nine digits of the second's fraction. Raises ValueDecodeError for what is no date."""
     if _DIGITS.fullmatch(found):
         seconds, rest = divmod(int(found), unit)
         return _civil(seconds), f"{rest * (1_000_000_000 // unit):09d}"
@@ -142,7 +142,8 @@ def _clock(found: str, unit: int) -> tuple[str, str]:
 
 
 def _civil(seconds: int) -> str:
-    """Of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle."""
+    """Date and time of seconds since 1970, in the proleptic Gregorian calendar; the year before 1 is -0001, as in Oracle. Raises
+    ValueDecodeError beyond the years of Oracle."""
     days, second = divmod(seconds, 86_400)
     if not -2_500_000 < days < 2_932_897:
         raise ValueDecodeError(
@@ -170,7 +171,7 @@ def _zoned(found: str, unit: int, is_local: bool) -> str:
 
 
 def _offset(zone: str, date: str, is_local: bool) -> int:
-    """Minutes east of UTC at a moment."""
+    """Minutes east of UTC at a moment. Raises ValueDecodeError for a zone that is not known."""
     if match := _OFFSET.fullmatch(zone):
         return (-1 if match[1] == "-" else 1) * (int(match[2]) * 60 + int(match[3]))
     if zone in ("Z", "UTC", "GMT"):

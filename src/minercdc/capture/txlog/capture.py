@@ -1,10 +1,10 @@
 """The stream: poll after poll, each in one read-only transaction over all tables.
 
-    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events by
-    (SCN, TXN)
+    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events
+    by (SCN, TXN)
 
-Everything committed up to the present SCN is coalesced and in the transaction's snapshot, so after the events the place is that SCN, or the
-chunk's end. What was committed since waits, with the rows that it changed.
+Everything committed up to the present SCN is coalesced and in the transaction's snapshot, so after the events the place is that
+SCN, or the chunk's end. What was committed since waits, with the rows that it changed.
 A row comes under the last transaction that changed it, with its values as of the poll.
 """
 
@@ -44,8 +44,8 @@ _log = logging.getLogger(__name__)
 
 _VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
 _AGAIN = 1 << 48
-"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another id each time,
-TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
+"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another id each
+time, TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
 _MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 
 
@@ -104,6 +104,9 @@ class TxlogCapture:
         """Events from `start` on, until `stop` is set. See `contracts.Capture`.
 
         :raises TypeError: `start` is of another adapter.
+        :raises ConfigError: tables of several schemas are captured.
+        :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
+        :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is no position of txlog")
@@ -227,7 +230,8 @@ class TxlogCapture:
         return found
 
     def _refuse_hidden(self, unseen: frozenset[TableId]) -> None:
-        """Raises UnknownSourceError when a table that was captured until now has no view any more: its changes would be passed over."""
+        """Raises UnknownSourceError when a table that was captured until now has no view any more: its changes would be passed
+        over."""
         ids = {number for table in unseen if (number := self._dictionary.shapes[table].object_id)}
         hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
         if hidden:
@@ -289,7 +293,8 @@ def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, in
 
 
 def _number(txn: int, partial: str) -> int:
-    """What a transaction's id says: TXN, with another count for the one that was delivered in part, so that all of it comes again."""
+    """What a transaction's id says: TXN, with another count for the one that was delivered in part, so that all of it comes
+    again."""
     before = int(partial, 16) if partial else -1
     if before % _AGAIN != txn % _AGAIN or before < 0:
         return txn

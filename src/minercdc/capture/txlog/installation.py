@@ -1,7 +1,7 @@
 """Makes, checks and removes the objects in the schema of the captured tables.
 
-Every step looks whether its object is there and current, so a run that broke off is repeated. That TXN was added to a table is noted in
-SY$SOURCES before it is added, and taken from there when it is removed.
+Every step looks whether its object is there and current, so a run that broke off is repeated. That TXN was added to a table is
+noted in SY$SOURCES before it is added, and taken from there when it is removed.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Object:
 
     :param what: type and name, for people.
     :param problem: '' when it is there, valid and current.
-    :param statements: what makes it so.
+    :param statements: they make it so; () when there is no `problem`, and for a problem that no statement solves.
     """
 
     what: str
@@ -84,7 +84,8 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
 
 
 def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Object]:
-    """All objects that ought to be there, in the order in which they are made. Raises ConfigError when there are more tables than bits."""
+    """All objects that ought to be there, in the order in which they are made. Raises ConfigError when there are more tables than
+    bits."""
     yield _made(existing, "SEQUENCE", SEQUENCE, scripts.CREATE_SEQUENCE)
     yield from _own_tables(existing)
     for name, kind, text in scripts.PACKAGES:
@@ -183,14 +184,16 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
 
 
 def _no_column(table: str) -> str:
-    """Asked within the statement, since a script may be run on another database, or later: TXN of the table itself stays its own."""
+    """Asked within the statement, since a script may be run on another database, or later: TXN of the table itself stays its
+    own."""
     found = f"SELECT 1 FROM USER_TAB_COLS WHERE TABLE_NAME = {literal(table)} AND COLUMN_NAME = {literal(COLUMN)}"
     return f"NOT EXISTS ({found})"
 
 
 def _wait(existing: Existing, name: str) -> Object:
-    """A transaction that changed rows before the trigger was there ends before the installation does. SY$SOURCES notes that it was waited
-    for, so that a run with nothing to do locks nothing, and one that broke off is made up for."""
+    """The wait for transactions that changed rows before the trigger was there, so that they end before the installation does.
+    SY$SOURCES notes that they were waited for, so that a run with nothing to do locks nothing, and one that broke off is made up
+    for."""
     source = existing.registered.get(name)
     lock = f"LOCK TABLE {quoted(name)} IN SHARE MODE WAIT {_LOCK_SECONDS}"
     done = f"UPDATE {SOURCES} SET WAITED = 1, {SINCE} = NULL WHERE NAME = {literal(name)}"
@@ -200,8 +203,8 @@ def _wait(existing: Existing, name: str) -> Object:
 
 
 def _noted(existing: Existing, name: str) -> Object:
-    """The SCN of the commit that says that it was waited for: what is committed after it, the trigger has noted. ORA_ROWSCN may be higher,
-    by what else is in the block, and is never lower."""
+    """The SCN of the commit that says that it was waited for: what is committed after it, the trigger has noted. ORA_ROWSCN may be
+    higher, by what else is in the block, and is never lower."""
     source = existing.registered.get(name)
     note = f"UPDATE {SOURCES} SET {SINCE} = ORA_ROWSCN WHERE NAME = {literal(name)} AND WAITED = 1 AND {SINCE} IS NULL"
     known = source is not None and source.waited and source.since_known
@@ -240,7 +243,7 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 
 
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
-    """Make what is missing or not current; the number of objects made. Waits as long as transactions hold locks on a table.
+    """Make what is missing or not current; returns the number of objects made. Waits as long as transactions hold locks on a table.
 
     :param said: called with a line before each object is made, and at each wait.
     :raises ConfigError: an object cannot be made.
@@ -262,7 +265,8 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
 def _run_patiently(
     connection: oracledb.Connection, statements: Sequence[str], doing: str, said: Callable[[str], None]
 ) -> None:
-    """Run statements, each again while transactions hold locks on its table. Writers wait for it no longer than `_LOCK_SECONDS` at a time."""
+    """Run statements, each again while transactions hold locks on its table. Writers wait for it no longer than `_LOCK_SECONDS` at
+    a time."""
     for statement in statements:
         while True:
             try:
@@ -321,7 +325,10 @@ def _source_removals(existing: Existing, name: str, bit: int, *, added: bool) ->
 
 
 def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
-    """Remove all objects of the user's schema; how many there were. Raises SourceError, PrerequisiteError."""
+    """Remove the objects of txlog in the user's schema; returns how many there were. Raises SourceError, PrerequisiteError.
+
+    :param said: called with a line before each object is removed.
+    """
     found = list(removals(read_existing(connection)))
     for one in found:
         said(one.what)

@@ -1,7 +1,7 @@
 """From which SCN on the log of transactions has every one.
 
-`install` writes it into SY$SOURCES once all transactions have ended that changed rows before their table had its trigger. What was committed
-before may be in no log, so a stream that begins there would leave it out.
+`install` writes it into SY$SOURCES once all transactions have ended that changed rows before their table had its trigger. What was
+committed before may be in no log, so a stream that begins there would leave it out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _HAS_SINCE = "SELECT COUNT(*) FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABL
 
 
 def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> dict[TableId, int | None]:
-    """The SCN for each table that is a source; None while `install` has not ended. Empty when SY$SOURCES does not say it, as when Databus
-    itself made it. Raises as `codes.classify`."""
+    """The SCN for each table that is a source; None while `install` has not ended. Empty when SY$SOURCES does not say it, as when
+    Databus itself made it. Raises as `codes.classify`."""
     found: dict[TableId, int | None] = {}
     with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
         for owner in sorted({table.schema for table in tables}):

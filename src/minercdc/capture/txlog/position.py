@@ -1,6 +1,7 @@
 """How far transactions are delivered, in the order of (commit SCN, TXN).
 
-A row shows under the last transaction that changed it, so it only ever moves on in this order: what is read after a place is complete.
+A row shows under the last transaction that changed it, so it only ever moves on in this order: what is read after a place is
+complete.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""The two queries of Databus for Oracle: rows whose transaction was committed after an SCN, of all transactions or of a chunk of them.
+"""The two queries of Databus for Oracle: rows whose transaction was committed after an SCN, of all transactions or of a chunk of
+them.
 
     coalesce -> since < SCN <= until        SCN: of the log's row, which stays once it is written
 
-ORA_ROWSCN of a row may differ between two queries, so it is never read here: the poll has the log coalesced first. What was committed
-before the present SCN was read is coalesced then; any other transaction has a higher SCN, and waits for the next poll.
-A chunk ends at an SCN, not at a number of rows: transactions that share the SCN of its last one belong to it. So the next chunk, which
-begins after that SCN, leaves none out.
+ORA_ROWSCN of a row may differ between two queries, so it is never read here: the poll has the log coalesced first. What was
+committed before the present SCN was read is coalesced then; any other transaction has a higher SCN, and waits for the next poll.
+A chunk ends at an SCN, not at a number of rows: transactions that share the SCN of its last one belong to it. So the next chunk,
+which begins after that SCN, leaves none out.
 """
 
 from __future__ import annotations
@@ -61,8 +62,8 @@ class LogReader:
             cursor.execute(f"BEGIN {self._core}.coalesce_log; END;")
 
     def chunk_end(self, connection: oracledb.Connection, since: int, until: int, rows: int) -> int | None:
-        """Commit SCN of the last of the next `rows` transactions after `since` and up to `until`; None when no more than these wait.
-        Raises as `codes.classify`."""
+        """Commit SCN of the last of the next `rows` transactions after `since` and up to `until`; None when no more than these
+        wait. Raises as `codes.classify`."""
         numbered = f"SELECT TX.SCN, ROW_NUMBER() OVER (ORDER BY TX.SCN) R FROM {self._log} TX WHERE TX.SCN > :since AND TX.SCN <= :until"
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
         last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
@@ -76,7 +77,7 @@ class LogReader:
 
     def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
         """The rows of one table that were last changed after `since`, and up to `until`, in order of SCN, TXN and key. Raises as
-        `codes.classify`."""
+        `codes.classify`, and ValueDecodeError for a value that does not fit its column's type."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'

@@ -202,7 +202,8 @@ def create_view(table: str, columns: Sequence[str]) -> str:
 
 
 def trigger_text(table: str) -> str:
-    """Text of a table's trigger. An update that sets TXN to a negative number keeps that number, made positive, and notes nothing."""
+    """Text of a table's trigger. An update that sets TXN to a negative number keeps that number, made positive, and notes
+    nothing."""
     return (
         f"TRIGGER {quoted(trigger_of(table))} BEFORE INSERT OR UPDATE ON {quoted(table)}\n"
         "REFERENCING OLD AS OLD NEW AS NEW FOR EACH ROW\n"
