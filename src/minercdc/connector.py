@@ -187,7 +187,7 @@ class Connector:
                     self._ownership.address = self._group.address(self.address)
 
     def _forget(self) -> None:
-        """What is known of the stream is another instance's now."""
+        """Reset the counters of the stream, which another instance goes on with."""
         counters = self.counters
         counters.since_us = counters.progress_us = counters.source_us = 0
         counters.suspended, counters.trouble, counters.requested = (), "", []

@@ -54,7 +54,7 @@ class Capture(Protocol):
         """Yield the events after `start`; ends only when `stop` is set."""
 
     def confirm(self, position: Position) -> None:
-        """Take note that everything up to `position` is durable in Kafka. Called after each commit."""
+        """Take note that everything up to `position` is durable in the sink. Called after each commit that has a position."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -126,7 +126,7 @@ class SignalActions(Protocol):
         """
 
     def stored(self, state: SignalState) -> None:
-        """Take note that `state` is durable in Kafka: channels need not keep the signals that it has taken."""
+        """Take note that `state` is durable in the sink: channels need not keep the signals that it has taken."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -190,7 +190,7 @@ class SchemaHistory(Protocol):
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
         """The record that stores `change`; the sink commits it together with an offset after it.
 
-        None when the change was stored outside Kafka: `Offset.history` says how much of that is valid.
+        None when this call stored the change outside Kafka: `Offset.history` says how much of that is valid.
 
         :param position: of the last Progress, as JSON; {} when there is none.
         :raises SchemaHistoryError: it cannot be stored outside Kafka.
@@ -215,7 +215,8 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Two sinks cannot
+    do that: Kafka without transactions shows each record at once, and standard output repeats lines after a kill.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """

@@ -46,7 +46,7 @@ class NextOffset:
             self.partial = None
 
     def position(self) -> Mapping[str, JsonValue] | None:
-        """Where a restart goes on from; None for nowhere yet."""
+        """Where a restart goes on from, as JSON; None while the initial snapshot is under way, or nothing is stored yet."""
         if self.latest is None:
             return self.stored.position
         return self.latest.position.to_json() if self.latest.position is not None else None

@@ -44,7 +44,7 @@ class Repositioning:
 
     :param before: what is stored now, None for nothing.
     :param offset: to be stored, None: the stored one is removed.
-    :param tables: structures that replace those of the schema history; None: it has them already.
+    :param tables: structures that replace those of the schema history; None: the history stays as it is.
     :param lines: for the user: what changes, and what follows from that.
     """
 
@@ -245,7 +245,7 @@ def _structures_at(
     now: _Dictionary,
     scn: int,
 ) -> tuple[list[KnownTable], list[TableId]]:
-    """The structures at an SCN, and the tables of which they are not certain, so that those of now have to do.
+    """The structures at an SCN, and the tables of which they are not certain: for those the present structures have to do.
 
     The schema history knows what it has come to. After that the dictionary does, if there was no DDL since the SCN.
 

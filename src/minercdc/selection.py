@@ -65,7 +65,7 @@ def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> Valu
 
 
 def encoded_values(config: ConnectorConfig) -> ValueConfig:
-    """How the encoders print values: with schemas, where transformations need them."""
+    """The configuration by which the encoders print values: with schemas, whenever there are transformations; else as given."""
     if not config.transforms:
         return config.values
     return config.values.model_copy(update={"key_converter_schemas_enable": True, "value_converter_schemas_enable": True})

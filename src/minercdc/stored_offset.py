@@ -51,7 +51,7 @@ class KnownTable:
     time_us: int
 
     def change(self) -> SchemaChange:
-        """What makes it known, as when structures are read."""
+        """The SchemaChange that makes the table known, as a snapshot of structures emits one."""
         return SchemaChange(self.schema.id, None, self.schema, "", Scn(self.scn), self.time_us, snapshot=True)
 
 

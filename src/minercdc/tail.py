@@ -36,7 +36,8 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 class Message:
     """One message.
 
-    :param table: `SCHEMA.TABLE`; the topic's name where messages of a topic are read.
+    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's name where
+        messages of a topic are read.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
@@ -97,7 +98,8 @@ def tail(
     """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
     come.
 
-    :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
+    :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE`, or the name of a topic, all but
+        the last in any case; every captured table of that name is read. None for all.
     :param count: after so many it ends; None: only `stop` ends it.
     :param since: with its time zone; None: the latest ones.
     :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not

@@ -39,8 +39,8 @@ def compile_writer(file: ProtobufFile) -> Write:
 
 
 def compile_single(schema: Schema) -> tuple[Write, int]:
-    """A function that writes single values as google.protobuf's wrapper of their type, and the place of that in its file. It raises
-    as that of `compile_writer`.
+    """(function that writes single values as google.protobuf's wrapper of their type, place of that wrapper in google.protobuf's
+    file). The function raises as that of `compile_writer`.
 
     :param schema: of a type in `protobuf_schema.SCALARS`.
     """
@@ -49,7 +49,7 @@ def compile_single(schema: Schema) -> tuple[Write, int]:
 
 
 def varint(number: int) -> bytes:
-    """An integer; a negative one as its two's complement in 64 bits."""
+    """The bytes of an integer; those of its two's complement in 64 bits when it is negative."""
     if 0 <= number < 128:
         return _SHORT[number]
     return unsigned_varint(number & 0xFFFF_FFFF_FFFF_FFFF)

@@ -25,7 +25,8 @@ _LEADERS_S = 10.0
 class PartitionReader:
     """Waits for the leader of a partition, then reads.
 
-    Every method raises DeliveryError or SinkError when the topic does not exist, or cannot be read.
+    Every method raises DeliveryError or SinkError when the topic cannot be read; and, but for `await_leaders`, when it does not
+    exist.
     """
 
     def __init__(self, cluster: Connections) -> None:

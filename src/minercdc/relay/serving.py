@@ -51,7 +51,7 @@ def answer(buffer: EventBuffer, checkpoint: Checkpoint, size: int, *, latest: bo
     """All events from the checkpoint on, in at most `size` bytes.
 
     :param latest: from the newest window on, wherever the checkpoint is.
-    :raises ScnNotFoundError, OvertakenError: as `EventBuffer.start_of`.
+    :raises ScnNotFoundError, OvertakenError, RelayError: as `EventBuffer.start_of`.
     """
     begin = buffer.latest() if latest else buffer.start_of(checkpoint)
     cut = buffer.cut(begin, size)
@@ -77,7 +77,7 @@ def filtered_answer(
     :param size: most bytes of the answer.
     :param latest: from the newest window on, wherever the checkpoint is.
     :raises ScnNotFoundError, OvertakenError: as `EventBuffer.start_of`; also overwritten while they were read.
-    :raises RelayDataError: an event in the buffer is damaged.
+    :raises RelayError: the buffer is damaged; RelayDataError: an event of it is, or `form` cannot show one.
     """
     begin = buffer.latest() if latest else buffer.start_of(checkpoint)
     inside = checkpoint.window_offset if not latest else -1

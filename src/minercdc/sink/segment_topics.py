@@ -34,7 +34,8 @@ class SegmentTopics:
         self._log = SegmentLog(directory)
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Partition 0, and the number that the next record of any topic will have. Raises SinkError."""
+        """((0, number that the next record of any topic will have),), whether the topic has records or not; () while there is no
+        segment. Raises SinkError when the segments cannot be read."""
         numbers = self._log.numbers()
         return ((0, self._log.newest(numbers[-1]).records),) if numbers else ()
 
