@@ -65,8 +65,7 @@ class Connector:
     """One connector; its methods may be called from any thread.
 
     :param target: where changes go instead of the configured sink.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
-        expression of `transforms` cannot be compiled.
+    :raises ConfigError: as `wiring.build.build`.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """

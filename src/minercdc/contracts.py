@@ -215,8 +215,8 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Two sinks cannot
-    do that: Kafka without transactions shows each record at once, and standard output repeats lines after a kill.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Two sinks
+    cannot do that: Kafka without transactions shows each record at once, and standard output repeats lines after a kill.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """

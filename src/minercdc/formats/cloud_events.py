@@ -65,8 +65,8 @@ class CloudEventsFormat:
         self._others = JsonFormat(schemas=options.schemas)
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises the
-        same errors.
+        """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
+        the same errors.
 
         :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
         """

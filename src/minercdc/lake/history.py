@@ -165,7 +165,7 @@ class TableHistories:
     def refresh(self) -> None:
         """Read what the history has gained since the last call.
 
-        :raises SinkError: Kafka, or the segments, cannot be read.
+        :raises SinkError: Kafka, or the segments, cannot be read; or two tables of the history share a topic.
         :raises SchemaHistoryError: a record of the history cannot be read.
         """
         raise NotImplementedError
@@ -311,7 +311,7 @@ class LakeHistory(TableHistories):
     def refresh(self) -> None:
         """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
 
-        :raises DeliveryError, SinkError: Kafka cannot be read.
+        :raises DeliveryError, SinkError: Kafka cannot be read, or two tables of the history share a topic.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
         """
         end = self._client.end_offset(self.topic)

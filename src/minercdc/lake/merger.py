@@ -286,7 +286,7 @@ class Merger:
             return None
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
-        """Merge one table; a failure is its own only."""
+        """Merge one table. Returns the entries to be recorded: an error is one of kind `failed`, and is not raised."""
         begun = time.monotonic()
         try:
             return attempts()(lambda: list(self._brought(table, goal)))

@@ -47,7 +47,7 @@ class Import:
 
     :param where: the offset was found in.
     :param found: Debezium's offset.
-    :param partial: the transaction that Debezium delivered in part, or in whole as its last one.
+    :param partial: the transaction that Debezium delivered in part, or in whole as its last one; None when there is none.
     :param schemas: structures of the captured tables at the position.
     :param of_history: how many of them are taken from Debezium's history, since the dictionary is newer.
     """
@@ -127,7 +127,8 @@ def look(config: ConnectorConfig, source: str) -> Import:
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
     :raises ConfigError: there is no such offset, or it cannot be gone on from; or this connector has one already.
     :raises LogGapError: redo that the stream needs is gone.
-    :raises SchemaHistoryError, SourceError, SinkError: Debezium's schema history, the database or Kafka cannot be read.
+    :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
+        be read, or has none of the captured tables.
     """
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     if config.sink.is_kafka:
@@ -236,7 +237,8 @@ def kept_file(file: Path) -> Path:
 
 
 def keep_file(file: Path | None) -> None:
-    """Copy Debezium's history file to `kept_file`, unless an import that was killed did. Raises OSError."""
+    """Copy Debezium's history file to `kept_file`, unless an import that was killed did, or there is no file (None: the history is
+    in Kafka). Raises OSError."""
     if file is None:
         return
     kept = kept_file(file)

@@ -37,7 +37,7 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
 
 
 def large_records(config: ConnectorConfig) -> LargeRecords | None:
-    """The replacement of records that are too large, as it is configured; None: they are sent as they are, and Kafka refuses them."""
+    """The configured replacement of records that are too large; None: they are sent as they are, and Kafka refuses them."""
     kafka = config.kafka
     if kafka.minercdc_kafka_record_too_large == "fail":
         return None

@@ -62,8 +62,8 @@ def build(
     :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
     :param ownership: the claim of this process; None for a new one.
     :param prepared: see `ProcessState`.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
-        expression of `transforms` cannot be compiled.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; an expression of
+        `transforms` cannot be compiled; or, with these, `topic.naming.strategy` names a function that cannot be loaded.
     """
     for notice in config.notices.values():
         log.warning("%s", notice)
