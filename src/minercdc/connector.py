@@ -64,7 +64,7 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 class Connector:
     """One connector; its methods may be called from any thread.
 
-    :param target: where changes go instead of the configured sink.
+    :param target: where changes go instead of the configured sink; None: to that sink.
     :raises ConfigError: as `wiring.build.build`.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.

@@ -23,8 +23,8 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record. `value` None is a tombstone; `partition` None lets the key decide (murmur2, as Kafka's own default
-    partitioner).
+    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; `partition` None lets the key decide
+    (murmur2, as Kafka's own default partitioner).
     """
 
     topic: str
@@ -136,7 +136,8 @@ class RecordEncoder(Protocol):
     """Turns an event into records, perhaps none.
 
     `encode` raises DecodeError for a value that a record cannot hold, and ConfigError or SinkError for a table that cannot be
-    published: its `message.key.columns` names a column that it does not have, or another table has its topic.
+    published: its `message.key.columns` names a column that it does not have, or another table has its topic; ConfigError, too,
+    for an update of an outbox table where that is fatal.
     """
 
     def encode(self, event: Event) -> Sequence[Record]: ...
@@ -205,7 +206,7 @@ class SchemaHistory(Protocol):
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The stored changes up to `mark`, oldest first; later ones are forgotten.
 
-        :param mark: `Offset.history` of the stored offset, 0 when there is no offset.
+        :param mark: `Offset.history` of the stored offset, which is None where the history was in Kafka; 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
         :raises SinkError: it is in Kafka, which cannot be read.
         """

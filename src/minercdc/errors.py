@@ -130,7 +130,7 @@ class SnapshotTooOldError(SourceError):
 class DecodeError(MinerCdcError):
     """A row cannot be decoded, or its record cannot be encoded.
 
-    :param where: SCN, RS_ID, SSN, XID and table of the row, as far as they are known, as text.
+    :param where: SCN, RS_ID, SSN, XID and table of the row, as far as they are known, as text; '' when none is.
     """
 
     code = "MC-4001"

@@ -182,11 +182,11 @@ class UndecodableRow:
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
     :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
-    :param redo_sql: SQL_REDO, as far as there is any.
+    :param redo_sql: SQL_REDO; None when there is none.
     :param scn, time_us, tx, row_id, rs_id, ssn: as of `ChangeEvent`.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
-    :param hint: of the error.
+    :param hint: of the error; '' when it has none, or there is no error.
     :param counted: it was not decoded, because its table is suspended; such rows have numbers like changes.
     :param images: of a row that was decoded: its table version, the row before and the row after; else None.
     """

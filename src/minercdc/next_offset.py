@@ -17,7 +17,7 @@ class NextOffset:
     commit is mined again.
 
     :param adapter: `database.connection.adapter` of the positions to come.
-    :ivar stored: what the last commit stored.
+    :ivar stored: what the last commit stored; an offset without a position when nothing was stored yet.
     :ivar state: what signals have left to do.
     """
 

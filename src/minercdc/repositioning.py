@@ -156,8 +156,9 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
     """What going on from an SCN, or a time, would store: the stream delivers what was committed after it. One of both is given.
 
     :param scn: None: the one of `time`.
-    :param time: ISO 8601; UTC unless it has an offset.
-    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, or the stored position cannot be read.
+    :param time: ISO 8601; UTC unless it has an offset. None: `scn` is given.
+    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, the stored position cannot be read, or
+        several pluggable databases are captured.
     :raises LogGapError: redo from there on, or of a transaction that was open there, is gone.
     :raises SourceError, PrerequisiteError: the SCN lies in the future, the time has no SCN, or the database cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.
@@ -272,7 +273,7 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot."""
+    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a position."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start

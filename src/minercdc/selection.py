@@ -31,7 +31,7 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
     """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to. Raises ConfigError
     for an adapter that there is not.
 
-    :param database: which of several pluggable databases the tables are in; patterns may name it then.
+    :param database: which of several pluggable databases the tables are in; patterns may name it then. Without effect with one.
     """
     lists = config.filters
     return TableFilter(

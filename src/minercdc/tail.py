@@ -174,7 +174,7 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
-    """Topic -> table."""
+    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all."""
     stored, names = read_stored(config), topic_names(config)
     several = config.database.has_several_pdbs
     tables = {names.of_table(one): one for one in (stored.tables() if stored else {})}

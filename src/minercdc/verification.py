@@ -73,7 +73,8 @@ def verify(
 
     :param table: `SCHEMA.TABLE`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka, records are in a format that is not read back, or a key or converter cannot be used.
+    :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
+    :raises LakeError: records are in a form that is not read back, or several pluggable databases are captured.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
         a record in a topic is not of minercdc.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
@@ -194,7 +195,8 @@ class _Comparison:
             rows.executemany(put, batch)
 
     def _row(self, message: Any, versions: _Versions, since: int) -> tuple[Any, ...] | None:
-        """What is kept of a record; None for a tombstone, a later commit, or a row that DDL removed."""
+        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed. Raises
+        VerificationError for a record that is not ours."""
         if message.value() is None:
             return None
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"

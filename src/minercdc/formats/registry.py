@@ -156,7 +156,7 @@ class RestClient:
         """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
 
         :param path: below the registry's URL.
-        :param body: to be sent as JSON, or a text as it is.
+        :param body: to be sent as JSON, or a text as it is; None for no body.
         :raises SinkError: a URL is not valid.
         :raises DeliveryError: no URL answers in that time, other than with status 429 or 5xx.
         """

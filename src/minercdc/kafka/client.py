@@ -112,7 +112,7 @@ class KafkaClient(Connections):
         return NewTopic(name, num_partitions=partitions or count, replication_factor=replication, config=settings)
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and value of every committed record of a partition, to its present end.
+        """Offset and value of every committed record of a partition, to its present end; None for a tombstone's value.
 
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """

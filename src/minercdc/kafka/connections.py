@@ -59,7 +59,7 @@ class Connections:
         """A producer; older ones of the same id are fenced by its `init_transactions`.
 
         :param transactional_id: None for one without transactions.
-        :param undelivered: called with the error and each message that did not arrive.
+        :param undelivered: called with the error and each message that did not arrive; None: they are not reported.
         :raises SinkError: librdkafka refuses a setting.
         """
         settings = {

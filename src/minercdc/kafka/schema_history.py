@@ -68,7 +68,7 @@ class KafkaSchemaHistory:
 
     :param server: topic.prefix; records of other connectors in the same topic are passed over.
     :param transactional: whether its records are in the Kafka transaction of the offset; otherwise the offset counts them.
-    :param kept: records that need not be read once more.
+    :param kept: records that need not be read once more; None for none.
     """
 
     def __init__(

@@ -118,7 +118,8 @@ class TableHistory:
 class TableHistories:
     """The tables of one connector, by the records of its schema history; subclasses read them.
 
-    :raises LakeError: the connector's records are in a form that is not read back.
+    :raises LakeError: the connector's records are in a form that is not read back, or are of several pluggable databases.
+    :raises ConfigError: as `TopicNames`.
     :ivar topic: where the history is, for messages.
     """
 
@@ -207,7 +208,8 @@ class TableHistories:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:
-        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError."""
+        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError; a
+        table whose topic another one has raises SinkError."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None

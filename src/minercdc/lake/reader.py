@@ -79,6 +79,7 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
         has a new snapshot since, with unknown commits before it; the records are in a form that is not read back; or the session
         is one of Spark Connect.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
+    :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
     refuse_connect(spark)
     paths = LakePaths(config)

@@ -132,6 +132,7 @@ def snapshot(
     :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
+    :param progress: receives how far reading is; None for no display.
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
         back, or the session is one of Spark Connect.

@@ -125,7 +125,8 @@ def look(config: ConnectorConfig, source: str) -> Import:
     """What an import would store. Nothing is changed.
 
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
-    :raises ConfigError: there is no such offset, or it cannot be gone on from; or this connector has one already.
+    :raises ConfigError: there is no such offset, or it cannot be gone on from; this connector has one already; or several pluggable
+        databases are captured.
     :raises LogGapError: redo that the stream needs is gone.
     :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
         be read, or has none of the captured tables.
@@ -180,7 +181,7 @@ def _place(config: ConnectorConfig) -> str:
 
 
 def read_entries(client: KafkaClient, source: str) -> tuple[str, dict[bytes, bytes | None]]:
-    """What `source` is called in messages, and its keys with their last values.
+    """(name of `source` for messages, each of its keys with its last value, None for a tombstone).
 
     :param source: as of `look`.
     :raises ConfigError: it is neither an offset file nor a topic.

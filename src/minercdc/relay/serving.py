@@ -21,7 +21,8 @@ _LONGEST: Final = 64 * _STEP  # of the buffer looked at for one filtered answer
 class Answer:
     """An answer to /stream.
 
-    :param begin, end: places of the events; `filtered` has them already where a filter or another form applies.
+    :param begin, end: places of the events.
+    :param filtered: the answer's bytes, where a filter or another form applies; else None.
     :param pending: bytes of the next event, which does not fit into the client's buffer; else 0.
     :param window_scn, window_offset: of a filtered answer that ends inside a window: that window, and how many events of it are
         read, before the filter; -1 at the end of a window.

@@ -74,7 +74,7 @@ def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
     """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be found.
 
     :param what: needs it; begins the message.
-    :param instead: what does the same with this sink.
+    :param instead: how the same is done with this sink, for the hint; '' for no hint.
     """
     if not config.sink.is_kafka:
         raise ConfigError([f"debezium.sink.type: {what} needs kafka, not {config.sink.debezium_sink_type}"], hint=instead)
