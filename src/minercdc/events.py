@@ -163,7 +163,7 @@ class ReadRun:
 
     @property
     def row_id(self) -> str | None:
-        """Of the last row; None when the rows have none."""
+        """ROWID of the last row; None when the rows have none."""
         return self.fetched.row_id(-1)
 
     def events(self, begin: int, end: int) -> list[ChangeEvent]:

@@ -335,7 +335,7 @@ class _Publisher:
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
-        """All that was written is durable."""
+        """Show in the counters that all that was written is durable."""
         counters = self._counters
         counters.complete_scn = self._written[0]
         counters.progress_us = max(counters.progress_us, self._written[1])

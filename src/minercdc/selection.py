@@ -42,7 +42,8 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
 
 
 def topic_names(config: ConnectorConfig) -> TopicNames:
-    """All topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be loaded."""
+    """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
+    loaded."""
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
         with_database=config.database.has_several_pdbs,
@@ -50,7 +51,7 @@ def topic_names(config: ConnectorConfig) -> TopicNames:
 
 
 def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
-    """How codecs represent decimals, times, intervals, RAW and unavailable values.
+    """The options by which codecs represent decimals, times, intervals, RAW and unavailable values.
 
     :param legacy_decimal: `legacy.decimal.handling.strategy`.
     """

@@ -51,7 +51,7 @@ class Message:
     value: Any
 
     def to_json(self) -> str:
-        """As a document on one line."""
+        """The message as a JSON document on one line."""
         document = {
             "topic": self.topic,
             "partition": self.partition,
@@ -63,7 +63,7 @@ class Message:
         return json.dumps(document, ensure_ascii=True)
 
     def line(self) -> str:
-        """For people: time, table, operation, key, row; of an update, what changed."""
+        """The message as a line for people: time, table, operation, key, row; of an update, the earlier values of what changed."""
         return f"{_iso(self.time_ms)} {self.table} {_shown(self.key, self.value)}"
 
 

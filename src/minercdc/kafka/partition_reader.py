@@ -127,7 +127,8 @@ class PartitionReader:
         return self._offsets(topic, [partition], OffsetSpec.latest(), deadline)[0]
 
     def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
-        """Of each partition, in one request; tries again while a leader that the metadata name does not know its new partition yet."""
+        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not know
+        its new partition yet."""
         places = [TopicPartition(topic, partition) for partition in partitions]
 
         def offsets() -> list[int]:

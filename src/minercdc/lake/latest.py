@@ -131,7 +131,7 @@ def complete_rows(
 
 
 def _with_earlier_values(rows: DataFrame, columns: int, by: Sequence[str], *, before: bool) -> DataFrame:
-    """With what earlier changes of the same row say, back to where it was inserted or deleted.
+    """The rows with what earlier changes of the same row say, back to where it was inserted or deleted.
 
     s0, s1, ..   struct of the last known value of each column, null where none is known
     moved, was   whether the row's key changed, and what it was before the first change

@@ -55,7 +55,7 @@ class SegmentTopics:
                     yield SegmentMessage(record)
 
     def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
-        """Of a segment; none when a query has removed it meanwhile."""
+        """The records of a segment; none when a query has removed the segment meanwhile."""
         try:
             yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
         except SinkError:
