@@ -41,7 +41,8 @@ class Capture(Protocol):
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
     least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
     a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
-    changes, and for the Progress between its transactions.
+    changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of
+    it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again.
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
@@ -64,7 +65,7 @@ class Capture(Protocol):
 class OpenTransaction:
     """A source transaction whose end has not been read.
 
-    :param xid: 16 lower-case hex digits.
+    :param xid: as `TransactionInfo.id`.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
     :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.

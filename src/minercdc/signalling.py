@@ -291,7 +291,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
 
     :param channel: source, kafka, file or http.
     :param signal: `id`, `type` and `data`.
-    :raises ConfigError: the channel is not enabled, or cannot be used from outside.
+    :raises ConfigError: the channel is not enabled, or cannot be used from outside; of `source`, also as `oracle.connect.connect`.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses the row.
     :raises SinkError: the topic cannot be created, or the record may not have arrived.
     :raises OSError: the file cannot be written.
