@@ -199,7 +199,8 @@ class SchemaHistory(Protocol):
         """
 
     def mark(self) -> int | None:
-        """For `Offset.history`: how much is stored durably outside Kafka; None when the history is in Kafka.
+        """For `Offset.history`: how much is stored durably by now; None when the entries are in the Kafka transaction of the
+        offset.
 
         :raises SchemaHistoryError: what was stored cannot be made durable.
         """
@@ -207,7 +208,7 @@ class SchemaHistory(Protocol):
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The stored changes up to `mark`, oldest first; later ones are forgotten.
 
-        :param mark: `Offset.history` of the stored offset, which is None where the history was in Kafka; 0 when there is no offset.
+        :param mark: `Offset.history` of the stored offset, None included; 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
         :raises SinkError: it is in Kafka, which cannot be read.
         """

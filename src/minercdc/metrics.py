@@ -62,7 +62,7 @@ class Counters:
     """Counters of one connector, over all runs of its process.
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
-    :param records: Kafka records written.
+    :param records: records written to the sink.
     :param several_databases: tables of several are captured, so that figures name the database, too.
     :param events, tables: row changes written, by Debezium's `op`, and by table (`named`).
     :param transactions: source transactions delivered.

@@ -77,7 +77,7 @@ def verify(
     :raises LakeError: records are in a form that is not read back, or several pluggable databases are captured.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
         a record in a topic is not of minercdc.
-    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read, or a row of Oracle's cannot be encoded.
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -139,6 +139,7 @@ class _Comparison:
 
         :raises VerificationError: a record in its topic is not ours.
         :raises PrerequisiteError, SinkError: Oracle refuses to show the table, or Kafka cannot be read.
+        :raises DecodeError: a value of Oracle's does not fit a record.
         """
         report = TableReport(str(table))
         known = self._history.find(report.name)
