@@ -56,7 +56,10 @@ def varint(number: int) -> bytes:
 
 
 def message_index(*places: int) -> bytes:
-    """Which message of its schema a record is, as Confluent's wire format has it after the id; places of nested messages follow."""
+    """Bytes that say which message of its schema a record is, as Confluent's wire format has them after the id.
+
+    :param places: of the message, then of the nested ones.
+    """
     if places == (0,):
         return _SHORT[0]
     return b"".join(varint(number << 1) for number in (len(places), *places))
