@@ -52,7 +52,7 @@ class NextOffset:
         return self.latest.position.to_json() if self.latest.position is not None else None
 
     def offset(self, history: int | None, suspended: tuple[SuspendedTable, ...]) -> Offset:
-        """What a commit stores now.
+        """Return the offset that a commit stores now.
 
         :param history, suspended: as the members of `Offset`.
         """

@@ -40,7 +40,7 @@ from minercdc.wiring.history import schema_history
 
 @dataclass(frozen=True, slots=True)
 class Repositioning:
-    """What is going to be stored.
+    """A change of the stored offset that has been checked, and is not yet made.
 
     :param before: what is stored now, None for nothing.
     :param offset: to be stored, None: the stored one is removed.
@@ -118,7 +118,7 @@ def _has_members(config: ConnectorConfig) -> bool:
 
 
 def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
-    """What an import of an exported offset would store.
+    """Return the change that an import of an exported offset would make. Nothing is stored.
 
     :raises ConfigError: the file cannot be read, is no export, or is of another `topic.prefix`; its position is missing, or of
         another family of adapters; or the stored position cannot be read.
@@ -153,7 +153,9 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
 
 
 def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repositioning:
-    """What going on from an SCN, or a time, would store: the stream delivers what was committed after it. One of both is given.
+    """Return the change after which the stream delivers what was committed after an SCN, or a time. Nothing is stored.
+
+    One of both is given.
 
     :param scn: None: the one of `time`.
     :param time: ISO 8601; UTC unless it has an offset. None: `scn` is given.
@@ -227,7 +229,7 @@ def _look_up(config: ConnectorConfig, scn: int | None, time: str | None) -> _Dic
 
 
 def look_reset(config: ConnectorConfig) -> Repositioning:
-    """What removing the offset would do.
+    """Return the change that removes the stored offset. Nothing is removed.
 
     :raises ConfigError: there is none, or its position cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.

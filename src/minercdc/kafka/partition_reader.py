@@ -170,6 +170,9 @@ class _Deadline:
             raise DeliveryError(f"{self.doing} made no progress for {self._seconds:.0f} s")
 
     def retrying(self, wanted: retry_base) -> Retrying:
-        """What calls a function again, every 0.2 s, while its result or error is `wanted`. Raises DeliveryError after the deadline."""
+        """A `Retrying` that calls a function again, every 0.2 s, while its result or error is `wanted`.
+
+        Its call raises DeliveryError after the deadline.
+        """
         pause = wait_fixed(_BETWEEN_TRIES_S)
         return Retrying(retry=wanted, wait=pause, sleep=time.sleep, before_sleep=lambda _: self.check())

@@ -43,7 +43,7 @@ _KEPT = ".debezium"
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is going to be stored.
+    """An import of an offset that has been checked, and is not yet made.
 
     :param where: the offset was found in.
     :param found: Debezium's offset.
@@ -122,7 +122,7 @@ class Import:
 
 
 def look(config: ConnectorConfig, source: str) -> Import:
-    """What an import would store. Nothing is changed.
+    """Return the import that would be made. Nothing is changed.
 
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
     :raises ConfigError: there is no such offset, or it cannot be gone on from; this connector has one already; or several pluggable

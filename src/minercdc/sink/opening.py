@@ -46,7 +46,7 @@ def large_records(config: ConnectorConfig) -> LargeRecords | None:
 
 
 def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
-    """What reads back the records of the configured sink; None where none can, as `not_read_back` says."""
+    """The reader of the configured sink's records; None where they cannot be read back, as `not_read_back` says."""
     if not_read_back(config):
         return None
     if config.sink.debezium_sink_type == "segments":
