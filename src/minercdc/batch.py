@@ -15,7 +15,7 @@ class Batch:
 
     :param monotonic: seconds of a clock that never goes back.
     :ivar records, bytes: written since the last commit; the publisher counts them.
-    :ivar looked: `records` when the clock was last looked at within a source transaction.
+    :ivar looked: `records` when the clock was last looked at within a source transaction of a run.
     :ivar begun: `monotonic` at the last commit.
     """
 

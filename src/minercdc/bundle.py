@@ -198,7 +198,7 @@ def _status(config: ConnectorConfig) -> str:
 
 
 def _figures(document: Any) -> Any:
-    """Without texts that may hold values of rows, or names of people."""
+    """The document without texts that may hold values of rows, or names of people."""
     if isinstance(document, dict):
         return {name: _figures(value) for name, value in document.items() if name not in _TEXTS}
     return [_figures(one) for one in document] if isinstance(document, list) else document

@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
     """What the database lacks for this configuration, and the physical standby that is mined; when none of that blocks capture, what the
-    signal table lacks, too.
+    signal table lacks, too. Several pluggable databases have neither: then it is what each of them lacks.
 
     :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.

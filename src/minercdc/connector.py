@@ -64,9 +64,8 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 class Connector:
     """One connector; its methods may be called from any thread.
 
-    :param target: where changes go instead of the configured sink.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
-        expression of `transforms` cannot be compiled.
+    :param target: where changes go instead of the configured sink; None: to that sink.
+    :raises ConfigError: as `wiring.build.build`.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
     """
@@ -187,7 +186,7 @@ class Connector:
                     self._ownership.address = self._group.address(self.address)
 
     def _forget(self) -> None:
-        """What is known of the stream is another instance's now."""
+        """Reset the counters of the stream, which another instance goes on with."""
         counters = self.counters
         counters.since_us = counters.progress_us = counters.source_us = 0
         counters.suspended, counters.trouble, counters.requested = (), "", []

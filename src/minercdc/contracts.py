@@ -23,8 +23,8 @@ class StopFlag(Protocol):
 
 @dataclass(slots=True)
 class Record:
-    """One Kafka record. `value` None is a tombstone; `partition` None lets the key decide (murmur2, as Kafka's own default
-    partitioner).
+    """One Kafka record. `key` None is a record without a key, `value` None a tombstone; `partition` None lets the key decide
+    (murmur2, as Kafka's own default partitioner).
     """
 
     topic: str
@@ -41,7 +41,8 @@ class Capture(Protocol):
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
     least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
     a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
-    changes, and for the Progress between its transactions.
+    changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of
+    it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again.
     """
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
@@ -54,7 +55,7 @@ class Capture(Protocol):
         """Yield the events after `start`; ends only when `stop` is set."""
 
     def confirm(self, position: Position) -> None:
-        """Take note that everything up to `position` is durable in Kafka. Called after each commit."""
+        """Take note that everything up to `position` is durable in the sink. Called after each commit that has a position."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -64,7 +65,7 @@ class Capture(Protocol):
 class OpenTransaction:
     """A source transaction whose end has not been read.
 
-    :param xid: 16 lower-case hex digits.
+    :param xid: as `TransactionInfo.id`.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
     :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.
@@ -126,7 +127,7 @@ class SignalActions(Protocol):
         """
 
     def stored(self, state: SignalState) -> None:
-        """Take note that `state` is durable in Kafka: channels need not keep the signals that it has taken."""
+        """Take note that `state` is durable in the sink: channels need not keep the signals that it has taken."""
 
     def close(self) -> None:
         """Release connections; safe to call twice."""
@@ -136,7 +137,8 @@ class RecordEncoder(Protocol):
     """Turns an event into records, perhaps none.
 
     `encode` raises DecodeError for a value that a record cannot hold, and ConfigError or SinkError for a table that cannot be
-    published: its `message.key.columns` names a column that it does not have, or another table has its topic.
+    published: its `message.key.columns` names a column that it does not have, or another table has its topic; ConfigError, too,
+    for an update of an outbox table where that is fatal.
     """
 
     def encode(self, event: Event) -> Sequence[Record]: ...
@@ -190,14 +192,15 @@ class SchemaHistory(Protocol):
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
         """The record that stores `change`; the sink commits it together with an offset after it.
 
-        None when the change was stored outside Kafka: `Offset.history` says how much of that is valid.
+        None when this call stored the change outside Kafka: `Offset.history` says how much of that is valid.
 
         :param position: of the last Progress, as JSON; {} when there is none.
         :raises SchemaHistoryError: it cannot be stored outside Kafka.
         """
 
     def mark(self) -> int | None:
-        """For `Offset.history`: how much is stored durably outside Kafka; None when the history is in Kafka.
+        """For `Offset.history`: how much is stored durably by now; None when the entries are in the Kafka transaction of the
+        offset.
 
         :raises SchemaHistoryError: what was stored cannot be made durable.
         """
@@ -205,7 +208,7 @@ class SchemaHistory(Protocol):
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
         """The stored changes up to `mark`, oldest first; later ones are forgotten.
 
-        :param mark: `Offset.history` of the stored offset, 0 when there is no offset.
+        :param mark: `Offset.history` of the stored offset, None included; 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
         :raises SinkError: it is in Kafka, which cannot be read.
         """
@@ -215,7 +218,8 @@ class SchemaHistory(Protocol):
 
 
 class RecordSink(Protocol):
-    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together.
+    """Where records go. Records become visible to readers (in Kafka `read_committed`) at `commit` only, all together. Two sinks
+    cannot do that: Kafka without transactions shows each record at once, and standard output repeats lines after a kill.
 
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """

@@ -142,6 +142,7 @@ def read_events(
     When `snapshot.mode` does not stream, they end after the snapshot.
 
     :param offset: the adopted one, None for none.
+    :param signals: None when no signal can arrive.
     :raises SourceError: the snapshot left tables unread, and there is no stream in which to read them.
     :raises MinerCdcError: what the snapshot, the capture and the signals raise.
     """

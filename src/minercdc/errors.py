@@ -23,7 +23,7 @@
     |- RelayError             91xx    the relay, or its client, ended
     |  |- RelayDataError              damaged bytes: the client reads them once more, then stops
     |  `- FellOffError                stop, or read a snapshot (bootstrap)
-    |- LakeError              8xxx    the stream into the lake ended; run it again once the cause is gone
+    |- LakeError              8xxx    the lake cannot be written or read; run the command again once the cause is gone
     |- VerificationError      90xx    source and target cannot be compared
     `- LocalServiceError      7xxx    Java, jars, broker, Spark or sandbox did not start; or the HTTP port cannot be used
        `- StateDirectoryError         stop: minercdc.state.dir is full, not writable or no directory
@@ -59,7 +59,7 @@ class ConfigError(MinerCdcError):
     """The configuration cannot be used.
 
     :param problems: every problem found, one line each.
-    :param where: the file, or whatever else holds the configuration; '' when that is clear.
+    :param where: the file, or another place that holds the configuration; '' when that is clear.
     """
 
     code = "MC-1001"
@@ -130,7 +130,7 @@ class SnapshotTooOldError(SourceError):
 class DecodeError(MinerCdcError):
     """A row cannot be decoded, or its record cannot be encoded.
 
-    :param where: SCN, RS_ID, SSN, XID and table of the row, as far as they are known, as text.
+    :param where: SCN, RS_ID, SSN, XID and table of the row, as far as they are known, as text; '' when none is.
     """
 
     code = "MC-4001"
@@ -166,7 +166,8 @@ class MissingKeyError(SchemaMismatchError):
 
 
 class UnsupportedRowError(DecodeError):
-    """LogMiner shows that a row was changed, but not how: its table has a type that it does not support."""
+    """LogMiner shows that a row was changed, but not how: its table has a type that LogMiner does not support. Or the columns that
+    an incremental snapshot is to read a table in order of cannot be used for that."""
 
     code = "MC-4401"
 
@@ -227,12 +228,13 @@ class FellOffError(RelayError):
 
 
 class LakeError(MinerCdcError):
-    """The stream into the lake failed; run again, it goes on from its checkpoint."""
+    """The stream into the lake failed: it goes on from its checkpoint when it is run again. Or the lake does not have what a
+    command or reader needs."""
 
     code = "MC-8001"
 
 
 class VerificationError(MinerCdcError):
-    """Source and target cannot be compared: there is nothing to compare yet, or a record is not ours."""
+    """Source and target cannot be compared: there is nothing to compare yet, the table is not captured, or a record is not ours."""
 
     code = "MC-9001"

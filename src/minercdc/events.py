@@ -47,9 +47,12 @@ class SnapshotMark(StrEnum):
 class TransactionInfo:
     """Facts of a committed transaction; all its events share the same object.
 
-    :param id: XID, 16 lower-case hex digits.
+    :param id: XID, 16 lower-case hex digits; `PDB:XID` with several pluggable databases; of `txlog` the number that it gives a
+        transaction, in as many digits.
     :param start_scn: SCN of its START, 0 when not known.
-    :param start_us, commit_us: times of its START and COMMIT, microseconds since the epoch in UTC.
+    :param start_us, commit_us: times of its START and COMMIT, microseconds since the epoch in UTC; `start_us` 0 when not known. Of
+        an adapter that does not have the time of the COMMIT, `commit_us` is the nearest time that it has.
+    :param redo_thread: 0 when not known.
     :param user, client_id: of its session, None when not known.
     """
 
@@ -67,9 +70,10 @@ class TransactionInfo:
 class ChangeEvent:
     """One row change.
 
-    :param before, after: the row's images; `before` of CREATE and READ and `after` of DELETE are None.
+    :param before, after: the row's images; `before` of CREATE and READ, of every UPDATE of `txlog`, and `after` of DELETE are None.
     :param time_us: when the row was changed, or when a snapshot read it; microseconds since the epoch in UTC.
-    :param scn: of the change; of a snapshot row, the SCN it was read at (between marks, one before that).
+    :param scn: of the change, of the COMMIT where the adapter has no other; of a snapshot row, the SCN it was read at (between
+        marks, one before that).
     :param tx: None for snapshot rows.
     :param seq: 1, 2, 3 .. within the transaction, the same at every replay; 0 for snapshot rows.
     :param row_id, rs_id, ssn: the row's ROWID, and its place in redo; None and 0 when there is none.
@@ -163,7 +167,7 @@ class ReadRun:
 
     @property
     def row_id(self) -> str | None:
-        """Of the last row; None when the rows have none."""
+        """ROWID of the last row; None when the rows have none."""
         return self.fetched.row_id(-1)
 
     def events(self, begin: int, end: int) -> list[ChangeEvent]:
@@ -182,11 +186,11 @@ class UndecodableRow:
     :param table: None when not even that is known.
     :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
     :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
-    :param redo_sql: SQL_REDO, as far as there is any.
+    :param redo_sql: SQL_REDO; of `olr` and `fors_olr` the row's images as JSON; None when there is neither.
     :param scn, time_us, tx, row_id, rs_id, ssn: as of `ChangeEvent`.
     :param seq: number of the transaction's last change before it, 0 when it has none; its own number when it is `counted`.
     :param code: of the error; '' for a row of a table that is suspended already.
-    :param hint: of the error.
+    :param hint: of the error; '' when it has none, or there is no error.
     :param counted: it was not decoded, because its table is suspended; such rows have numbers like changes.
     :param images: of a row that was decoded: its table version, the row before and the row after; else None.
     """

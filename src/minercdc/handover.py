@@ -71,6 +71,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
         of another family of adapters.
     :raises LogGapError: redo that the stream needs is gone.
     :raises PrerequisiteError, SourceError, SinkError, SchemaHistoryError: database, Kafka or the schema history cannot be used.
+    :raises MinerCdcError: as `engine.run_once`, by which a connector without an offset gets one.
     """
     if not decision_of(config.snapshot)(Start(offset_exists=True, snapshot_under_way=False)).stream:
         raise ConfigError([f"snapshot.mode: {config.snapshot.snapshot_mode} does not stream after `minercdc lake snapshot`"])
@@ -110,7 +111,8 @@ def _begin(config: ConnectorConfig, scn: int | None) -> None:
 
 
 def _readable(config: ConnectorConfig, offset: Offset) -> Position:
-    """The position that the stream goes on from. Raises the adapter's error when redo of it is gone."""
+    """The position that the stream goes on from. Raises the adapter's error when redo of it is gone, and SourceError for an offset
+    without a position."""
     adopted = adopt(offset, config.database.database_connection_adapter, handover_scn=None)
     assert adopted is not None
     saved = adopted.position

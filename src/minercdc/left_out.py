@@ -21,14 +21,14 @@ _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
 
 def undecodable(event: ChangeEvent, error: DecodeError) -> UndecodableRow:
-    """What is left of a change that was decoded, but has a value that its record cannot hold: `error` says which."""
+    """The stored form of a change that was decoded, but has a value that its record cannot hold: `error` says which."""
     row = raw(event, f"{error.code}: {error.message}")
     row.code, row.hint = error.code, error.hint
     return row
 
 
 def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
-    """What is left of row number `place` of a snapshot's run, which has a value that is none of its column's type."""
+    """The stored form of row number `place` of a snapshot's run, which has a value that is none of its column's type."""
     reason, row_id = f"{error.code}: {error.message}", run.fetched.row_id(place)
     row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
@@ -36,7 +36,7 @@ def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
 
 
 def fix(row: UndecodableRow) -> str:
-    """What repairs a table that is suspended for this row, as text for the user."""
+    """A hint for the user on how a table that is suspended for this row is repaired."""
     after = f"minercdc signal CONFIG resume-table --collection {row.table}"
     if not row.hint:
         return f"Once the cause is gone: {after}"
@@ -48,7 +48,7 @@ def fix(row: UndecodableRow) -> str:
 
 
 def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
-    """What is left of a change that was decoded, and is left out: `reason` says why. Its code and hint are ''."""
+    """The stored form of a change that was decoded, and is left out: `reason` says why. The row's code and hint are ''."""
     return UndecodableRow(
         event.schema.id,
         event.op.name,

@@ -62,7 +62,7 @@ class Counters:
     """Counters of one connector, over all runs of its process.
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
-    :param records: Kafka records written.
+    :param records: records written to the sink.
     :param several_databases: tables of several are captured, so that figures name the database, too.
     :param events, tables: row changes written, by Debezium's `op`, and by table (`named`).
     :param transactions: source transactions delivered.
@@ -85,7 +85,7 @@ class Counters:
         known.
     :param source_ahead_us: how far the source's clock is ahead of ours, microseconds.
     :param trouble: message of the error of the last restart; '' once streaming has begun again.
-    :param latest_trouble: the same, kept.
+    :param latest_trouble: the same, kept after streaming has begun again; '' when there was no restart.
     :param spent: what the stream's thread spent its time on.
     :param redo: rows and bytes of redo by table, captured or not.
     :param mining: figures of the LogMiner passes.
@@ -128,7 +128,8 @@ class Counters:
     history_recovered: int = 0
 
     def named(self, table: tuple[str, str, str] | None) -> str:
-        """The name in figures of a TableId: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE`."""
+        """The name in figures of a TableId: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE`; the text `None` for a table that is not
+        known (None)."""
         return ".".join(table) if table is not None and self.several_databases else str(table)
 
     def lag_seconds(self, now: float) -> float:

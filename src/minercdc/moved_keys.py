@@ -103,7 +103,7 @@ class MovedKeys:
         rows[key] = row_id
 
     def _key(self, event: ChangeEvent, row: Row | None) -> tuple[object, ...] | None:
-        """None when it is not known."""
+        """The key of a row; None when there is no row, redo lacks a value of it, or the table has no key."""
         if row is None:
             return None
         key = tuple(row[i] for i in self._key_columns(event.schema))

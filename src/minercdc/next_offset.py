@@ -17,7 +17,7 @@ class NextOffset:
     commit is mined again.
 
     :param adapter: `database.connection.adapter` of the positions to come.
-    :ivar stored: what the last commit stored.
+    :ivar stored: what the last commit stored; an offset without a position when nothing was stored yet.
     :ivar state: what signals have left to do.
     """
 
@@ -46,13 +46,13 @@ class NextOffset:
             self.partial = None
 
     def position(self) -> Mapping[str, JsonValue] | None:
-        """Where a restart goes on from; None for nowhere yet."""
+        """Where a restart goes on from, as JSON; None while the initial snapshot is under way, or nothing is stored yet."""
         if self.latest is None:
             return self.stored.position
         return self.latest.position.to_json() if self.latest.position is not None else None
 
     def offset(self, history: int | None, suspended: tuple[SuspendedTable, ...]) -> Offset:
-        """What a commit stores now.
+        """Return the offset that a commit stores now.
 
         :param history, suspended: as the members of `Offset`.
         """

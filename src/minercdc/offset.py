@@ -226,7 +226,8 @@ class Offset:
     :param position: as JSON; None while the initial snapshot is under way.
     :param partial: None unless a source transaction is delivered in part.
     :param snapshot: state of the initial snapshot; None when there is no more to do for it.
-    :param history: how much of a schema history outside Kafka is valid; None when the history is in Kafka.
+    :param history: how much of the schema history belongs to the offset: bytes of a file, or records of a topic that is written
+        without Kafka transactions; None when the history is in the Kafka transactions of the offsets.
     :param signals: what signals have left to do.
     :param suspended: tables whose rows are left out.
     :param complete_scn: the records of every commit below it are delivered, and of those at it, unless one more commit turns out

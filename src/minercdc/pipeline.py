@@ -27,9 +27,9 @@ from minercdc.transaction_counts import TransactionCounts
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a Kafka transaction. When the first one is reached, it is committed after the source transaction under way;
-    `records` and `bytes` split that, so that it is committed at once, unless it is held. It is committed earlier when no event
-    waits.
+    """Limits of a Kafka transaction, or of what another sink commits at once. When the first limit is reached, the commit comes
+    after the source transaction under way; `records` and `bytes` split the source transaction, so that the commit comes at once,
+    unless it is held. The commit comes earlier when no event waits.
 
     :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.
     :param seconds: age at which the Kafka transaction is committed at the next Progress.

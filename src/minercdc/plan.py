@@ -112,7 +112,7 @@ def _connected(config: ConnectorConfig, database: str) -> oracledb.Connection:
 
 
 def _all_tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[TablePlan]:
-    """Of each database that is captured.
+    """The plans of the tables of each captured database.
 
     :param connection: to the first.
     """

@@ -1,7 +1,7 @@
 """From events to Kafka transactions: encode, write, and now and then commit records, schema history and offset together.
 
-A commit comes after whole source transactions; one that exceeds the bounds, or takes longer than Kafka lets a transaction live,
-is split at (transaction, seq), which the offset names.
+What is said of a Kafka transaction holds for what another sink commits at once. A commit comes after whole source transactions; one
+that exceeds the bounds, or takes longer than Kafka lets a transaction live, is split at (transaction, seq), which the offset names.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ class _Publisher:
             self._suspensions.split = ""
 
     def _show_delivered(self) -> None:
-        """All that was written is durable."""
+        """Show in the counters that all that was written is durable."""
         counters = self._counters
         counters.complete_scn = self._written[0]
         counters.progress_us = max(counters.progress_us, self._written[1])

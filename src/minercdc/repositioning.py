@@ -40,11 +40,11 @@ from minercdc.wiring.history import schema_history
 
 @dataclass(frozen=True, slots=True)
 class Repositioning:
-    """What is going to be stored.
+    """A change of the stored offset that has been checked, and is not yet made.
 
     :param before: what is stored now, None for nothing.
     :param offset: to be stored, None: the stored one is removed.
-    :param tables: structures that replace those of the schema history; None: it has them already.
+    :param tables: structures that replace those of the schema history; None: the history stays as it is.
     :param lines: for the user: what changes, and what follows from that.
     """
 
@@ -118,7 +118,7 @@ def _has_members(config: ConnectorConfig) -> bool:
 
 
 def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
-    """What an import of an exported offset would store.
+    """Return the change that an import of an exported offset would make. Nothing is stored.
 
     :raises ConfigError: the file cannot be read, is no export, or is of another `topic.prefix`; its position is missing, or of
         another family of adapters; or the stored position cannot be read.
@@ -153,11 +153,14 @@ def look_import(config: ConnectorConfig, file: Path) -> Repositioning:
 
 
 def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repositioning:
-    """What going on from an SCN, or a time, would store: the stream delivers what was committed after it. One of both is given.
+    """Return the change after which the stream delivers what was committed after an SCN, or a time. Nothing is stored.
+
+    One of both is given.
 
     :param scn: None: the one of `time`.
-    :param time: ISO 8601; UTC unless it has an offset.
-    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, or the stored position cannot be read.
+    :param time: ISO 8601; UTC unless it has an offset. None: `scn` is given.
+    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, the stored position cannot be read, or
+        several pluggable databases are captured.
     :raises LogGapError: redo from there on, or of a transaction that was open there, is gone.
     :raises SourceError, PrerequisiteError: the SCN lies in the future, the time has no SCN, or the database cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.
@@ -226,7 +229,7 @@ def _look_up(config: ConnectorConfig, scn: int | None, time: str | None) -> _Dic
 
 
 def look_reset(config: ConnectorConfig) -> Repositioning:
-    """What removing the offset would do.
+    """Return the change that removes the stored offset. Nothing is removed.
 
     :raises ConfigError: there is none, or its position cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.
@@ -245,7 +248,7 @@ def _structures_at(
     now: _Dictionary,
     scn: int,
 ) -> tuple[list[KnownTable], list[TableId]]:
-    """The structures at an SCN, and the tables of which they are not certain, so that those of now have to do.
+    """The structures at an SCN, and the tables of which they are not certain: for those the present structures have to do.
 
     The schema history knows what it has come to. After that the dictionary does, if there was no DDL since the SCN.
 
@@ -272,7 +275,7 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot."""
+    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a position."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start

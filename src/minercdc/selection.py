@@ -31,7 +31,7 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
     """Filter of the captured tables: include and exclude lists, without tables that the adapter itself writes to. Raises ConfigError
     for an adapter that there is not.
 
-    :param database: which of several pluggable databases the tables are in; patterns may name it then.
+    :param database: which of several pluggable databases the tables are in; patterns may name it then. Without effect with one.
     """
     lists = config.filters
     return TableFilter(
@@ -42,7 +42,8 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
 
 
 def topic_names(config: ConnectorConfig) -> TopicNames:
-    """All topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be loaded."""
+    """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
+    loaded."""
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
         with_database=config.database.has_several_pdbs,
@@ -50,7 +51,7 @@ def topic_names(config: ConnectorConfig) -> TopicNames:
 
 
 def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> ValueHandling:
-    """How codecs represent decimals, times, intervals, RAW and unavailable values.
+    """The options by which codecs represent decimals, times, intervals, RAW and unavailable values.
 
     :param legacy_decimal: `legacy.decimal.handling.strategy`.
     """
@@ -65,7 +66,7 @@ def value_handling(config: ValueConfig, *, legacy_decimal: bool = False) -> Valu
 
 
 def encoded_values(config: ConnectorConfig) -> ValueConfig:
-    """How the encoders print values: with schemas, where transformations need them."""
+    """The configuration by which the encoders print values: with schemas, whenever there are transformations; else as given."""
     if not config.transforms:
         return config.values
     return config.values.model_copy(update={"key_converter_schemas_enable": True, "value_converter_schemas_enable": True})

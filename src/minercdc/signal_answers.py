@@ -38,7 +38,7 @@ class PortNotifications:
         self._address = host, port, token
 
     def latest(self) -> Sequence[Document]:
-        """All that the port has. Raises LocalServiceError when no connector answers there, or it refuses."""
+        """All notifications that the port has. Raises LocalServiceError when no connector answers there, or it refuses."""
         return fetch_notifications(*self._address)
 
 
@@ -58,8 +58,8 @@ class TopicNotifications:
         self._next = self._client.end_offset(topic)
 
     def latest(self) -> Sequence[Document]:
-        """Those since the last call, each once, without records that are no notifications. Raises SinkError when the topic, or
-        the schema registry, cannot be read."""
+        """The notifications since the last call, each once; records that are no notifications are passed over. Raises SinkError
+        when the topic, or the schema registry, cannot be read."""
         found = []
         for message in self._client.read_since(self._topic, self._next, committed=True):
             self._next = message.offset() + 1
@@ -73,7 +73,7 @@ class TopicNotifications:
 
 
 def notifications_of(config: ConnectorConfig) -> Notifications:
-    """Where the answers of this connector can be read from another process.
+    """The notifications of this connector, for another process: those of its HTTP port, else those of its topic.
 
     :raises ConfigError: neither an HTTP port (0, a free one, does not count) nor a topic is configured, or the topic's values are in
         a format that is not read back.

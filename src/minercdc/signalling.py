@@ -48,8 +48,8 @@ def signal_table(config: ConnectorConfig) -> TableId | None:
 
 
 def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *, redo: bool = True) -> list[Finding]:
-    """What the signal table lacks; nothing when none is configured. With marks, what is not committed on `connection` is rolled
-    back.
+    """Findings about the signal table; [] when it lacks nothing, or none is configured. With marks, what is not committed on
+    `connection` is rolled back.
 
     :param redo: the adapter reads redo.
     :raises SourceError, PrerequisiteError: Oracle refuses a check itself.
@@ -62,7 +62,7 @@ def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *,
 
 
 def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilter:
-    """What is read from redo: the captured tables, and the signal table if there is one."""
+    """The filter of the tables that are read from redo: the captured ones, and the signal table if there is one."""
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
@@ -82,7 +82,7 @@ def resumptions_of(
     *,
     redo: bool = True,
 ) -> Resumptions:
-    """What reads suspended tables again. Nothing is connected yet.
+    """The object that reads suspended tables again. Nothing is connected yet.
 
     :param suspended: the tables that are suspended now.
     :param tables: shapes at the point the stream has come to.
@@ -291,7 +291,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
 
     :param channel: source, kafka, file or http.
     :param signal: `id`, `type` and `data`.
-    :raises ConfigError: the channel is not enabled, or cannot be used from outside.
+    :raises ConfigError: the channel is not enabled, or cannot be used from outside; of `source`, also as `oracle.connect.connect`.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses the row.
     :raises SinkError: the topic cannot be created, or the record may not have arrived.
     :raises OSError: the file cannot be written.

@@ -51,7 +51,7 @@ class KnownTable:
     time_us: int
 
     def change(self) -> SchemaChange:
-        """What makes it known, as when structures are read."""
+        """The SchemaChange that makes the table known, as a snapshot of structures emits one."""
         return SchemaChange(self.schema.id, None, self.schema, "", Scn(self.scn), self.time_us, snapshot=True)
 
 
@@ -125,7 +125,7 @@ def delivered_scn(config: ConnectorConfig, offset: Offset) -> int:
 
 
 def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str, str]]:
-    """For the user: (what, how it is). The database says the times, and whether the redo is there; it need not answer.
+    """Pairs for the user: (what, how it is). The database says the times, and whether the redo is there; it need not answer.
 
     :raises ConfigError: the position cannot be read, or is of an unknown adapter.
     """

@@ -36,7 +36,8 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 class Message:
     """One message.
 
-    :param table: `SCHEMA.TABLE`; the topic's name where messages of a topic are read.
+    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's name where
+        messages of a topic are read.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
@@ -50,7 +51,7 @@ class Message:
     value: Any
 
     def to_json(self) -> str:
-        """As a document on one line."""
+        """The message as a JSON document on one line."""
         document = {
             "topic": self.topic,
             "partition": self.partition,
@@ -62,7 +63,7 @@ class Message:
         return json.dumps(document, ensure_ascii=True)
 
     def line(self) -> str:
-        """For people: time, table, operation, key, row; of an update, what changed."""
+        """The message as a line for people: time, table, operation, key, row; of an update, the earlier values of what changed."""
         return f"{_iso(self.time_ms)} {self.table} {_shown(self.key, self.value)}"
 
 
@@ -97,7 +98,8 @@ def tail(
     """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
     come.
 
-    :param table: `SCHEMA.TABLE`, `TABLE`, or the name of a topic; None for all.
+    :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE`, or the name of a topic, all but
+        the last in any case; every captured table of that name is read. None for all.
     :param count: after so many it ends; None: only `stop` ends it.
     :param since: with its time zone; None: the latest ones.
     :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not
@@ -172,7 +174,7 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
-    """Topic -> table."""
+    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all."""
     stored, names = read_stored(config), topic_names(config)
     several = config.database.has_several_pdbs
     tables = {names.of_table(one): one for one in (stored.tables() if stored else {})}

@@ -73,10 +73,11 @@ def verify(
 
     :param table: `SCHEMA.TABLE`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka, records are in a format that is not read back, or a key or converter cannot be used.
+    :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
+    :raises LakeError: records are in a form that is not read back, or several pluggable databases are captured.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
         a record in a topic is not of minercdc.
-    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read, or a row of Oracle's cannot be encoded.
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -134,7 +135,12 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """One table; what keeps it from being compared is in the report. Raises VerificationError for a record that is not ours."""
+        """The report of one table. What keeps that table from being compared is in the report.
+
+        :raises VerificationError: a record in its topic is not ours.
+        :raises PrerequisiteError, SinkError: Oracle refuses to show the table, or Kafka cannot be read.
+        :raises DecodeError: a value of Oracle's does not fit a record.
+        """
         report = TableReport(str(table))
         known = self._history.find(report.name)
         if known is None or not known.exists_at(self._scn):
@@ -173,7 +179,7 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """The last record of each row."""
+        """Put the last record of each row into the file `rows`."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -190,7 +196,8 @@ class _Comparison:
             rows.executemany(put, batch)
 
     def _row(self, message: Any, versions: _Versions, since: int) -> tuple[Any, ...] | None:
-        """What is kept of a record; None for a tombstone, a later commit, or a row that DDL removed."""
+        """What is kept of a record; None for a tombstone, a TRUNCATE, a later commit, or a row that DDL removed. Raises
+        VerificationError for a record that is not ours."""
         if message.value() is None:
             return None
         where = f"{message.topic()}, partition {message.partition()}, offset {message.offset()}"
@@ -265,7 +272,7 @@ class _Versions:
         return bool(self._key)
 
     def comparable(self, scn: int) -> Mapping[str, str]:
-        """Name of each field -> its name in a record of this SCN; columns of other types then are left out."""
+        """Name of each field -> its name in a record of this SCN; without columns that were missing, or of another type, then."""
         version = self._table.version_at(scn)
         if version.since not in self._comparable:
             same = _same_columns(version, self._newest)
@@ -273,7 +280,11 @@ class _Versions:
         return self._comparable[version.since]
 
     def identity(self, scn: int, key: Image, image: Image | None, row_id: str | None) -> str:
-        """What identifies a row in all of its records: the values of the key's columns, else the ROWID."""
+        """Text that is the same in all records of a row: a JSON array of the key's values; without a key the ROWID, '' when the
+        record has none.
+
+        :raises KeyError, TypeError: the record lacks a column of the key.
+        """
         if not self._key:
             return str(row_id or key.get(ROWID_KEY) or "")
         names = _names_in(self._table.version_at(scn), self._newest)

@@ -72,7 +72,7 @@ def _signal(config: ConnectorConfig, file: str) -> str:
 
 
 def lake_steps(path: str, file: str = "") -> list[str]:
-    """Where the lake's tables are, and a command that prints one.
+    """Lines: where the lake's tables are, and a command that prints one.
 
     :param file: the configuration, where it has settings of Spark that reading takes; else ''.
     """
@@ -87,7 +87,7 @@ def lake_steps(path: str, file: str = "") -> list[str]:
 
 
 def handover_steps(scn: int | None, file: str) -> list[str]:
-    """How a snapshot of the lake goes on.
+    """Lines: what follows a snapshot of the lake.
 
     :param scn: the connector was set up to stream from this SCN; None: it had an offset before.
     :param file: its configuration, as given on the command line.
@@ -98,7 +98,7 @@ def handover_steps(scn: int | None, file: str) -> list[str]:
 
 
 def broker_steps(bootstrap_servers: str, external: str, data: Path) -> list[str]:
-    """What clients connect to, and where the topics' files are.
+    """Lines: the address that clients connect to, and where the topics' files are.
 
     :param external: HOST:PORT for clients of another network, '' for none.
     :param data: the broker's directory.

@@ -41,6 +41,7 @@ def play(directory: Path | None) -> int:
 
     :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
+    :raises oracledb.Error: a statement of the workload failed.
     """
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
@@ -68,7 +69,7 @@ def play(directory: Path | None) -> int:
 
 
 def _fetch_jars(console: Console) -> None:
-    """Before the processes that need them, so that the download is seen."""
+    """Fetch the jars before the processes that need them start, so that the download is seen."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
     ) as bars:
@@ -210,7 +211,10 @@ class _Demo:
             connection.commit()
 
     def _await_lake(self, visits: DeltaRows, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> None:
-        """Until the lake has the last change of all, and every table is merged up to an SCN before it."""
+        """Wait until the lake has the last change of all, and every table is merged up to an SCN before it.
+
+        :raises LocalServiceError: that takes too long, or the connector or the lake ended.
+        """
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")
             last_scn = int(cursor.fetchone()[0])

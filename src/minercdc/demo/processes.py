@@ -47,7 +47,7 @@ class Command:
         raise self._ended()
 
     def check(self) -> None:
-        """Raise LocalServiceError if the command has ended, for whatever reason."""
+        """Raise LocalServiceError if the command has ended, with any status."""
         if self._process.poll() is not None:
             raise self._ended()
 

@@ -19,6 +19,7 @@ Counted: TypeAlias = tuple[str | None, str | None, int, int]
 class TableRedo:
     """Redo of one table since the process began.
 
+    :param schema: `PDB.SCHEMA` with several pluggable databases.
     :param rows: changes that LogMiner showed, rolled back ones and their undo too.
     :param bytes: length of their SQL_REDO; LogMiner does not show how long the redo records themselves are.
     """

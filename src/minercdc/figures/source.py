@@ -26,7 +26,7 @@ class SourceTransaction:
 
 @dataclass(frozen=True, slots=True)
 class SourceFigures:
-    """One look. Members are None where a view is not granted, or says nothing.
+    """One look. Where a view is not granted, or says nothing, members are None, `open` is () and `deletes` False.
 
     :param looked_at: seconds since the epoch by our clock; 0 before the first look.
     :param open: the oldest open transactions.
@@ -51,14 +51,15 @@ class SourceFigures:
 
     @property
     def archive_headroom_seconds(self) -> float | None:
-        """How much longer the log in which a restart would begin is there, if logs go on being deleted at the age they have reached."""
+        """How much longer the log in which a restart would begin is there, if logs go on being deleted at the age they have
+        reached; None when the age of either is not known."""
         if self.archive_reach_seconds is None or self.needed_seconds is None:
             return None
         return max(self.archive_reach_seconds - self.needed_seconds, 0.0)
 
     @property
     def undo_headroom_seconds(self) -> float | None:
-        """How much longer the initial snapshot can read as of its SCN; None when none runs."""
+        """How much longer the initial snapshot can read as of its SCN; None when none runs, or the retention is not known."""
         if self.undo_seconds is None or self.snapshot_seconds is None:
             return None
         return max(self.undo_seconds - self.snapshot_seconds, 0.0)

@@ -74,11 +74,11 @@ class TimeSpent:
 
     @property
     def doing(self) -> Cause:
-        """What is done at present."""
+        """The cause that holds at present."""
         return self._doing
 
     def present(self) -> tuple[Cause, float]:
-        """What is done at present, and for how many seconds already."""
+        """The cause that holds at present, and for how many seconds it has held."""
         with self._lock:
             return self._doing, max(self._monotonic() - self._since, 0.0)
 

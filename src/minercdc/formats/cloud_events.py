@@ -65,7 +65,8 @@ class CloudEventsFormat:
         self._others = JsonFormat(schemas=options.schemas)
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
+        the same errors.
 
         :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
         """
@@ -156,7 +157,7 @@ def _change_fields(schema: Schema) -> dict[str, Schema] | None:
 
 
 def _place(topic: str, document: bytes, begin: int, end: int) -> int:
-    """Where `before` and `after` end, and `source` and the others begin."""
+    """Where `before` and `after` end, and `source` and the others begin. Raises DecodeError for a document of another form."""
     at = document.rfind(_REST, begin, end)
     if at < 0 or not document.startswith(_HEAD, begin):
         raise DecodeError(f"a record of topic {topic} is no change event, though its schema is that of one")

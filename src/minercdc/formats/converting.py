@@ -121,7 +121,8 @@ class Side:
         return write(document, begin, len(document) - 1)
 
     def headers(self, topic: str, document: bytes) -> Headers:
-        """The headers that the record of a document, not rewritten yet, gets; with `has_headers` only. Raises as `rewritten`."""
+        """The headers that the record of a document, not rewritten yet, gets; () for a document without a schema, or one whose
+        format makes none. With `has_headers` only. Raises as `rewritten`."""
         parts = split(document)
         if parts is None:
             return ()

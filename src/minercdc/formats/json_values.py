@@ -19,7 +19,7 @@ def json_number(number: float) -> float | str:
 
 
 def shortest(number: float) -> float | str:
-    """A FLOAT as the DOUBLE with the fewest digits that is the same FLOAT."""
+    """A FLOAT as the DOUBLE with the fewest digits that is the same FLOAT; NaN and the infinities as text."""
     shorter = (float(f"{number:.{digits}g}") for digits in range(1, 9))
     return json_number(next((one for one in shorter if abs(one) <= _LARGEST and _FLOAT(one) == _FLOAT(number)), number))
 

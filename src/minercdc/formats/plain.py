@@ -93,7 +93,7 @@ def _texts(schema: Schema, topic: str) -> Text:
 
 
 def _struct(schema: Schema, topic: str) -> Text:
-    """Without the members that are null, as Java's Struct.toString, which looks at no default."""
+    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no default."""
     members = [(field["field"], _texts(field, topic)) for field in schema["fields"]]
 
     def text(row: dict[str, Any]) -> str:

@@ -39,8 +39,8 @@ def compile_writer(file: ProtobufFile) -> Write:
 
 
 def compile_single(schema: Schema) -> tuple[Write, int]:
-    """A function that writes single values as google.protobuf's wrapper of their type, and the place of that in its file. It raises
-    as that of `compile_writer`.
+    """(function that writes single values as google.protobuf's wrapper of their type, place of that wrapper in google.protobuf's
+    file). The function raises as that of `compile_writer`.
 
     :param schema: of a type in `protobuf_schema.SCALARS`.
     """
@@ -49,14 +49,17 @@ def compile_single(schema: Schema) -> tuple[Write, int]:
 
 
 def varint(number: int) -> bytes:
-    """An integer; a negative one as its two's complement in 64 bits."""
+    """The bytes of an integer; those of its two's complement in 64 bits when it is negative."""
     if 0 <= number < 128:
         return _SHORT[number]
     return unsigned_varint(number & 0xFFFF_FFFF_FFFF_FFFF)
 
 
 def message_index(*places: int) -> bytes:
-    """Which message of its schema a record is, as Confluent's wire format has it after the id; places of nested messages follow."""
+    """Bytes that say which message of its schema a record is, as Confluent's wire format has them after the id.
+
+    :param places: of the message, then of the nested ones.
+    """
     if places == (0,):
         return _SHORT[0]
     return b"".join(varint(number << 1) for number in (len(places), *places))

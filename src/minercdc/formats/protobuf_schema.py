@@ -78,7 +78,7 @@ class Field:
     :param label: `optional`, `repeated` or ''.
     :param type: a scalar's name, or a message's.
     :param wrapped: `type` is a wrapper of this scalar; '' where it is none.
-    :param message: of a message that is defined within this schema.
+    :param message: the field's message, where this schema defines it; else None.
     :param member: name in the Connect struct.
     :param schema: of the value, or of a repeated field's items.
     :param params: of its `confluent.field_meta`.

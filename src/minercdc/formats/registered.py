@@ -58,7 +58,7 @@ class ConfluentSchemas:
     :param auto_register: register schemas; else each has to be there.
     :param use_latest: write with the newest schema of the subject, which has to have the same fields.
     :param normalize: have the registry normalize what is registered.
-    :param use_id: write with the schema of this id, which has to, too; None: with that of the subject.
+    :param use_id: write with the schema of this id, which has to have the same fields, too; None: with a schema of the subject.
     """
 
     has_headers = False

@@ -156,7 +156,7 @@ class RestClient:
         """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
 
         :param path: below the registry's URL.
-        :param body: to be sent as JSON, or a text as it is.
+        :param body: to be sent as JSON, or a text as it is; None for no body.
         :raises SinkError: a URL is not valid.
         :raises DeliveryError: no URL answers in that time, other than with status 429 or 5xx.
         """
@@ -243,7 +243,7 @@ class SchemaRegistry:
     def lookup(self, subject: str, schema: SchemaText) -> int:
         """The id of a schema that a subject has already, since auto.register.schemas=false.
 
-        :raises SinkError: it does not have it.
+        :raises SinkError: the subject does not have it, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.
         """
         return int(self._rest.part(self._registered(subject, schema), "id"))
@@ -276,7 +276,7 @@ class SchemaRegistry:
     def latest(self, subject: str) -> tuple[int, str]:
         """(id, text) of the newest version of a subject.
 
-        :raises SinkError: there is none.
+        :raises SinkError: there is none, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.
         """
         status, answer = self._rest.request("GET", f"subjects/{_escaped(subject)}/versions/latest")
@@ -301,7 +301,7 @@ class SchemaRegistry:
         raise self._rest.refused(f"reading the schema with id {number}", status, answer)
 
     def versions(self, subject: str) -> dict[int, str]:
-        """Id -> text of all versions of a subject; none where there is no such subject.
+        """Id -> text of all versions of a subject; {} where there is no such subject.
 
         :raises SinkError: the registry refuses to answer.
         :raises DeliveryError: it does not answer.

@@ -33,7 +33,8 @@ class SchemasById(Protocol):
         """
 
     def versions(self, topic: str, name: str) -> dict[int, str]:
-        """Id -> text of all versions of the schema of a topic and the full name of its records; for the errors see `schema`."""
+        """Id -> text of all versions of the schema of a topic and the full name of its records; {} where there is none. For the
+        errors see `schema`."""
 
 
 class ConfluentById:

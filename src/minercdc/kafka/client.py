@@ -50,8 +50,8 @@ class KafkaClient(Connections):
         self._reader = PartitionReader(self)
 
     def group_members(self, group: str) -> frozenset[str] | None:
-        """Client ids of the members of a consumer group, none for one that does not exist; None when Kafka does not say at present,
-        or may not be asked."""
+        """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does not say
+        at present, or may not be asked."""
         try:
             answer = self.admin().describe_consumer_groups([group], request_timeout=_GROUP_S)[group].result()
         except KafkaException as error:
@@ -112,7 +112,7 @@ class KafkaClient(Connections):
         return NewTopic(name, num_partitions=partitions or count, replication_factor=replication, config=settings)
 
     def read_all(self, topic: str, *, partition: int = 0) -> Iterator[tuple[int, bytes | None]]:
-        """Offset and value of every committed record of a partition, to its present end.
+        """Offset and value of every committed record of a partition, to its present end; None for a tombstone's value.
 
         :raises DeliveryError, SinkError: the topic does not exist, or cannot be read.
         """
@@ -186,7 +186,7 @@ class KafkaClient(Connections):
         return found
 
     def states(self, names: Sequence[str]) -> dict[str, TopicState]:
-        """The topics of these names that are there, and whose settings may be read.
+        """Name -> state of those topics that are there, and whose settings may be read.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached.
         """

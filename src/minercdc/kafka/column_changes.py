@@ -64,7 +64,7 @@ class ColumnChanges:
 
 
 def _length(column: Column) -> int | None:
-    """As Oracle's JDBC driver gives it: 38 digits for NUMBER(*,s), 0 for NUMBER."""
+    """The length that Oracle's JDBC driver gives: 38 digits for NUMBER(*,s), 0 for NUMBER; None for a type without a length."""
     if column.type_name != "NUMBER" or column.length is not None:
         return column.length
     return 0 if column.scale is None else 38

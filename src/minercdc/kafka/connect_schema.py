@@ -46,7 +46,7 @@ def field_schema(
 def struct(
     fields: Sequence[Schema], *, name: str, optional: bool = False, version: int | None = None, field: str | None = None
 ) -> Schema:
-    """The schema of a struct; `field` is its name as a member of another one, None when it is none."""
+    """The schema of a struct; `field` is its name as a member of another one, None when it is none. `version` None for none."""
     schema: Schema = {"type": "struct", "fields": list(fields), "optional": optional, "name": name}
     if version is not None:
         schema["version"] = version

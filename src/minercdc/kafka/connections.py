@@ -32,7 +32,7 @@ class Connections:
 
     @property
     def brokers(self) -> str:
-        """As they are configured."""
+        """Addresses of the brokers as they are configured; '' without any."""
         return self._config.bootstrap_servers
 
     @property
@@ -41,8 +41,8 @@ class Connections:
         return self._config.minercdc_kafka_timeout_ms / 1000
 
     def settings(self) -> dict[str, Any]:
-        """Of every client. Raises ConfigError when the configuration names no brokers: its sink is not Kafka, which this
-        needs."""
+        """librdkafka's settings of every client of the cluster. Raises ConfigError when the configuration names no brokers: its
+        sink is not Kafka, which the caller needs."""
         if not self._config.bootstrap_servers:
             raise ConfigError(
                 ["minercdc.kafka.bootstrap.servers: needed for this, whatever debezium.sink.type is"],
@@ -59,7 +59,7 @@ class Connections:
         """A producer; older ones of the same id are fenced by its `init_transactions`.
 
         :param transactional_id: None for one without transactions.
-        :param undelivered: called with the error and each message that did not arrive.
+        :param undelivered: called with the error and each message that did not arrive; None: they are not reported.
         :raises SinkError: librdkafka refuses a setting.
         """
         settings = {
@@ -85,7 +85,7 @@ class Connections:
             raise classify(error.args[0], "setting up the Kafka producer") from None
 
     def consumer(self, settings: Mapping[str, Any]) -> Any:
-        """A consumer of the cluster; `settings` come before the user's. Raises SinkError when librdkafka refuses one."""
+        """A consumer of the cluster; `settings` override the user's. Raises SinkError when librdkafka refuses one."""
         try:
             return Consumer(self.settings() | {"enable.auto.commit": False} | dict(settings))
         except KafkaException as error:

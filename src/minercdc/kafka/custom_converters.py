@@ -66,7 +66,8 @@ def _by(name: str, convert: ColumnConverter) -> Change:
 
 
 def _selected(options: Mapping[str, str], name: str, convert: Callable[[Column], Conversion | None]) -> ColumnConverter:
-    """Of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it."""
+    """A converter of the columns that the option `selector` names, `SCHEMA.TABLE.COLUMN`; of all without it. Raises ConfigError for
+    a selector that is no pattern."""
     try:
         patterns = [configured_pattern(part.strip()) for part in options.get("selector", ".*").split(",")]
     except ValueError as error:

@@ -41,7 +41,8 @@ def dead_letter(topic: str, row: UndecodableRow) -> Record:
 
 
 def _images(row: UndecodableRow) -> dict[str, JsonValue]:
-    """`before` and `after` of a row that was decoded, in Oracle's text, without values that redo does not hold."""
+    """`before` and `after` of a row that was decoded, in Oracle's text, without values that redo does not hold; {} of a row with
+    SQL_REDO, or that was not decoded."""
     if row.images is None or row.redo_sql is not None:
         return {}
     schema, before, after = row.images

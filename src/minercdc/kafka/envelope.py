@@ -129,7 +129,8 @@ class EnvelopeEncoder:
             or the key of a VanishedRow cannot be read.
         :raises ConfigError: from `key_columns`; two columns become one name; a pattern takes too long; or a converter or naming
             function gives what is not usable.
-        :raises SinkError: another table has the same topic, or it is one of the connector's own.
+        :raises SinkError: another table has the same topic, or it is one of the connector's own; with `avro`, the registry refuses
+            a schema, or does not answer (DeliveryError).
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)

@@ -25,7 +25,8 @@ _LEADERS_S = 10.0
 class PartitionReader:
     """Waits for the leader of a partition, then reads.
 
-    Every method raises DeliveryError or SinkError when the topic does not exist, or cannot be read.
+    Every method raises DeliveryError or SinkError when the topic cannot be read; and, but for `await_leaders`, when it does not
+    exist.
     """
 
     def __init__(self, cluster: Connections) -> None:
@@ -126,7 +127,8 @@ class PartitionReader:
         return self._offsets(topic, [partition], OffsetSpec.latest(), deadline)[0]
 
     def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
-        """Of each partition, in one request; tries again while a leader that the metadata name does not know its new partition yet."""
+        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not know
+        its new partition yet."""
         places = [TopicPartition(topic, partition) for partition in partitions]
 
         def offsets() -> list[int]:
@@ -168,6 +170,9 @@ class _Deadline:
             raise DeliveryError(f"{self.doing} made no progress for {self._seconds:.0f} s")
 
     def retrying(self, wanted: retry_base) -> Retrying:
-        """What calls a function again, every 0.2 s, while its result or error is `wanted`. Raises DeliveryError after the deadline."""
+        """A `Retrying` that calls a function again, every 0.2 s, while its result or error is `wanted`.
+
+        Its call raises DeliveryError after the deadline.
+        """
         pause = wait_fixed(_BETWEEN_TRIES_S)
         return Retrying(retry=wanted, wait=pause, sleep=time.sleep, before_sleep=lambda _: self.check())

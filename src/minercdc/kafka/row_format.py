@@ -107,7 +107,8 @@ def compile_record(
 
 
 def compile_key(key: Sequence[PrintedColumn], frame: Frame) -> Callable[[Row], bytes | None]:
-    """A function that prints the key of a row; None for a table without one. It raises one of `NO_TEXT` when redo does not hold it."""
+    """A function that prints the key of a row; it returns None for a table without a key, and raises one of `NO_TEXT` when redo
+    does not hold the key, or a value does not fit its type."""
     scope: dict[str, Any] = {f"json{column.position}": column.codec.to_json for column in key}
     exec(f"def print_key(row): return {_key(key, frame, [_printed(c, f'row[{c.position}]') for c in key])}", scope)
     print_key: Callable[[Row], bytes | None] = scope["print_key"]

@@ -40,8 +40,8 @@ class KeptRecords:
         self._taken = False
 
     def read_on(self, client: KafkaClient, topic: str) -> int:
-        """Read what has come since the last call, unless all was taken; how many there are. Raises DeliveryError or SinkError
-        when the topic cannot be read."""
+        """Read what has come since the last call; returns how many records are kept. After `take` nothing is read: 0. Raises
+        DeliveryError or SinkError when the topic cannot be read."""
         with self._lock:
             if self._taken:
                 return 0
@@ -53,7 +53,8 @@ class KeptRecords:
             return len(self._records)
 
     def take(self, client: KafkaClient, topic: str) -> list[tuple[int, bytes | None]] | None:
-        """All records there are by now, once: they are not kept after that. None when none are kept. Raises as `read_on`."""
+        """All records of the topic by now, as (offset, value); None when none are kept, as after the first call. Raises as
+        `read_on`."""
         if not self._records:
             return None
         self.read_on(client, topic)
@@ -67,7 +68,7 @@ class KafkaSchemaHistory:
 
     :param server: topic.prefix; records of other connectors in the same topic are passed over.
     :param transactional: whether its records are in the Kafka transaction of the offset; otherwise the offset counts them.
-    :param kept: records that need not be read once more.
+    :param kept: records that need not be read once more; None for none.
     """
 
     def __init__(

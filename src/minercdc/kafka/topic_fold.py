@@ -76,7 +76,8 @@ class TopicFold:
         """(partition, offset after the last record) of the table's topic, records of open transactions included; () when there is
         no such topic.
 
-        :raises DeliveryError, SinkError: Kafka cannot be read, or another table has the same topic.
+        :raises DeliveryError, SinkError: the sink cannot be read, or another table has the same topic.
+        :raises ConfigError: as `TopicNames.of_table`.
         """
         return self._client.ends(self._topics.of_table(table.id))
 
@@ -101,7 +102,8 @@ class TopicFold:
         return self._reading is not None and self._reading.ready()
 
     def gone(self, most: int) -> list[bytes]:
-        """Up to `most` keys that are alive and have no record since the mark; [] when there are no more. Call it once `ready`.
+        """Up to `most` keys that are alive and have no record since the mark; [] when there are no more. To be called only after
+        `ready` has returned True.
 
         Each key is returned once: one whose delete cannot be written is counted by `limits`.
 

@@ -118,7 +118,7 @@ class Lake:
         return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
 
     def _last_read(self) -> Ends:
-        """How far the topics were read when the stream ended the last time."""
+        """How far the topics were read when the stream ended the last time; {} before the first micro-batch."""
         commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
         system = commits.getFileSystem(self._hadoop_configuration())
         if not system.exists(commits):

@@ -161,14 +161,14 @@ class RowDecoder:
         *,
         short: bool,
     ) -> str:
-        """From the record key; from the row image where the key had other columns at that time."""
+        """SQL of a key column: from the record key; from the row image where the key had other columns at that time."""
         source = struct if found is not None and found[0].name in shape.key else image
         if found is None or source is None:
             return f"CAST(NULL AS {column.type})"
         return typed_value(found, source, column, short=short)
 
     def _parsed(self, rows: DataFrame, shape: TableShape, *, before: bool, old: bool) -> DataFrame:
-        """With the parsed record key as `k`, the row image as `i`, and the key of before a change of it as `o`."""
+        """The rows with the parsed record key as `k`, the row image as `i`, and the key of before a change of it as `o`."""
         of_name = {field.name: column for field, column, _ in shape.columns}
         values = ", ".join(f"{quoted(column.member)}: {column.json_type}" for column in of_name.values())
         parts = [of_name[name] for name in shape.key if name in of_name]

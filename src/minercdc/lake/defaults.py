@@ -62,7 +62,7 @@ def _text_fill(column: LakeColumn, content: str) -> str:
 
 
 def _number_fill(column: LakeColumn, text: str) -> str | None:
-    """A number as Oracle converts it to the column's type: rounded half up to its scale."""
+    """SQL of a number as Oracle converts it to the column's type: rounded half up to its scale; None where that is not known."""
     value, kind = Decimal(text), column.spark_type
     if kind in ("FLOAT", "DOUBLE"):
         return f"CAST('{text}' AS {kind})"

@@ -118,7 +118,8 @@ class TableHistory:
 class TableHistories:
     """The tables of one connector, by the records of its schema history; subclasses read them.
 
-    :raises LakeError: the connector's records are in a form that is not read back.
+    :raises LakeError: the connector's records are in a form that is not read back, or are of several pluggable databases.
+    :raises ConfigError: as `TopicNames`.
     :ivar topic: where the history is, for messages.
     """
 
@@ -165,7 +166,7 @@ class TableHistories:
     def refresh(self) -> None:
         """Read what the history has gained since the last call.
 
-        :raises SinkError: Kafka, or the segments, cannot be read.
+        :raises SinkError: Kafka, or the segments, cannot be read; or two tables of the history share a topic.
         :raises SchemaHistoryError: a record of the history cannot be read.
         """
         raise NotImplementedError
@@ -207,7 +208,8 @@ class TableHistories:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:
-        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError."""
+        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError; a
+        table whose topic another one has raises SinkError."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -311,7 +313,7 @@ class LakeHistory(TableHistories):
     def refresh(self) -> None:
         """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
 
-        :raises DeliveryError, SinkError: Kafka cannot be read.
+        :raises DeliveryError, SinkError: Kafka cannot be read, or two tables of the history share a topic.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
         """
         end = self._client.end_offset(self.topic)

@@ -131,7 +131,7 @@ def complete_rows(
 
 
 def _with_earlier_values(rows: DataFrame, columns: int, by: Sequence[str], *, before: bool) -> DataFrame:
-    """With what earlier changes of the same row say, back to where it was inserted or deleted.
+    """The rows with what earlier changes of the same row say, back to where it was inserted or deleted.
 
     s0, s1, ..   struct of the last known value of each column, null where none is known
     moved, was   whether the row's key changed, and what it was before the first change
@@ -155,8 +155,8 @@ def _with_earlier_values(rows: DataFrame, columns: int, by: Sequence[str], *, be
 
 
 def _with_deletes_left_out(decoded: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
-    """A change of the key whose delete the connector left out, since another row has that key now, with the delete; without
-    `old`.
+    """The decoded rows, and before each change of a key whose delete the connector left out, since another row has that key now,
+    the delete; all without `old`.
 
     :param decoded: with `old`.
     """

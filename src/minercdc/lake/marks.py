@@ -42,7 +42,7 @@ class Mark:
     left_out: Sequence[Entry] = ()
 
     def is_reached(self, read: Ends) -> bool:
-        """Whether partitions that are read up to `read` hold all records up to it."""
+        """Whether `read`, how far the partitions are read, covers all records up to the mark's SCN."""
         return all(read.get(partition, 0) >= end for partition, end in self.ends.items())
 
     def without_vanished(self, topics: Mapping[str, str]) -> Mark:

@@ -76,7 +76,7 @@ class TableMerge:
     def joint_table(
         self, table: TableHistory, arrivals: Sequence[Arrival], applied: Applied, goal: Applied, *, read: int
     ) -> JointTable | None:
-        """What `run` would read of the change log, where it can be read with what other tables read; else None.
+        """The part of the change log that `run` can read together with those of other tables; None: `run` reads it by itself.
 
         :param arrivals, applied, goal, read: see `run`.
         """

@@ -253,7 +253,7 @@ class Merger:
         return all_pending or old or rows >= lake.minercdc_lake_merge_rows
 
     def _gap(self, table: TableHistory, goal: Applied) -> Gap | None:
-        """Why a table cannot be merged up to a goal by any later record."""
+        """Why a table cannot be merged up to a goal by any later record; None where it can."""
         if not (table.lost or table.moved or self._state.noted) or not table.exists_at(goal.scn):
             return None
         by_rowid = not self._decoder.shape(table.version_at(goal.scn)).key
@@ -286,7 +286,7 @@ class Merger:
             return None
 
     def _bring(self, table: TableHistory, goal: Applied) -> list[Entry]:
-        """Merge one table; a failure is its own only."""
+        """Merge one table. Returns the entries to be recorded: an error is one of kind `failed`, and is not raised."""
         begun = time.monotonic()
         try:
             return attempts()(lambda: list(self._brought(table, goal)))

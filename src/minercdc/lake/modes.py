@@ -200,7 +200,7 @@ class Append(TableMode):
 
 
 def _is_cleared(delta: DeltaTable, clear: Clear) -> bool:
-    """Whether a table of changes has the row that says so, as after a kill."""
+    """Whether a table of changes has the `t` row of this clear already, as after a kill."""
     return not delta.read().where(f"{CDC}.op = 't' AND {CDC}.commit_scn = {clear.scn}").isEmpty()
 
 

@@ -184,7 +184,7 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
 
 def _form(column: Column, form: Form, handling: ValueHandling) -> Callable[[Any], str] | None:
-    """From Row text to the form; None for the text itself."""
+    """A function from Row text to the form; None where the form is the text itself."""
     if form == "row":
         return None
     to_json = codec_for(column, handling).to_json

@@ -106,12 +106,12 @@ def _plain(text: str) -> str:
 
 
 def _microseconds(text: str) -> str:
-    """As Spark reads it: six digits of fraction, and the year 0 before 1 AD, which Oracle calls -0001."""
+    """SQL of a time as Spark reads it: six digits of fraction, and the year 0 before 1 AD, which Oracle calls -0001."""
     year = f"lpad(CAST(CAST(substring({text}, 2, 4) AS INT) - 1 AS STRING), 4, '0')"
     return f"if(startswith({text}, '-'), concat('-', {year}, substring({text}, 6, {_MICROS - 4})), left({text}, {_MICROS}))"
 
 
 def _nine_digits(text: str) -> str:
-    """With nine digits of fraction."""
+    """SQL of a time with nine digits of fraction."""
     fraction = f"if(contains({text}, '.'), substring_index({text}, '.', -1), '')"
     return f"concat(substring_index({text}, '.', 1), '.', rpad({fraction}, 9, '0'))"

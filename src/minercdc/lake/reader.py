@@ -76,8 +76,10 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
 
     :param scn: None for the newest complete one.
     :raises LakeError: there is no lake, it is not complete up to this SCN yet, no longer keeps what it takes to read it, or
-        has a new snapshot since, with unknown commits before it; or the session is one of Spark Connect.
+        has a new snapshot since, with unknown commits before it; the records are in a form that is not read back; or the session
+        is one of Spark Connect.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
+    :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
     refuse_connect(spark)
     paths = LakePaths(config)
@@ -151,7 +153,7 @@ class _Reader:
         self._decoder = RowDecoder(config)
 
     def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
-        """Why a table is not complete at an SCN."""
+        """Why a table is not complete at an SCN; None when it is."""
         return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
 
     def arrivals(self, lowest: Applied) -> list[Arrival]:

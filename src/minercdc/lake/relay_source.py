@@ -84,7 +84,8 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
         self._begin = begin
 
     def initialOffset(self) -> dict[str, int]:
-        """As `startingPosition` says. Waits up to a minute for a relay that does not know yet where its stream begins.
+        """The offset at which a query without a checkpoint begins, as `startingPosition` says. Waits up to a minute for a relay
+        that does not know yet where its stream begins.
 
         :raises LakeError: it does not know it then, or does not answer.
         """

@@ -82,7 +82,7 @@ def _same(member: Any) -> Any:
 
 
 def _text(member: str) -> str:
-    """Half a surrogate pair becomes `?`, as in Spark: UTF-8 has none."""
+    """The text, in which half a surrogate pair becomes `?`, as in Spark: UTF-8 has none."""
     return member if member.isascii() else member.encode("utf-8", "replace").decode()
 
 

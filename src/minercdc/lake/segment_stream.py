@@ -113,7 +113,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
     def read(self, partition: SegmentRange) -> Iterator[pa.RecordBatch]:
         """The rows, or records, of one range, as Arrow batches. Runs in a task.
 
-        :raises SinkError: the segment is missing or damaged.
+        :raises SinkError: the segment is missing or damaged; or the schema registry, which typed rows may take, cannot be read.
         :raises SchemaHistoryError: the schema history, which typed rows take, cannot be read.
         :raises LakeError: a record of the table has another structure, or cannot be decoded.
         """

@@ -55,9 +55,9 @@ class Loaded:
     """What became of one table.
 
     :param name: `SCHEMA.TABLE`.
-    :param scn: it was read as of, or was to be.
+    :param scn: the SCN as of which it was read, or was to be read.
     :param rows: how many rows of the source it has, 0 when it was not read.
-    :param seconds: how long that took.
+    :param seconds: how long the last try took; 0 for a table that was refused.
     :param failure: why it was not read, '' when it was.
     """
 
@@ -72,7 +72,7 @@ class Loaded:
 class Snapshot:
     """What became of all tables that were to be read.
 
-    :param scn: they were read as of, but for those that took a later try.
+    :param scn: the SCN as of which they were read, but for those that took a later try (`Loaded.scn`).
     """
 
     scn: int
@@ -132,6 +132,7 @@ def snapshot(
     :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
+    :param progress: receives how far reading is; None for no display.
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no such table, the lake has a table up to a later SCN, the records are in a form that is not read
         back, or the session is one of Spark Connect.

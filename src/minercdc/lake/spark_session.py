@@ -43,6 +43,7 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     :raises ConfigError: the settings, or SPARK_REMOTE, are for Spark Connect.
     :raises LakeError: spark-submit was not given Delta or the Kafka source.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
+    :raises OSError: the cache of jars cannot be written.
     """
     settings = dict(config.lake_spark)
     connects = settings.get("spark.api.mode", "").lower() == "connect"

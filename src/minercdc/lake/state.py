@@ -47,7 +47,7 @@ class Entry:
 
 @dataclass(slots=True)
 class LakeState:
-    """What the record says.
+    """The state of the lake, as the record's entries give it.
 
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
@@ -141,12 +141,12 @@ class StateTable:
         return [entry for entry in self.entries() if entry.at not in seen]
 
     def read(self) -> LakeState:
-        """What the entries say together; an empty state where there is no table."""
+        """The state that all entries give; an empty state where there is no table."""
         return state_of(self.entries() if exists(self._spark, self.path) else ())
 
 
 def state_of(entries: Iterable[Entry]) -> LakeState:
-    """What entries say together.
+    """The state that entries give; an empty one for no entries.
 
     :param entries: oldest first.
     """

@@ -33,7 +33,8 @@ class TypedRows:
         """The rows of the table's records; other topics, and tombstones, are left out.
 
         :raises LakeError: the history has no such table, the query has not the structure of a row, or it cannot be decoded.
-        :raises SinkError, SchemaHistoryError: the segments, or the schema history, cannot be read.
+        :raises SinkError, SchemaHistoryError: the segments, the schema registry or the schema history cannot be read.
+        :raises ConfigError: as `ChangeRows`.
         """
         history = SegmentHistory(self._config)
         history.refresh()

@@ -61,8 +61,8 @@ class TableReport:
 
     :ivar name: `SCHEMA.TABLE`.
     :ivar rows: keys found on either side; 0 when it was not compared.
-    :ivar differences: rows that differ, columns that the lake lacks, and 1 for a table that one side lacks; `shown` has the first
-        of them.
+    :ivar differences: rows that differ; of a lake also columns that it lacks, and 1 for a table that one side lacks. `shown` has
+        the first of them.
     :ivar failure: why the table could not be compared, '' when it was.
     """
 
@@ -208,7 +208,7 @@ class _Comparison:
             return False
 
     def compare(self, name: str) -> TableReport:
-        """One table; an error is its report's failure."""
+        """The report of one table; a SourceError, or an error of Spark, is its failure. Other errors are raised."""
         from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 

@@ -43,7 +43,8 @@ class LocalRegistry:
     def start(self, *, seconds: float = 180) -> Self:
         """Start it, and wait until it answers.
 
-        :raises LocalServiceError: it cannot be fetched, or does not answer within `seconds`.
+        :raises LocalServiceError: it cannot be fetched, there is no Java for it, it ended, or does not answer within `seconds`.
+        :raises OSError: the log, or the cache of what is fetched, cannot be written.
         """
         program = next(fetch_directory("registry", REGISTRY, self._advance).rglob("quarkus-run.jar"))
         with self.log.open("wb") as output:
@@ -77,7 +78,7 @@ class LocalRegistry:
             return False
 
     def check(self) -> None:
-        """Raise LocalServiceError if it has ended by itself."""
+        """Raise LocalServiceError if it has ended by itself; nothing before `start` and after `stop`."""
         if self._process and (status := self._process.poll()) is not None:
             self._process = None
             raise LocalServiceError(f"the schema registry ended with status {status}; see {self.log}")

@@ -81,6 +81,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     :param advance: called with the jars done and the jars in all while they are fetched.
     :param settings: of Spark; they win over ours.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
+    :raises OSError: the cache cannot be written.
     """
     jars = _prepared(sys.executable, advance)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -104,6 +105,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
     :param settings: of Spark.
     :param name, advance: see `local_spark`.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
+    :raises OSError: the cache cannot be written.
     """
     jars = _prepared(python, advance)
     sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])

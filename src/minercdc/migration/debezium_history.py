@@ -68,6 +68,8 @@ def with_stored(table: TableSchema, present: TableSchema | None) -> TableSchema:
     Columns are stored in the order they were added, hidden ones among them. Those that were added since come last; those that were
     dropped are found only where nothing is hidden.
 
+    Where the order cannot be known, `stored` is ().
+
     :param present: the table in the dictionary, None when it is gone.
     """
     names = [column.name for column in table.columns]

@@ -137,7 +137,8 @@ def _parsed(document: Mapping[str, Any], where: str, name: str) -> DebeziumOffse
 
 
 def _commits(value: object) -> dict[int, LastCommit]:
-    """`SCN:thread:xid-xid,...`; before, `SCN:RS_ID:SSN:thread,...`; first of all a bare SCN, of thread 1."""
+    """Thread -> last commit, from `SCN:thread:xid-xid,...`; from `SCN:RS_ID:SSN:thread,...` of older versions, and a bare SCN, of
+    thread 1, of the oldest. {} for no text. Raises ValueError for another form."""
     if value is None or value == "":
         return {}
     found: dict[int, LastCommit] = {}
@@ -156,7 +157,8 @@ def _commits(value: object) -> dict[int, LastCommit]:
 
 
 def _incremental(document: Mapping[str, Any]) -> AdHocSnapshot | None:
-    """The incremental snapshot that was under way: its first table is read from the beginning again."""
+    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none. Raises
+    ValueError for one with several surrogate keys."""
     text = document.get("incremental_snapshot_collections")
     collections = json.loads(text) if text else []
     if not collections:

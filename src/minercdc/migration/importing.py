@@ -43,11 +43,11 @@ _KEPT = ".debezium"
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What is going to be stored.
+    """An import of an offset that has been checked, and is not yet made.
 
     :param where: the offset was found in.
     :param found: Debezium's offset.
-    :param partial: the transaction that Debezium delivered in part, or in whole as its last one.
+    :param partial: the transaction that Debezium delivered in part, or in whole as its last one; None when there is none.
     :param schemas: structures of the captured tables at the position.
     :param of_history: how many of them are taken from Debezium's history, since the dictionary is newer.
     """
@@ -122,12 +122,14 @@ class Import:
 
 
 def look(config: ConnectorConfig, source: str) -> Import:
-    """What an import would store. Nothing is changed.
+    """Return the import that would be made. Nothing is changed.
 
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
-    :raises ConfigError: there is no such offset, or it cannot be gone on from; or this connector has one already.
+    :raises ConfigError: there is no such offset, or it cannot be gone on from; this connector has one already; or several pluggable
+        databases are captured.
     :raises LogGapError: redo that the stream needs is gone.
-    :raises SchemaHistoryError, SourceError, SinkError: Debezium's schema history, the database or Kafka cannot be read.
+    :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
+        be read, or has none of the captured tables.
     """
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     if config.sink.is_kafka:
@@ -179,7 +181,7 @@ def _place(config: ConnectorConfig) -> str:
 
 
 def read_entries(client: KafkaClient, source: str) -> tuple[str, dict[bytes, bytes | None]]:
-    """What `source` is called in messages, and its keys with their last values.
+    """(name of `source` for messages, each of its keys with its last value, None for a tombstone).
 
     :param source: as of `look`.
     :raises ConfigError: it is neither an offset file nor a topic.
@@ -236,7 +238,8 @@ def kept_file(file: Path) -> Path:
 
 
 def keep_file(file: Path | None) -> None:
-    """Copy Debezium's history file to `kept_file`, unless an import that was killed did. Raises OSError."""
+    """Copy Debezium's history file to `kept_file`, unless an import that was killed did, or there is no file (None: the history is
+    in Kafka). Raises OSError."""
     if file is None:
         return
     kept = kept_file(file)

@@ -46,7 +46,7 @@ class Posting:
         self._waiting.append(notification)
 
     def waiting(self) -> list[Notification]:
-        """Those that were posted since the last call, for their topic."""
+        """Those that were posted since the last call, for their topic; the latest thousand when there were more."""
         found = []
         while self._waiting:
             found.append(self._waiting.popleft())

@@ -226,7 +226,8 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """As `read`, with the same error; clients that read the same get the same copy."""
+        """As `read`; clients that read the same get the same copy, which is kept for a while after the events were overwritten.
+        Without a copy it raises as `read`."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known

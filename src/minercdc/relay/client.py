@@ -76,7 +76,7 @@ class BootstrapConsumer(Consumer, Protocol):
 
 
 class Checkpoints(Protocol):
-    """Where a client keeps its checkpoint."""
+    """Where a client keeps its checkpoint; `load` returns None when there is none yet."""
 
     def load(self) -> Checkpoint | None: ...
 

@@ -44,7 +44,8 @@ class Received:
     """An answer to /stream.
 
     :param pending: bytes of the next event, when it does not fit; else 0.
-    :param window: of a filtered answer that ends inside a window: its SCN, and how many of its events are read.
+    :param window: of a filtered answer that ends inside a window: SCN of that window, and how many of its events are read, before
+        the filter; None for every other answer.
     """
 
     data: bytes
@@ -97,7 +98,7 @@ class Connection:
         return found
 
     def tables(self) -> dict[int, str]:
-        """`SCHEMA.TABLE` of each source, of a relay of ours."""
+        """`SCHEMA.TABLE` of each source, by id. Only a relay of minercdc answers this: another one refuses (RelayError)."""
         return {int(number): str(table) for number, table in self._json("/tables", {}).items()}
 
     def stream(

@@ -87,7 +87,7 @@ class _Server(ThreadingTCPServer):
         super().__init__(address, handler)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """In a thread, unless there are too many."""
+        """Serve a connection in a thread of its own; answer 503 when there are too many."""
         if not self._free.acquire(blocking=False):
             request.settimeout(1)
             with suppress(OSError):
@@ -126,13 +126,13 @@ class _Handler(StreamRequestHandler):
     hosts: ClassVar[frozenset[str]]
 
     def handle(self) -> None:
-        """Until the client closes the connection, or is idle for too long."""
+        """Answer requests until the client closes the connection, or is idle for too long."""
         with suppress(TimeoutError, ConnectionError):
             while self._one_request():
                 pass
 
     def _one_request(self) -> bool:
-        """Whether another one may follow. Raises OSError when the client is gone."""
+        """Answer one request; returns whether another one may follow. Raises OSError when the client is gone."""
         line = self.rfile.readline(_LONGEST_LINE).strip()
         if not line:
             return False
@@ -149,7 +149,7 @@ class _Handler(StreamRequestHandler):
         return not closes
 
     def _headers(self) -> dict[str, str] | None:
-        """By lower-case name; None when they are too long, or none."""
+        """The headers by lower-case name; None when they are too many, too long, or one is not of the form `name: value`."""
         found: dict[str, str] = {}
         while len(found) < _MOST_HEADERS:
             line = self.rfile.readline(_LONGEST_LINE)
@@ -210,7 +210,7 @@ class _Handler(StreamRequestHandler):
             self._send(begin + b"%x\r\n" % len(first), first, f"\r\n0\r\n{lines}\r\n".encode("latin-1"))
 
     def _send(self, *parts: bytes) -> None:
-        """All bytes, without joining them. Raises OSError when the client takes none for too long, or is gone."""
+        """Send all bytes, without joining them. Raises OSError when the client takes none for too long, or is gone."""
         connection = self.connection
         connection.settimeout(self.send_timeout)
         views = [memoryview(part) for part in parts if part]

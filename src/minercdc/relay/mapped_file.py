@@ -40,7 +40,7 @@ class MappedFile:
     """A file as storage of a buffer (`storage.Storage`).
 
     :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again.
-    :raises RelayError: the file cannot be made.
+    :raises RelayError: the file cannot be made, read or mapped.
     """
 
     origin = _ORIGIN
@@ -106,7 +106,7 @@ def open_mapped(path: Path, size: int) -> tuple[EventBuffer, MappedFile]:
     """The buffer in a file, with the windows that are there, and the file. The buffer is empty when the file is new; and, with a
     warning, when one of its windows is not valid.
 
-    :raises RelayError: the file cannot be made.
+    :raises RelayError: the file cannot be made, read or mapped.
     """
     file = MappedFile(path, size)
     state = file.state()

@@ -114,7 +114,7 @@ class SchemaRegistry:
         return self._sources.get(number)
 
     def versions(self, source: Source) -> list[Version]:
-        """All versions of its schema, the oldest first."""
+        """All versions of a source's schema, the oldest first; [] for a source without any."""
         with self._lock:
             return list(self._versions.get(source.name, ()))
 

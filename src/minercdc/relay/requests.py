@@ -105,6 +105,7 @@ class Requests:
         :param path: as `/bufferInfo/inbound/1/0`.
         :param client: name for the statistics.
         :raises Unknown: there is no such path.
+        :raises ValueError: a number has characters that only look like digits.
         """
         command, *rest = path.strip("/").split("/")
         page = self._pages.get(command)
@@ -129,7 +130,7 @@ class Requests:
         return _json([{"id": source.id, "name": source.name} for source in self._registry.sources()])
 
     def _tables(self, _: list[str], __: Mapping[str, str]) -> Reply:
-        """Of ours: which table a source is of, for a bootstrap."""
+        """Table of each source, by id, for a bootstrap; Databus has no such request."""
         return _json({str(source.id): source.table for source in self._registry.sources()})
 
     def _register(self, _: list[str], parameters: Mapping[str, str]) -> Reply:

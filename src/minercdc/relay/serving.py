@@ -21,7 +21,8 @@ _LONGEST: Final = 64 * _STEP  # of the buffer looked at for one filtered answer
 class Answer:
     """An answer to /stream.
 
-    :param begin, end: places of the events; `filtered` has them already where a filter or another form applies.
+    :param begin, end: places of the events.
+    :param filtered: the answer's bytes, where a filter or another form applies; else None.
     :param pending: bytes of the next event, which does not fit into the client's buffer; else 0.
     :param window_scn, window_offset: of a filtered answer that ends inside a window: that window, and how many events of it are
         read, before the filter; -1 at the end of a window.
@@ -51,7 +52,7 @@ def answer(buffer: EventBuffer, checkpoint: Checkpoint, size: int, *, latest: bo
     """All events from the checkpoint on, in at most `size` bytes.
 
     :param latest: from the newest window on, wherever the checkpoint is.
-    :raises ScnNotFoundError, OvertakenError: as `EventBuffer.start_of`.
+    :raises ScnNotFoundError, OvertakenError, RelayError: as `EventBuffer.start_of`.
     """
     begin = buffer.latest() if latest else buffer.start_of(checkpoint)
     cut = buffer.cut(begin, size)
@@ -77,7 +78,7 @@ def filtered_answer(
     :param size: most bytes of the answer.
     :param latest: from the newest window on, wherever the checkpoint is.
     :raises ScnNotFoundError, OvertakenError: as `EventBuffer.start_of`; also overwritten while they were read.
-    :raises RelayDataError: an event in the buffer is damaged.
+    :raises RelayError: the buffer is damaged; RelayDataError: an event of it is, or `form` cannot show one.
     """
     begin = buffer.latest() if latest else buffer.start_of(checkpoint)
     inside = checkpoint.window_offset if not latest else -1

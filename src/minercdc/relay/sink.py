@@ -193,7 +193,8 @@ class RelaySink:
         self._windows = held
 
     def beat(self) -> Record | None:
-        """A record without event when what is held back can be published: it has `commit` called. See `contracts.Heartbeat`."""
+        """A record without event, which makes the publisher call `commit`, when what is held back can be published; else None. See
+        `contracts.Heartbeat`."""
         complete = self._complete.scn
         if self._windows:
             return _TICK if self._is_complete(self._windows[-1][0], complete) else None

@@ -27,6 +27,7 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
     """Every finding: those of Kafka, registry and disk before those of the database, which may not answer.
 
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
+    :raises ConfigError: as `check_prerequisites` and `topic_names`; or a record key has a column that its table does not have.
     """
     broker = check_broker(config)
     yield from broker

@@ -39,7 +39,11 @@ def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iter
 def topic_findings(
     config: ConnectorConfig, client: KafkaClient, names: TopicNames, tables: Sequence[TableSchema], has_key: Sequence[bool]
 ) -> Iterator[Finding]:
-    """Topics of tables that are missing, or do not take records without a key. Raises DeliveryError or SinkError."""
+    """Topics of tables that are missing, or do not take records without a key.
+
+    :raises DeliveryError, SinkError: Kafka cannot be reached, or two tables share a topic.
+    :raises ConfigError: as `TopicNames.of_table`.
+    """
     by_table = {table.id: names.of_table(table.id) for table in tables}
     there = client.existing(by_table.values())
     if not config.topics.topic_creation_enable:

@@ -52,7 +52,7 @@ class ExaminedSource:
     def number(self, parameter: str) -> int | None:
         """A parameter of the database; None when there is none of the name, or it has no value.
 
-        :raises PrerequisiteError: V$PARAMETER is not granted.
+        :raises PrerequisiteError, SourceError: V$PARAMETER is not granted, or cannot be read.
         """
         sql = "SELECT VALUE FROM V$PARAMETER WHERE NAME = :name"
         found = self.rows(sql, "reading V$PARAMETER", name=parameter)

@@ -99,7 +99,7 @@ class OwnerLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock. Raises OSError when the file cannot be opened."""
+    """Whether a process holds the lock; False when there is no file. Raises OSError when the file cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -75,7 +75,8 @@ class Commit:
 
 
 class StoredRecord(NamedTuple):
-    """A record with its number, from 0 on over all segments, and the time of its commit."""
+    """A record with its number, from 0 on over all segments, and the time of its commit in milliseconds since the epoch. Key and
+    value are None as in `contracts.Record`."""
 
     number: int
     time_ms: int

@@ -37,7 +37,7 @@ def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, 
 
 
 def large_records(config: ConnectorConfig) -> LargeRecords | None:
-    """What is sent in place of records that are too large; None: Kafka refuses them."""
+    """The configured replacement of records that are too large; None: they are sent as they are, and Kafka refuses them."""
     kafka = config.kafka
     if kafka.minercdc_kafka_record_too_large == "fail":
         return None
@@ -46,7 +46,7 @@ def large_records(config: ConnectorConfig) -> LargeRecords | None:
 
 
 def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
-    """What reads back the records of the configured sink; None where none can, as `not_read_back` says."""
+    """The reader of the configured sink's records; None where they cannot be read back, as `not_read_back` says."""
     if not_read_back(config):
         return None
     if config.sink.debezium_sink_type == "segments":
@@ -74,7 +74,7 @@ def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
     """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be found.
 
     :param what: needs it; begins the message.
-    :param instead: what does the same with this sink.
+    :param instead: how the same is done with this sink, for the hint; '' for no hint.
     """
     if not config.sink.is_kafka:
         raise ConfigError([f"debezium.sink.type: {what} needs kafka, not {config.sink.debezium_sink_type}"], hint=instead)

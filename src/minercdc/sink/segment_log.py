@@ -77,7 +77,8 @@ class SegmentLog:
         self._directory = directory.absolute()
 
     def numbers(self) -> list[int]:
-        """Numbers of the segments that are there, in order. Raises SinkError when one in between is missing."""
+        """Numbers of the segments that are there, in order; [] without the directory. Raises SinkError when one in between is
+        missing, or the directory cannot be read."""
         with file_errors(f"reading {self._directory}"):
             names = os.listdir(self._directory) if self._directory.is_dir() else []
         found = sorted(int(match[1]) for name in names if (match := _NAME.fullmatch(name)))
@@ -94,7 +95,8 @@ class SegmentLog:
         raise self._damaged(number, 0)
 
     def newest(self, number: int) -> Newest:
-        """How far the newest segment, of this number, is committed. Raises SinkError when it is damaged before that."""
+        """How far the newest segment, of this number, is committed. Raises SinkError when it is missing, of another version, or
+        damaged before its last commit."""
         header: Header | None = None
         commit: Commit | None = None
         length = 0

@@ -34,7 +34,8 @@ class SegmentTopics:
         self._log = SegmentLog(directory)
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """Partition 0, and the number that the next record of any topic will have. Raises SinkError."""
+        """((0, number that the next record of any topic will have),), whether the topic has records or not; () while there is no
+        segment. Raises SinkError when the segments cannot be read."""
         numbers = self._log.numbers()
         return ((0, self._log.newest(numbers[-1]).records),) if numbers else ()
 
@@ -54,7 +55,7 @@ class SegmentTopics:
                     yield SegmentMessage(record)
 
     def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
-        """Of a segment; none when a query has removed it meanwhile."""
+        """The records of a segment; none when a query has removed the segment meanwhile."""
         try:
             yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
         except SinkError:

@@ -24,7 +24,8 @@ class Sample:
     """Figures of one moment.
 
     :param at: seconds since the epoch by our clock.
-    :param parts: of the lag, by cause.
+    :param lag: seconds, at least; 0 while not even that is known.
+    :param parts: of the lag, by cause; without those below half a millisecond.
     :param events, snapshot_rows: since the process began.
     """
 
@@ -79,7 +80,7 @@ class History:
         return (last.events - first.events) / seconds, max(last.snapshot_rows - first.snapshot_rows, 0) / seconds
 
     def table_rates(self) -> dict[str, float]:
-        """Row changes per second, by table."""
+        """Row changes per second over the last 20 s, by table; {} before the second sample."""
         with self._lock:
             if len(self._tables) < 2:
                 return {}

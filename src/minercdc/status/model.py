@@ -49,7 +49,7 @@ class Status:
         self._now = now
 
     def pages(self) -> dict[str, Callable[[], JsonValue]]:
-        """What there is under /api, by path."""
+        """Path under /api -> the function that makes its document."""
         parts: dict[str, Callable[[], JsonValue]] = {
             "lag": self.lag,
             "tables": self.tables,

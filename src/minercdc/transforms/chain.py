@@ -31,6 +31,7 @@ class Chain:
         """What the chain makes of a record; None when it is left out.
 
         :raises DecodeError: a transformation does not fit it; the message names the transformation.
+        :raises ConfigError: a row of an outbox table was updated, where `table.op.invalid.behavior` is `fatal`.
         """
         found: ConnectRecord | None = record
         for step in self._steps:

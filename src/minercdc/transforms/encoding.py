@@ -35,13 +35,14 @@ class RecordTransformer:
         self._warned: set[tuple[str, str]] = set()
 
     def records(self, records: Iterable[Record]) -> list[Record]:
-        """The transformed records, without those that are left out. Raises DecodeError for one that does not fit."""
+        """The transformed records, without those that are left out. Raises as `record`."""
         return [done for record in records if (done := self.record(record)) is not None]
 
     def record(self, record: Record) -> Record | None:
         """A transformed record; None when it is left out. One without schemas, as a dead letter, stays as it is.
 
-        :raises DecodeError: a transformation does not fit it.
+        :raises DecodeError: a transformation does not fit it, or its new topic is none that a record may go to.
+        :raises ConfigError: as `Chain`.
         """
         key, value = self._typed(record.key), self._typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):
@@ -72,7 +73,8 @@ class RecordTransformer:
         self._topics.add(topic)
 
     def other(self, record: Record) -> Record | None:
-        """As `record`, for one that is not of a row: where a transformation does not fit, it goes on as it is, with a warning."""
+        """As `record`, for one that is not of a row: where a transformation does not fit, that record goes on as it is, with a
+        warning. None when a transformation leaves the record out. Raises ConfigError as `record`."""
         try:
             return self.record(record)
         except DecodeError as error:
@@ -89,8 +91,8 @@ class RecordTransformer:
         return _TransformingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records are transformed. It ends before the change of a record that does not fit, which is then
-        encoded, and its error raised, by itself."""
+        """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
+        publisher encodes that change by itself then, where its error is raised."""
         return rewriting(encode_run, self.record)
 
     def _typed(self, document: bytes | None) -> Typed | None:

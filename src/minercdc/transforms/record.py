@@ -101,7 +101,8 @@ class ConnectRecord:
 
 
 Transform: TypeAlias = Callable[[ConnectRecord], ConnectRecord | None]
-"""A transformation: None for a record that is left out. Raises DecodeError for one that it does not fit."""
+"""A transformation: None for a record that is left out. Raises DecodeError for one that it does not fit; the outbox may raise
+ConfigError (`outbox.event_router`)."""
 
 
 class BySchema(Generic[T]):

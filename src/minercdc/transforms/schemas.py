@@ -59,7 +59,7 @@ def field_of(schema: Schema, name: str, what: str) -> Schema:
 
 
 def with_defaults(schema: Schema, value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """A struct's value with its fields' defaults in place of nulls."""
+    """A struct's value with its fields' defaults in place of nulls; None for None."""
     if value is None:
         return None
     return {

@@ -105,7 +105,8 @@ class _ChosenFields:
 
 
 def _rules(listed: tuple[str, ...]) -> tuple[_Rules, _Rules, _Rules]:
-    """Of topics, of tables, and of what is either. A rule without `topic` or `source` is of the kind of the one before it."""
+    """(rules of topics, rules of tables, rules of names that may be either). A rule without `topic` or `source` is of the kind of
+    the one before it."""
     rules: dict[str, dict[str, set[str]]] = {"topic": {}, "source": {}, "": {}}
     kind = ""
     for rule in listed:

@@ -65,7 +65,7 @@ class _Reference:
         return cls(found, field, prefix + (alias or field))
 
     def schema_in(self, envelope: Schema) -> Schema | None:
-        """Its schema; None when the envelope does not have it."""
+        """The member's schema; None when the envelope does not have the member."""
         parent = _find(envelope, self.struct) if self.struct else envelope
         found = (_find(parent, self.field) if parent is not None else None) or _find(envelope, self.field)
         return None if found is None else optional(bare(found))

@@ -12,7 +12,7 @@ TYPES: Final = frozenset({"BOOLEAN"})
 
 
 def reading(column: Column) -> Reading:
-    """From the driver's bool; there are no redo literals, since LogMiner does not show BOOLEAN."""
+    """Reads the driver's bool; there are no redo literals, since LogMiner does not show BOOLEAN."""
     return Reading({}, as_is, _from_driver)
 
 

@@ -30,7 +30,7 @@ class Conversion:
     :param type: int8, int16, int32, int64, float32, float64, boolean, string or bytes.
     :param convert: Oracle's own text of a value, as `minercdc.rows` describes it, to a value of the type (`bytes` for bytes), or None. It gets
         no nulls.
-    :param name, version, parameters: of the field's schema.
+    :param name, version, parameters: of the field's schema; None and {} for none.
     """
 
     type: str

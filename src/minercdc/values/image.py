@@ -58,6 +58,7 @@ def text_of_image(column: Column, image: bytes, encoding: Encoding) -> str:
     """Row text of a stored value.
 
     :raises ValueDecodeError: bytes that are no value of the type, or a type, character set or time zone that is not known here.
+    :raises MinerCdcError: what `encoding.time_zone` raises, for TIMESTAMP WITH LOCAL TIME ZONE.
     """
     if column.type_name in ("CHAR", "VARCHAR2", "VARCHAR", "LONG"):
         return text_of_bytes(image, encoding.charset)

@@ -31,7 +31,7 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """By `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO
+    """Writes by `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO
     8601 duration with every part written out."""
     months = column.type_name == _YM
     if handling.interval == "string":

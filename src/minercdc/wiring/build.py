@@ -58,12 +58,12 @@ def build(
     :param watch: receives notifications and the state of signals; None for a new one.
     :param channels: channels of signals that this process keeps.
     :param decide: what a start does; None: what `snapshot.mode` says.
-    :param target: where events go instead of the configured sink.
+    :param target: where events go instead of the configured sink; None: to that sink.
     :param posting: where notifications go; None: to `watch` and to the log where that is enabled.
     :param ownership: the claim of this process; None for a new one.
     :param prepared: see `ProcessState`.
-    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; or an
-        expression of `transforms` cannot be compiled.
+    :raises ConfigError: `snapshot.mode.custom.name` names nothing that can be called; a certificate cannot be read; an expression
+        of `transforms` cannot be compiled; or, with these, `topic.naming.strategy` names a function that cannot be loaded.
     """
     for notice in config.notices.values():
         log.warning("%s", notice)

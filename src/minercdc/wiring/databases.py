@@ -24,7 +24,7 @@ Connect: TypeAlias = Callable[[DatabaseConfig, Literal["root", "pdb"]], oracledb
 
 
 class SourceDatabases:
-    """Nothing is connected until a method connects.
+    """The databases of one connector. Nothing is connected until a method connects; it raises as `connect` then.
 
     :param connect: to the `root` or `pdb` of a database.
     :ivar first: name of the first, which is the only one where there are not several.
@@ -41,7 +41,7 @@ class SourceDatabases:
 
     @property
     def filter(self) -> TableFilter:
-        """Of the first."""
+        """The filter of the captured tables of the first database."""
         return self.filters[self.first]
 
     def captured(self, table: TableId) -> bool:
@@ -50,15 +50,15 @@ class SourceDatabases:
         return found is not None and found.includes(table.schema, table.table)
 
     def connect_root(self) -> oracledb.Connection:
-        """To the root of a container database, or to the database itself."""
+        """A connection to the root of a container database, or to the database itself."""
         return self._connect(self._config, "root")
 
     def connect(self, database: str = "") -> oracledb.Connection:
-        """To where the tables of a database are; '' for the first."""
+        """A connection to where the tables of a database are; '' for the first."""
         return self._connect(of_database(self._config, database or self.first), "pdb")
 
     def connect_first(self) -> oracledb.Connection:
-        """To the first."""
+        """A connection to where the tables of the first database are."""
         return self.connect()
 
     def time_zone(self, database: str = "") -> str:
@@ -76,12 +76,12 @@ class SourceDatabases:
         )
 
     def of_tables(self) -> TableDatabases | None:
-        """For the initial snapshot, when there are several; else None."""
+        """The databases of the tables, as the initial snapshot takes them; None when there is only one."""
         return TableDatabases({name: partial(self.connect, name) for name in self.filters}) if self.are_several else None
 
     @contextmanager
     def places(self, connection: oracledb.Connection) -> Iterator[list[Place]]:
-        """All of them, connected while the context lasts.
+        """The place of each database, connected while the context lasts; the first one's comes first.
 
         :param connection: to the first.
         """

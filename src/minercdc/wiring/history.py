@@ -21,7 +21,7 @@ def schema_history(
 ) -> SchemaHistory:
     """The schema history, where the configuration has it.
 
-    :param kept: records of it that were read ahead of time.
+    :param kept: records of its topic that were read ahead of time; None for none.
     """
     server, file = config.identity.topic_prefix, config.history.file
     if file is not None:

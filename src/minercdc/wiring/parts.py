@@ -92,7 +92,8 @@ class PipelineParts:
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
     def open(self) -> Pipeline:
-        """The pipeline, with its sink opened. Raises ConfigError for what cannot be loaded, and SinkError as the sink."""
+        """The pipeline, with its sink opened. Raises ConfigError for what cannot be loaded, SinkError and SchemaHistoryError as
+        `open_sink`, and what the target raises."""
         config = self._config
         encoding = Encoding(
             config,

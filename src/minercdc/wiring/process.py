@@ -26,8 +26,8 @@ class ProcessState:
     :param ownership: of the connector's name.
     :param converter: of records into the format of keys and values, None where they are printed in it.
     :param transformer: None where there are no transformations.
-    :param target: where events go instead of the configured sink, None for that.
-    :param prepared: what was made ready while this process was a standby.
+    :param target: where events go instead of the configured sink; None: to that sink.
+    :param prepared: what was made ready while this process was a standby; None: nothing ever is.
     :ivar first_offset: the offset found at the start; one that differs was committed by this process.
     :ivar checked: the database is checked.
     :ivar handover: the offset that was loaded last is of another family of adapters.
