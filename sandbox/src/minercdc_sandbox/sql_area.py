@@ -53,7 +53,8 @@ class StatementCost:
 
 
 class SqlArea:
-    """The statements that were run last, at most 2000 texts; one that is run again after that begins at zero, as in Oracle."""
+    """The statements that were run last, at most 2000 texts. A text that was dropped begins at zero when it is run again, as in
+    Oracle."""
 
     def __init__(self) -> None:
         self._costs: OrderedDict[str, StatementCost] = OrderedDict()

@@ -181,8 +181,9 @@ class Table:
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
-    :param history_of: the data object id whose old versions lie apart.
-    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
+    :param history_of: the data object id whose old versions lie apart, which TRUNCATE leaves as it was; 0 before any move.
+    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live; None of any other.
+    :param dropped_as: its BIN$ name in the recycle bin; None elsewhere.
     """
 
     container: int
@@ -289,7 +290,7 @@ class Table:
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """This version for LogMiner, of the table or of the partition with this OBJECT_ID."""
+        """This version for LogMiner, of the partition with this OBJECT_ID, or of the table for 0 and any other number."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,
