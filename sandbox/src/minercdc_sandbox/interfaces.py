@@ -135,7 +135,7 @@ class Result:
     """The result of one execute.
 
     :param columns, rows: of a query; None otherwise.
-    :param row_count: rows affected by DML, all iterations together; 0 of queries and commands.
+    :param row_count: rows affected by DML, all iterations together; 0 of all other statements.
     :param row_counts: rows of each iteration of DML, when the client wants them; else empty.
     :param batch_errors: the iterations that failed, when the client wants them in the result; else empty.
     :param last_row_id: ROWID of the last row that INSERT .. VALUES, UPDATE or DELETE changed; None of no row and other statements.

@@ -135,7 +135,7 @@ class LobScalars:
 
 
 def chunk_size(cell: bytes) -> bytes:
-    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275."""
+    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275 for bytes that are no locator, not for a freed temporary LOB."""
     unpack(cell)
     return number.integer(CHUNK_BYTES)
 

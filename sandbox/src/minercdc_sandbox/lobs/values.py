@@ -194,7 +194,7 @@ class LobStore:
 
     def stored(self, cell: bytes | str, kind: LobKind, owner: int = 0) -> bytes:
         """The cell that a row of the segment `owner` keeps: of a text a new value, of the locator of a temporary LOB or of another
-        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, ORA-22275."""
+        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, and as `value`."""
         if isinstance(cell, str):
             return as_cell(self.create(kind, cell, owner))
         locator = unpack(cell)

@@ -21,9 +21,11 @@ Fit: TypeAlias = Callable[[Any], Cell]
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
-    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion.
+    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion,
+    ORA-00997 for a LOB into a LONG.
 
-    The function raises ORA-01438, ORA-12899 and the errors of the conversion.
+    The function raises ORA-01438, ORA-12899, the errors of the conversion, and those of a wrong ROWID, XML document, JSON text,
+    vector or boolean.
 
     :param where: `"OWNER"."TABLE"."COLUMN"`, for ORA-12899.
     """

@@ -45,8 +45,9 @@ class ExecuteRequest:
     """An execute call, wholly read.
 
     :param new: it has the statement's text.
-    :param rows_wanted: rows the client has room for.
-    :param refused: the error that the call fails with, found while it was read.
+    :param rows_wanted: rows the client has room for; 0 when it wants none yet.
+    :param bind_rows: the values of each iteration, at least one row; an empty row without binds.
+    :param refused: the error that the call fails with, found while the call was read; None without one.
     """
 
     cursor: Cursor

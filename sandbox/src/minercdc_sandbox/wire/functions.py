@@ -103,8 +103,8 @@ REFUSED = {
 
 
 def run_function(talk: Conversation, number: int) -> None:
-    """Read the call's body, do it, answer it. Raises OraError, also that of an earlier piggyback, for the caller to send; UnreadCall
-    for an unknown function."""
+    """Read the call's body, do it, answer it. Raises OraError, for the caller to send; UnreadCall for an unknown function, and with
+    the error of an earlier piggyback, which fails the call before its body is read."""
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:

@@ -310,7 +310,7 @@ def _joined(parts: list[Test], *, stop: bool) -> Test:
 
 
 def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
-    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for what is no number."""
+    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for a value that is no number."""
     kind = NUMBER_TYPE
 
     def whole(frame: Frame) -> int | None:
