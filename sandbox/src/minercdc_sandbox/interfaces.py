@@ -116,7 +116,8 @@ class Rows(Protocol):
     """An open query result, as of the moment the query began (statement-level read consistency)."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """The next `count` rows; fewer mean the end. Raises OraError, ORA-01001 once closed; `faults.ConnectionLost` by a fault."""
+        """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` there
+        are no rows, or it raises ORA-01001."""
 
     def close(self) -> None:
         """End the query; safe to call twice."""

@@ -1,4 +1,4 @@
-"""What clients have run, text by text, and what it cost: the shared SQL area, which V$SQLAREA shows.
+"""The statements that clients have run, text by text, and their cost: the shared SQL area, which V$SQLAREA shows.
 
 Statements that run inside PL/SQL are part of their block here.
 """

@@ -127,7 +127,10 @@ KEYS = (ConstraintKind.PRIMARY, ConstraintKind.UNIQUE)
 class Constraint:
     """A constraint.
 
-    :param reference: of foreign keys owner and table, and the columns there.
+    :param index: name of the index that enforces a key; None of other constraints and of a disabled key.
+    :param generated: its name was not given.
+    :param condition: text of a CHECK, NOT NULL included; None of others.
+    :param reference: of foreign keys owner and table, and the columns there; None of others.
     :param delete_rule: NO ACTION, CASCADE or SET NULL.
     """
 

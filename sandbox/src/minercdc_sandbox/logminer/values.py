@@ -76,7 +76,7 @@ def _parts(name: str) -> tuple[str, str, str]:
 
 
 def _record(mining: Mining, redo: RedoLog, handle: int) -> tuple[RedoRecord, bool]:
-    """Raises ORA-01323 for what is no handle."""
+    """The record of a handle, and whether its new values are meant. Raises ORA-01323 for a number that is no handle."""
     place = place_of(handle)
     record = mining.recent.get(handle >> 1)
     if record is None:

@@ -57,7 +57,7 @@ _LARGE = {
 
 
 _SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHAR))
-"""Types of which no column is large, whatever it is declared with."""
+"""Types of which no column is large, of any size."""
 
 
 class TypedColumn(Protocol):

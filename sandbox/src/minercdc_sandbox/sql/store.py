@@ -194,7 +194,7 @@ def _fit_text(column: Column, where: str) -> Fit:
 
 
 def _fit_row_id(column: Column, where: str) -> Fit:
-    """Any row's ROWID. Raises ORA-01410 for what none can be."""
+    """The ROWID of any row, which need not exist. The fit raises ORA-01410 for a text that is no ROWID."""
 
     def fit(cell: str) -> Cell:
         rowid.parse(cell)

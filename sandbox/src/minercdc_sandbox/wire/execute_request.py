@@ -106,7 +106,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
 
 
 def _skip_newer(talk: Conversation) -> None:
-    """What clients of 12.2 and later send besides."""
+    """Read the fields that only clients of 12.2 and later send."""
     r = talk.reader
     if talk.agreed.field_version >= FIELD_VERSION_12_2:
         r.u8()  # pointer (al8sqlsig)

@@ -174,8 +174,8 @@ def _pipeline_begin(talk: Conversation) -> None:
 
 
 def _switch_transaction(talk: Conversation) -> None:
-    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for what comes back,
-    names; then the bytes of those that are there."""
+    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for the answer,
+    names; then the bytes of those that are there. Raises ORA-03001 once they are read."""
     r = talk.reader
     r.ub()
     r.u8()

@@ -198,7 +198,7 @@ _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES
 
 
 def _storage_parameters(parser: Parser) -> None:
-    """`[name] [( .. )]`: what has no effect on redo is read; the rest is refused."""
+    """Read `[name] [( .. )]`: parameters without effect on redo. Raises ORA-03001 for any other."""
     if parser.token.is_name and parser.peek().text == "(":
         parser.take()
     if not parser.op("("):

@@ -224,7 +224,7 @@ class Subprogram:
     :param body: None until it has been read.
     :param first, last: its places, the last not included, are saved around each call.
     :param home: of a stored one, called from elsewhere; None of a local one.
-    :param path: names by which SQL can call it; () of a procedure, and of what only its block or package knows.
+    :param path: names by which SQL can call it; () of a procedure, and of a function that only its block or package knows.
     """
 
     name: str
