@@ -15,6 +15,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -
 
     :param arguments: of the command line; default those of this process.
     :param name: of the command, for its help.
+    :raises SystemExit: for wrong arguments and after --help, and as `serve`.
     """
     parser = argparse.ArgumentParser(prog=name, description="An Oracle-compatible server for tests and demos.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")

@@ -71,7 +71,7 @@ class Arguments:
 
 Out: TypeAlias = "Mapping[str, Argument] | None"
 Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
-"""What a procedure does; returns the values of its OUT and IN OUT parameters by name."""
+"""The body of a procedure; it returns the values of its OUT and IN OUT parameters by name, None for none. Raises OraError."""
 
 
 def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:

@@ -51,7 +51,8 @@ class User:
     proxies: set[str] = field(default_factory=set)
 
     def has(self, privilege: str) -> bool:
-        """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES, not through another role."""
+        """Whether the user has a system privilege or role by a grant of its own, or by one of DBA or ALL PRIVILEGES; other roles do
+        not count."""
         names = {g.privilege for g in self.grants if g.object is None}
         return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
 
@@ -209,7 +210,8 @@ class Catalog:
         return None
 
     def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
-        """A private synonym of `owner`, without an owner of the current schema `schema`, else a public one; None when there is none."""
+        """The private synonym of `owner`; for `owner` None that of the current schema `schema`, else the public one. None when
+        there is none."""
         found = self.containers[container].synonyms
         return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
 
@@ -236,12 +238,13 @@ class Catalog:
         return sorted((t for t in found.values() if t.table_id == table.object_id), key=lambda t: t.object_id)
 
     def is_valid(self, one: StoredView | StoredProgram) -> bool:
-        """STATUS of the dictionary views: whether all is there that its text named when it was made."""
+        """STATUS of the dictionary views: whether all is there that its text named when it was made. A view that FORCE made with an
+        error is never valid."""
         broken = isinstance(one, StoredView) and one.broken
         return not broken and all(self.object_named(one.container, one.owner, name) is not None for name in one.names)
 
     def children_of(self, table: Table) -> list[tuple[Table, Constraint]]:
-        """Enabled foreign keys that refer to a table, each with its table."""
+        """(child table, foreign key) of each enabled foreign key that refers to the table."""
         return [
             (child, constraint)
             for child in self.containers[table.container].tables.values()
@@ -266,7 +269,8 @@ class Catalog:
         return self._by_object.get(object_id)
 
     def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version of the table or partition with this OBJECT_ID; None for an unknown or purged one."""
+        """Newest version of the table or partition with this OBJECT_ID; None for an unknown or purged table and a dropped
+        partition."""
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored(data_obj)
 
@@ -325,7 +329,7 @@ class Catalog:
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
         """Drop a user, a common one in all containers, and the user's programs, triggers and jobs; with `cascade` the tables, too.
-        Raises ORA-01918, and ORA-01922 for tables without `cascade`."""
+        Views, synonyms and sequences are the caller's to drop. Raises ORA-01918, and ORA-01922 for tables without `cascade`."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
@@ -358,7 +362,7 @@ class Catalog:
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
-        """Move a table to the recycle bin under a BIN$ name."""
+        """Move a table to the recycle bin under the BIN$ name `name`, and give its triggers BIN$ names."""
         del self.containers[table.container].tables[table.owner, table.name]
         table.dropped_as = name
         self.containers[table.container].dropped[name] = table

@@ -1,7 +1,8 @@
 """The seams inside the sandbox: wire <-> sessions, SQL <-> views and packages, storage <-> redo <-> LogMiner.
 
-A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100),
-DATE (7 bytes), TIMESTAMP (11 bytes) and RAW as bytes, character types as str, NULL (and the empty string) as None.
+A `Cell` is a value in Oracle's own encoding, the one the wire carries and LogMiner's HEXTORAW shows: NUMBER (base 100), DATE (7
+bytes), the TIMESTAMP types (`sql.temporal`: 7 bytes too without a fraction), intervals, binary floats and RAW as bytes, character
+types as str, NULL (and the empty string) as None.
 
     CLOB, NCLOB, BLOB   a locator of 40 bytes (`lobs.locator`); an empty LOB has one, NULL is None
     XMLTYPE             the locator of a CLOB with the document's text
@@ -26,8 +27,9 @@ class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
     :param position: 0-based character offset of the error in the SQL text.
-    :ivar rows_done: rows that array DML had changed before the iteration that failed, or runs of a block; they stay changed.
-    :ivar row_counts: rows of each of those iterations when the client wants them, else None.
+    :ivar rows_done: rows that array DML had changed before the iteration that failed, or runs of a block before the one that
+        failed; they stay done. 0 for any other error.
+    :ivar row_counts: rows of each iteration of array DML before the one that failed, when the client wants them, else None.
     """
 
     def __init__(self, number: int, text: str, position: int = 0) -> None:
@@ -114,7 +116,8 @@ class Rows(Protocol):
     """An open query result, as of the moment the query began (statement-level read consistency)."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """The next `count` rows; fewer mean the end. May raise OraError."""
+        """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` there
+        are no rows, or it raises ORA-01001."""
 
     def close(self) -> None:
         """End the query; safe to call twice."""
@@ -133,8 +136,9 @@ class Result:
     """The result of one execute.
 
     :param columns, rows: of a query; None otherwise.
-    :param row_count: rows affected by DML, all iterations together.
-    :param row_counts: per iteration, when the client wants them.
+    :param row_count: rows affected by DML, all iterations together; 0 of all other statements.
+    :param row_counts: rows of each iteration of DML, when the client wants them; else empty.
+    :param batch_errors: the iterations that failed, when the client wants them in the result; else empty.
     :param last_row_id: ROWID of the last row that INSERT .. VALUES, UPDATE or DELETE changed; None of no row and other statements.
     :param out: OUT and IN OUT binds of a PL/SQL block by bind position; a nested Result is a REF CURSOR, a tuple the elements
         of an index-by table.
@@ -158,10 +162,14 @@ class Result:
 
 
 class LobCalls(Protocol):
-    """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB."""
+    """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB.
+
+    All calls with a locator raise ORA-22275 for bytes that are no locator and ORA-22285 for a BFILE's; `length`, `read`, `write`,
+    `trim` and `chunk_size` raise ORA-22275 for a freed temporary LOB, too.
+    """
 
     def length(self, locator: bytes) -> int:
-        """Units of the LOB. This and most calls below raise ORA-22275 for bytes that are no locator, and for a freed temporary LOB."""
+        """Units of the LOB."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
         """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
@@ -172,7 +180,8 @@ class LobCalls(Protocol):
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
-        value, for the client. Raises ORA-22920 when the row is not locked by this session, ORA-21560, ORA-22294."""
+        value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
+        ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
         """Cut to `length` units; returns the new locator. Raises ORA-22926 when the LOB is shorter, and as `write`."""
@@ -181,7 +190,7 @@ class LobCalls(Protocol):
         """An empty temporary LOB of this session."""
 
     def free_temporary(self, locator: bytes) -> None:
-        """Free a temporary LOB; nothing for another LOB or a freed one."""
+        """Free a temporary LOB; does nothing for another LOB or a freed one."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
         """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already."""
@@ -196,7 +205,10 @@ class LobCalls(Protocol):
 
 
 class Session(Protocol):
-    """One client's session. Only `cancel` may be called from other threads than the client's own."""
+    """One client's session. Only `cancel` may be called from other threads than the client's own.
+
+    `execute`, `commit` and `rollback` also raise the errors of the faults that hit them, and `faults.ConnectionLost`.
+    """
 
     sid: int
     serial: int
@@ -233,9 +245,12 @@ class Session(Protocol):
     def check_alive(self) -> None:
         """Raises ORA-00028 once another session has killed this one."""
 
-    def commit(self) -> None: ...
+    def commit(self) -> None:
+        """Commit the transaction, if there is one. Raises ORA-00028, and ORA-02091 when a deferred constraint is violated: the
+        transaction is then rolled back."""
 
-    def rollback(self) -> None: ...
+    def rollback(self) -> None:
+        """Roll the transaction back, if there is one. Raises ORA-00028."""
 
     def in_transaction(self) -> bool: ...
 
@@ -244,7 +259,7 @@ class Session(Protocol):
         """The calls that a client makes with LOB locators."""
 
     def cancel(self) -> None:
-        """Any thread: the running call raises ORA-01013 soon (also while it waits for a lock)."""
+        """Any thread: the running statement raises ORA-01013 soon (also while it waits for a lock); void when none runs."""
 
     def close(self) -> None:
         """Roll back and free everything; safe to call twice."""
@@ -272,13 +287,14 @@ class Database(Protocol):
         """Service names, upper case; a connect to another is refused with ORA-12514."""
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> Session:
-        """Open a session of a user whose password was proved. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045.
+        """Open a session of a user whose password was proved, or whose proxy's was. Raises ORA-12514, ORA-01017, ORA-28000,
+        ORA-28001, ORA-01045, ORA-28150, the errors of the faults that hit the connect, and `faults.ConnectionLost`.
 
-        :param client: program, machine, osuser, pid, terminal, driver.
+        :param client: program, machine, osuser, pid, terminal, driver; `proxy`: the user who logs on in the place of `user`.
         """
 
     def change_password(self, user: str, service: str, password: str) -> None:
-        """Set the password and end its expiry; the caller has proved the old one. Nothing for an unknown user."""
+        """Set the password and end its expiry; the caller has proved the old one. Does nothing for an unknown user."""
 
     def close(self) -> None: ...
 
@@ -287,7 +303,7 @@ class Database(Protocol):
 class Restriction:
     """The part of a view that one query reads; the view may return more.
 
-    :param columns: positions of the columns it reads; the others may be left None.
+    :param columns: positions of the columns that the query reads; the others may be left None.
     :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last
         one when none is.
     """
@@ -339,4 +355,4 @@ Procedure: TypeAlias = Callable[
     ["Session", Sequence[Argument], Mapping[str, Argument]], "Mapping[int | str, Argument] | None"
 ]
 """A packaged procedure, called with positional and named (upper case) arguments; it returns the values of OUT and IN OUT
-parameters by position or name."""
+parameters by 0-based position or name, or None when there are none. Raises OraError."""

@@ -158,8 +158,10 @@ class Job:
 
     :param kind: JOB_TYPE, PLSQL_BLOCK or STORED_PROCEDURE; `action` JOB_ACTION.
     :param repeat: REPEAT_INTERVAL as given, None for a job that runs once; `seconds` its length.
-    :param runs, failures: how often it ran, and how often with an error; `error` that of the last run, None when it had none.
-    :param last_run: host seconds of the start of its last run.
+    :param runs, failures: how often it ran, and how often the scheduler's runs had an error; RUN_JOB counts in `runs` only, and
+        only without an error.
+    :param error: of the scheduler's last run; None when that had none.
+    :param last_run: host seconds of the start of the scheduler's last run; None before the first.
     """
 
     container: int

@@ -33,7 +33,8 @@ class OpenQueries:
                 self._own.close(True)
 
     def _own_connection(self) -> apsw.Connection:
-        """The session's private connection: for what needs no stored rows, so that a long scan of a view locks no other session."""
+        """The session's private connection, for queries without stored rows, so that a long scan of a view locks no other
+        session."""
         if self._own is None:
             self._own = self._session.database.new_connection()
         return self._own
@@ -52,7 +53,7 @@ class OpenQueries:
 
     def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
         """Open a planned query. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to, ORA-04091 for a table that a
-        trigger may not read."""
+        trigger may not read, and the errors of AS OF expressions and of the first row."""
         session = self._session
         if not plan.stored:
             cursor_run = begin_run(session, binds)

@@ -109,7 +109,7 @@ class Partitioning:
         return self.last_number
 
     def holding(self, key: Key) -> TablePartition | None:
-        """The partition of a key; None when it has none."""
+        """The partition of a key; None when the key has none, also where INTERVAL or AUTOMATIC would make it."""
         if self.method == "HASH":
             return self.partitions[bucket(key, len(self.partitions))]
         default: TablePartition | None = None

@@ -61,7 +61,7 @@ class Planner:
         return plan
 
     def apart(self, tree: ast.Query, bind_types: Sequence[BindType] = ()) -> Plan:
-        """The plan of a query that is not remembered."""
+        """A new plan of a query; it is not remembered."""
         env = self._environment()
         return Queries(env, Expressions(env, bind_types)).plan(tree)
 

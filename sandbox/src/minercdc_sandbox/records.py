@@ -37,7 +37,7 @@ class RedoOp(StrEnum):
 
 @dataclass(slots=True)
 class RedoChange:
-    """What a change record and a batch of them have in common.
+    """The fields that a change record and a batch of them have in common.
 
     :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
     :param xid: (usn, slot, sequence).
@@ -48,10 +48,11 @@ class RedoChange:
     :param changed: positions assigned by an UPDATE's SET, or of the large value.
     :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
     :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
+    :param user, session: of the client; None of records that recovery after a crash wrote, and of a phantom START.
     :param statement: DDL text as the user typed it; of START the transaction's name, of a dictionary record the dictionary.
     :param info: INFO; of an INTERNAL record, which shows none, it marks a dictionary or names an index, see `INDEX_INFO`.
     :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
-        `after`; (offset, length erased); (0, new length) of a trim.
+        `after`; (offset, length erased) of an erase; (0, new length) of a trim; None of other records.
     :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
     :param continued: belongs to the same row change as the record before it: undone together.
     """
@@ -83,9 +84,10 @@ class RedoChange:
 class RedoRecord(RedoChange):
     """One change as it lies in the redo of a thread.
 
-    :param before: old values of ALL stored columns by position (UPDATE, DELETE), whatever is logged supplementally;
-        what LogMiner may show of them is decided by `logged`.
-    :param after: new values of all stored columns (INSERT, UPDATE).
+    :param before: old values of ALL stored columns by position (UPDATE, DELETE, records of large values), also of those that are
+        not logged supplementally; `logged` decides which of them LogMiner may show. None of other records.
+    :param after: new values of all stored columns (INSERT, UPDATE, records of large values); None of other records.
+    :param row_id: of the row; None of a record of no row.
     :param sequence: log sequence number; block and byte: the RBA; RS_ID is made of them.
     :param ssn: 0, 1, .. of rows that share one record (array inserts).
     """
@@ -122,7 +124,7 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """Dictionary entry for one version of a table: what SQL_REDO text is rendered with.
+    """Dictionary entry for one version of a table, by which SQL_REDO is rendered.
 
     :param key: positions of the primary key's columns; empty without one.
     :param temporary: a global temporary table, whose rows have no SQL.

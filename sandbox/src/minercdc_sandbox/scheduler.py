@@ -1,7 +1,7 @@
 """DBMS_SCHEDULER: jobs that repeat after seconds, minutes, hours or days, run by a thread of the server in sessions of their owners.
 
 Only PLSQL_BLOCK and STORED_PROCEDURE without arguments, and `FREQ=..;INTERVAL=n` (PL/SQL Packages and Types Reference, DBMS_SCHEDULER,
-"Calendaring Syntax"); programs, schedules, chains and windows are refused by name.
+"Calendaring Syntax"). There are no programs, schedules, chains and windows: their procedures and parameters are unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def _names(session: ViewSession, arguments: Arguments, parameter: str) -> list[t
 
 
 def _jobs(session: ViewSession, arguments: Arguments, parameter: str) -> list[Job]:
-    """Raises ORA-27475 for an unknown job and one of another user without CREATE ANY JOB."""
+    """Raises ORA-27475 for an unknown job, ORA-01031 for one of another user without CREATE ANY JOB."""
     jobs = session.catalog.containers[session.container].jobs
     found = []
     for key in _names(session, arguments, parameter):
@@ -172,7 +172,8 @@ class Scheduler:
                 self._storage.jobs_changed.wait(wait)
 
     def _next(self) -> tuple[Job | None, float | None]:
-        """The job that is due, or how long none is, in seconds, None for without end. A job that was enabled now is due at once."""
+        """A job that is due and 0.0, else None and the seconds until one is due, None and None while no job is enabled. A job is
+        due as soon as it is enabled."""
         now = time.monotonic()
         wait: float | None = None
         enabled: set[int] = set()

@@ -53,7 +53,7 @@ def sandbox_database(
     max_string_size: str = "standard",
     now: Callable[[], float] = time.time,
 ) -> SandboxDatabase:
-    """A database with all views and packages, see `SandboxDatabase`. Raises ValueError for an unknown profile."""
+    """A database with all views and packages. Raises ValueError for an unknown profile, and as `SandboxDatabase`."""
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
     database = SandboxDatabase(
@@ -77,7 +77,8 @@ class SandboxServer:
     :param profile: release to imitate: `19c` or `23ai`.
     :param max_string_size: of a new database, `standard` or `extended`.
     :param tls: for a TCPS port, see `wire.tls.server_context`; None for TCP.
-    :raises OSError: the port is in use; :raises ValueError: the profile is unknown; :raises OraError: see `DataDirectory`.
+    :raises OSError: the address cannot be bound, and see `DataDirectory`; :raises OraError, apsw.Error: see `DataDirectory`.
+    :raises ValueError: the profile is unknown.
     """
 
     def __init__(

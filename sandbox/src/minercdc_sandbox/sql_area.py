@@ -1,4 +1,4 @@
-"""What clients have run, text by text, and what it cost: the shared SQL area, which V$SQLAREA shows.
+"""The statements that clients have run, text by text, and their cost: the shared SQL area, which V$SQLAREA shows.
 
 Statements that run inside PL/SQL are part of their block here.
 """
@@ -53,7 +53,8 @@ class StatementCost:
 
 
 class SqlArea:
-    """The statements that were run last, at most 2000 texts; one that is run again after that begins at zero, as in Oracle."""
+    """The statements that were run last, at most 2000 texts. A text that was dropped begins at zero when it is run again, as in
+    Oracle."""
 
     def __init__(self) -> None:
         self._costs: OrderedDict[str, StatementCost] = OrderedDict()

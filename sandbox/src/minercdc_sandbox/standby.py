@@ -1,7 +1,8 @@
 """A physical standby of the database: a service whose sessions see it read only, as far as its redo is applied.
 
 DBMS_SANDBOX.OPEN_STANDBY adds the service. Redo is shipped when a log is archived, or as it is written (real-time apply, into standby
-redo logs, which LogMiner does not read), and applied at once while apply runs. What of it Oracle does is in docs/reference/logminer-facts.md#a-9; V$ views whose rows on a standby are not known are refused.
+redo logs, which LogMiner does not read), and applied at once while apply runs. docs/reference/logminer-facts.md#a-9 has what is
+known of Oracle's; V$ views whose rows on a standby are not known are refused.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.redo.threads import ArchivedLog
 
 SERVICE = "ORCLSTBY"
-"""Of the root; also the standby's DB_UNIQUE_NAME."""
+"""The standby's service, which leads to its root; also its DB_UNIQUE_NAME."""
 _ALLOWED = frozenset({"ALTER SESSION", "COMMIT", "ROLLBACK", "SET TRANSACTION"})
 
 
@@ -31,11 +32,13 @@ class Standby:
         self.switched = False
 
     def serves(self, service: str) -> bool:
-        """Whether sessions of the service see a physical standby."""
+        """Whether sessions of the service see a physical standby: those of ORCLSTBY, after a switch-over those of all other
+        services."""
         return self.is_open and (service.upper() == SERVICE) is not self.switched
 
     def applied_scn(self, logs: Iterable[ArchivedLog], threads: Iterable[int], now: int) -> int:
-        """The SCN up to which the redo of all threads is applied: CURRENT_SCN of the standby; 0 before the first log.
+        """The SCN up to which the redo of all threads is applied: CURRENT_SCN of the standby, `now` with real-time apply, never
+        above `stalled_at`. 0 while a thread has no archived log, without real-time apply.
 
         :param logs: archived ones of the present incarnation.
         :param threads: the open ones. Redo is applied in the order of SCNs, so the slowest thread decides; that of a closed one is waited

@@ -51,7 +51,7 @@ class Statement:
 
     def describe(self, runner: StatementRunner) -> Columns:
         """Columns of a query, before the types of its binds are known; None for others. Raises the errors of a query, and of DML
-        those of names and of the number of its values."""
+        those of names, of privileges and of the number of its values."""
         return None
 
     def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
@@ -59,7 +59,7 @@ class Statement:
         return None
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
-        """Run it: a query for the first row of binds, all others for each. Raises OraError."""
+        """Run it: a query for the first row of binds, DML and a block for each row, a command once. Raises OraError."""
         raise NotImplementedError
 
 
@@ -115,7 +115,7 @@ class Change(Statement):
 
 @dataclass(slots=True)
 class Block(Statement):
-    """An anonymous block or CALL; an array of binds runs it once for each row."""
+    """An anonymous block or CALL; an array of binds runs it once for each row, and the result is that of the last run."""
 
     sql: str
 

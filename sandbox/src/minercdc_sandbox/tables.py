@@ -127,7 +127,10 @@ KEYS = (ConstraintKind.PRIMARY, ConstraintKind.UNIQUE)
 class Constraint:
     """A constraint.
 
-    :param reference: of foreign keys owner and table, and the columns there.
+    :param index: name of the index that enforces a key; None of other constraints and of a disabled key.
+    :param generated: its name was not given.
+    :param condition: text of a CHECK, NOT NULL included; None of others.
+    :param reference: of foreign keys owner and table, and the columns there; None of others.
     :param delete_rule: NO ACTION, CASCADE or SET NULL.
     """
 
@@ -181,8 +184,9 @@ class Table:
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
-    :param history_of: the data object id whose old versions lie apart.
-    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live.
+    :param history_of: the data object id whose old versions lie apart, which TRUNCATE leaves as it was; 0 before any move.
+    :param temporary: of a global temporary table TRANSACTION or SESSION: how long its rows live; None of any other.
+    :param dropped_as: its BIN$ name in the recycle bin; None elsewhere.
     """
 
     container: int
@@ -289,7 +293,7 @@ class Table:
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """This version for LogMiner, of the table or of the partition with this OBJECT_ID."""
+        """This version for LogMiner, of the partition with this OBJECT_ID, or of the table for 0 and any other number."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,

@@ -44,8 +44,9 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 
 
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
-    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560, ORA-22275 for
-    no locator, ORA-22920 unless the session has locked the row, ORA-22294 for a LOB opened for reading only."""
+    """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560 for an
+    offset out of range, ORA-22275 for no locator and a freed temporary LOB, ORA-00932 for text in a BLOB; of a row's LOB ORA-22920
+    unless the session has locked the row, and ORA-22294 when it was opened for reading only."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)

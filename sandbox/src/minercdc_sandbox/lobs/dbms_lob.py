@@ -28,7 +28,8 @@ def _out_of_range(what: str) -> OraError:
 
 
 def _locator(arguments: Arguments, name: str = "LOB_LOC") -> bytes:
-    """Raises ORA-06502 for NULL, ORA-22275 for what is no locator."""
+    """The locator in an argument. Raises ORA-06502 for NULL, ORA-22275 for a text and for bytes that are no locator, ORA-22285 for
+    a BFILE's."""
     cell = arguments.value(name)
     if cell is None:
         raise OraError(6502, "PL/SQL: numeric or value error: invalid LOB locator specified: ORA-22275")

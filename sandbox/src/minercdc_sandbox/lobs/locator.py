@@ -96,7 +96,8 @@ class Locator:
 
 
 def unpack(data: bytes | str | None) -> Locator:
-    """The fields of a locator. Raises ORA-22275 for what is no locator, ORA-22285 for a BFILE."""
+    """The fields of a locator. Raises ORA-22285 for a BFILE's, ORA-22275 for other bytes that are no locator, for a text and for
+    None."""
     if not is_locator(data):
         if isinstance(data, bytes):
             refuse_file(data)

@@ -1,4 +1,4 @@
-"""SQLite functions over locators, `o_lob_..`: they look contents up in the store, and what they make is a temporary LOB."""
+"""SQLite functions over locators, `o_lob_..`: they look contents up in the store, and a content that they make is a temporary LOB."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _LONGEST_TEXT = 4000
 
 class LobScalars:
     """The functions over one store. Arguments and results are cells, numbers as NUMBER; they raise ORA-22275 for bytes that are no
-    locator, and for a freed temporary LOB."""
+    locator, and, but for ISOPEN, ISTEMPORARY and GETCHUNKSIZE, for a freed temporary LOB."""
 
     def __init__(self, lobs: LobStore) -> None:
         self._lobs = lobs
@@ -135,7 +135,7 @@ class LobScalars:
 
 
 def chunk_size(cell: bytes) -> bytes:
-    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275."""
+    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275 for bytes that are no locator, not for a freed temporary LOB."""
     unpack(cell)
     return number.integer(CHUNK_BYTES)
 

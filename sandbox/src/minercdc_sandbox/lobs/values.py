@@ -113,7 +113,8 @@ class LobStore:
     def low_surrogates(self, value: LobValue, units: int, known: dict[int, int]) -> int:
         """How many of the first `units` of a CLOB are second halves of surrogate pairs.
 
-        :param known: counts of whole nodes, which values share: what was written piece by piece is counted once.
+        :param known: counts of whole nodes, which values share, so that a LOB written piece by piece is counted once; they are
+            added here.
         """
 
         def count_in(node: int, depth: int, size: int) -> int:
@@ -149,7 +150,8 @@ class LobStore:
         return pack(value, temporary=handle)
 
     def replace_temporary(self, handle: int, value: LobValue) -> None:
-        """Let a temporary LOB show another value; nodes that only the old one has are freed."""
+        """Let a temporary LOB, which must not be freed (KeyError), show another value; nodes that only the old one has are
+        freed."""
         with self._lock:
             old = self._temporary[handle]
             self._temporary[handle] = value
@@ -194,7 +196,7 @@ class LobStore:
 
     def stored(self, cell: bytes | str, kind: LobKind, owner: int = 0) -> bytes:
         """The cell that a row of the segment `owner` keeps: of a text a new value, of the locator of a temporary LOB or of another
-        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, ORA-22275."""
+        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, and as `value`."""
         if isinstance(cell, str):
             return as_cell(self.create(kind, cell, owner))
         locator = unpack(cell)

@@ -63,7 +63,7 @@ def dictionary_text(catalog: Catalog) -> str:
 
 def read_dictionary(redo: RedoLog, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
     """The look-up in the last dictionary of those of the listed logs that are archived and not deleted, by thread and
-    sequence. Raises ORA-01371 when there is none."""
+    sequence. Raises ORA-01371 when there is none, and as `RedoLog.records`."""
     marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}
     found: str | None = None
     for file in sorted(files, key=lambda file: (file.thread, file.sequence)):

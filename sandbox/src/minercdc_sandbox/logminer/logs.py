@@ -57,7 +57,8 @@ def find_log(redo: RedoLog, name: str) -> LogFile:
 
 
 def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
-    """All online logs, and archived ones that are not deleted, by thread and sequence; the archived copy of those that are both."""
+    """All online logs, and archived ones that RMAN has not deleted, by thread and sequence; the archived copy of those that are
+    both."""
     found = {}
     for group in redo.groups():
         if group.sequence:

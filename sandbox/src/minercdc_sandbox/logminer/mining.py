@@ -66,7 +66,8 @@ class Mining:
 
     :param look_up: the dictionary; None for the online catalog.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
-    :param shapes: what earlier readings of the session have compiled.
+    :param shapes: those that earlier readings of the session have compiled; None: new ones.
+    :param lobs: where the contents of LOBs are; None: as in `TextOptions`.
     :param since_23: texts are those of 23ai, see `TextOptions`.
     :ivar recent: the last records with REDO_VALUE and UNDO_VALUE, by half the handle of their old values.
     """
@@ -100,7 +101,7 @@ class Mining:
         """Rows of V$LOGMNR_CONTENTS in its column order. Raises as `logs_to_read`, and ORA-00353 for a corrupt log.
 
         :param nls: the session's settings when it selects: they decide the literals' text.
-        :param restriction: what the query reads of them; None for everything.
+        :param restriction: the part of the rows that the query reads; None for all of them.
         """
         writer = self._writer(nls, None if restriction is None else restriction.columns)
         if Option.COMMITTED_DATA_ONLY in self.options:

@@ -1,6 +1,6 @@
 """DBMS_LOGMNR and DBMS_LOGMNR_D.BUILD: each session has its list of log files, and the mining that its START_LOGMNR began.
 
-Each START_LOGMNR replaces range and options of the one before.
+Each START_LOGMNR that succeeds replaces range and options of the one before.
 """
 
 from __future__ import annotations
@@ -48,8 +48,9 @@ class LogMinerSession:
     :ivar files: in the order added.
     :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291.
     :ivar changes: how often the list of files changed.
-    :ivar memory, shapes: what earlier readings leave to later ones.
-    :ivar mining: what START_LOGMNR began; None before it, after END_LOGMNR and after ADD_LOGFILE with NEW.
+    :ivar memory, shapes: kept by earlier readings for later ones.
+    :ivar mining: the mining that the last START_LOGMNR without an error began; None before, after END_LOGMNR and after ADD_LOGFILE
+        with NEW.
     :ivar refused: range, options and error text of the last START_LOGMNR if it failed, else None.
     """
 
@@ -141,7 +142,7 @@ def _remove(session: Session, name: str) -> None:
 
 
 def start(session: ViewSession, arguments: Arguments) -> None:
-    """START_LOGMNR. Raises ORA-01281, 01282, 01283, 01291, 01292, 01296, 01347, 01371, 44609, 44613.
+    """START_LOGMNR. Raises ORA-00308, 00353, 01281, 01282, 01283, 01291, 01292, 01296, 01300, 01347, 01371, 44609, 44613.
 
     A START_LOGMNR that fails leaves its range, options and error in V$LOGMNR_PARAMETERS.
     """
@@ -208,8 +209,8 @@ def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) 
 
 
 def build(session: ViewSession, arguments: Arguments) -> None:
-    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354 without supplemental logging, and ORA-44613 for a
-    flat file."""
+    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354 without supplemental logging, ORA-44613 for a flat file,
+    ORA-16000 on a standby, and as `Storage.log_dictionary`."""
     if arguments.has("DICTIONARY_FILENAME") or arguments.integer("OPTIONS") != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
     catalog, storage = session.database.catalog, session.database.storage

@@ -88,7 +88,7 @@ class ReadingMemory:
     def note(
         self, context: object, file: int, chunk: int, position: int, open_: Mapping[TransactionKey, MinedTransaction]
     ) -> None:
-        """Remember what is open before a chunk, unless it is known or more than 1000 transactions are open."""
+        """Remember the transactions that are open before a chunk, unless the place is known or more than 1000 are open."""
         if len(open_) > _REMEMBERED_TRANSACTIONS:
             return
         if any((known.file, known.chunk) == (file, chunk) and known.context == context for known in self._places):
@@ -111,9 +111,9 @@ class ReadingMemory:
 
 
 def wanted_from(first_record: str, sequence: int) -> int | None:
-    """The position of a log from which on rows are wanted; None when none are.
+    """The position of a log from which on rows are wanted; 0 when all are, None when none are.
 
-    :param first_record: the least RS_ID wanted.
+    :param first_record: the least RS_ID wanted; '' and a text that is no RS_ID of the log stand for all.
     """
     if first_record > rs_id(sequence, _LAST_BLOCK, _LAST_BYTE):
         return None

@@ -99,7 +99,7 @@ class Columns:
 
     :param target: `"OWNER"."TABLE"`.
     :param names: in quotes.
-    :param end: what closes a statement.
+    :param end: the text that closes a statement; '' for none.
     :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (docs/reference/logminer-facts.md#b-6-1).
     """
 

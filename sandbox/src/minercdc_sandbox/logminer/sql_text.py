@@ -40,7 +40,7 @@ class TextOptions:
     :param row_ids: WHERE has the ROWID; `delimiter`: statements end in a semicolon.
     :param pretty: statements in lines (PRINT_PRETTY_SQL).
     :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
-    :param lobs: where the contents of LOBs are.
+    :param lobs: where the contents of LOBs are; None: the records of large values have no text.
     :param json: rows with JSON have texts, see `redo.large_values.large_of`.
     :param since_23: texts as 23ai prints them: LOB rows are whole PL/SQL blocks, and the undo of an insert names its row.
     """
@@ -64,6 +64,8 @@ class Shape:
     """Text of one table version's changes.
 
     :param owner, table: as shown, without quotes; `names` with quotes.
+    :param columns: of the dictionary's version; () for records of another version or an unknown table.
+    :ivar large: text of the records of large values; None when the table has none or their contents are not known.
     """
 
     def __init__(

@@ -27,8 +27,9 @@ from minercdc_sandbox.view_session import as_view_session
 
 
 def mine_value(session: Session, handle: int, name: str) -> str | None:
-    """The value of `schema.table.column` as a string that converts back to its type; None when it is NULL or not there. Raises
-    ORA-01323 before START_LOGMNR and for no handle, ORA-00904 for a wrong name."""
+    """The value of `schema.table.column` as a string that converts back to its type; None when it is NULL or `column_present` is 0.
+    Raises ORA-01323 before START_LOGMNR and for a number that is no handle, ORA-00904 for a name of another form and for a column
+    that the table does not have, and as `RedoLog.chunks`."""
     found = _cell(session, handle, name)
     if found is None or found[1] is None:
         return None
@@ -37,12 +38,13 @@ def mine_value(session: Session, handle: int, name: str) -> str | None:
 
 
 def column_present(session: Session, handle: int, name: str) -> int:
-    """1 when the handle's values have the column, else 0. Raises as `mine_value`."""
+    """1 when the handle's values have the column, else 0: also for the handle 0, another table, and a column of a large type.
+    Raises as `mine_value`."""
     return int(_cell(session, handle, name) is not None)
 
 
 def _cell(session: Session, handle: int, name: str) -> tuple[StoredColumn, Cell] | None:
-    """Raises ORA-01323 before START_LOGMNR, ORA-00904 for a name that is not `schema.table.column`."""
+    """Column and cell; None where `column_present` is 0. Raises as `mine_value`."""
     mining = state_of(session).mining
     if mining is None:
         raise OraError(1323, "Invalid state")
@@ -74,7 +76,7 @@ def _parts(name: str) -> tuple[str, str, str]:
 
 
 def _record(mining: Mining, redo: RedoLog, handle: int) -> tuple[RedoRecord, bool]:
-    """Raises ORA-01323 for what is no handle."""
+    """The record of a handle, and whether its new values are meant. Raises ORA-01323 for a number that is no handle."""
     place = place_of(handle)
     record = mining.recent.get(handle >> 1)
     if record is None:

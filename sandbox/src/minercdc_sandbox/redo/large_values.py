@@ -57,7 +57,7 @@ _LARGE = {
 
 
 _SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHAR))
-"""Types of which no column is large, whatever it is declared with."""
+"""Types of which no column is large, of any size."""
 
 
 class TypedColumn(Protocol):
@@ -120,8 +120,8 @@ class Step:
     """One record of a row's change.
 
     :param changed: positions of the columns that it sets; () for an INSERT.
-    :param lob: of a piece of the large value in column `changed[0]` of `after`: 0-based offset and amount, in the value's units; of a trim
-        0 and the new length; None for other records.
+    :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in the
+        value's units; of a trim 0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.
     """
 
@@ -207,7 +207,8 @@ def _in_update(kind: Large, cell: Cell) -> bool:
 
 
 def in_place_steps(op: RedoOp, after: tuple[Cell, ...], at: int, offset: int, amount: int) -> list[Step]:
-    """DBMS_LOB.WRITE, TRIM and ERASE through a locator; only the pieces of WRITE have the row's ROWID."""
+    """The records of DBMS_LOB.WRITE, TRIM or ERASE (`op`) through a locator. The LOCATOR and the pieces of WRITE have the row's
+    ROWID, TRIM and ERASE the placeholder. `offset` and `amount`: as in `Step.lob`."""
     locator = _locator(after, at, placeholder=False)
     if op is RedoOp.LOB_WRITE:
         return [locator, *_writes(after, at, offset, amount, placeholder=False)]

@@ -35,7 +35,7 @@ class RedoLog:
 
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
-    :param journal: where the records lie; one with a directory's file is given to `recover` next.
+    :param journal: the file of the records; None: one without a name. That of an earlier server is read by `recover`.
     :ivar flush_strands: called before a switch; writes the strands of open transactions.
     :ivar overwritten: called after a switch, which has reused an online log.
     :ivar harden: called after each write; it must end in `publish`.

@@ -13,7 +13,7 @@ ONLINE_DEST = "/opt/oracle/oradata/ORCLCDB"
 @dataclass(slots=True)
 class LogGroup:
     """A row of V$LOG with its members of V$LOGFILE. Times are host seconds; `next_change` and `next_time` are None while it is
-    current and before its first use."""
+    current and before its first use, `sequence` is 0 before its first use and, after RESETLOGS, until its next."""
 
     group: int
     thread: int
@@ -37,9 +37,9 @@ class ArchiveStatus(StrEnum):
 
 @dataclass(slots=True)
 class ArchivedLog:
-    """A row of V$ARCHIVED_LOG; `name` is None once it is deleted.
+    """A row of V$ARCHIVED_LOG; `name` is None once RMAN has deleted it.
 
-    :param missing: the file was removed, which V$ARCHIVED_LOG does not show.
+    :param missing: the file was removed by hand, which V$ARCHIVED_LOG does not show.
     """
 
     name: str | None
@@ -72,7 +72,8 @@ class RedoThread:
     """One redo thread: a row of V$THREAD, its groups, and its archived logs of the present incarnation.
 
     :param instance: the instance that opens it; `enabled`: PUBLIC, PRIVATE or DISABLED.
-    :param checkpoint_change: SCN at which its redo ended when it was closed last.
+    :param checkpoint_change: SCN at which its redo ended when it was closed last; 0 before.
+    :param disabled_change: SCN at which it was disabled; 0 while it is enabled.
     """
 
     number: int

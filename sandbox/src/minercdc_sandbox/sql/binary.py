@@ -61,7 +61,7 @@ def to_number(cell: bytes) -> bytes:
 
 
 def parse(text: str, size: int) -> bytes:
-    """The cell of a text, `Nan` and `Inf` included. Raises ORA-01722 for what is no number, ORA-01426 for one beyond the type."""
+    """The cell of a text, `Nan` and `Inf` included. Raises ORA-01722 for any other text, ORA-01426 for a number beyond the type."""
     plain = text.strip().upper()
     special = _SPECIAL.get(plain.removeprefix("+"))
     if special is not None:
@@ -160,4 +160,4 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "is_nan": lambda a: math.isnan(decode(a)),
     "is_infinite": lambda a: math.isinf(decode(a)),
 }
-"""What SQLite calls, by the name without `o_`. SIGN is the NUMBER -1 or 1, also of 0 and NaN."""
+"""The functions that SQLite calls, by name without `o_`. SIGN is the NUMBER -1 for values below 0, 1 for all others and NaN."""

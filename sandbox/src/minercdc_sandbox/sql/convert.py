@@ -70,7 +70,8 @@ def _of_text(family: Family, how: Conversion) -> Callable[[Any], Cell] | None:
 
 
 def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
-    """Between LOBs and what fits into a VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored."""
+    """Between LOBs and VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored. Raises ORA-00932 for
+    others."""
     lobs = how.lobs
     if have in (Family.CLOB, Family.XML) and family in TEXT:
         return _strict(lambda cell: short_text(lobs, cell))

@@ -28,7 +28,7 @@ _WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
 
 @lru_cache(maxsize=256)
 def elements(model: str) -> tuple[str, ...]:
-    """The elements of a model as written, quoted texts with their quotes. Raises ORA-01821 for what is no element."""
+    """The elements of a model as written, quoted texts with their quotes. Raises ORA-01821 for a part that is no element."""
     found, at = [], 0
     while at < len(model):
         match = _ELEMENT.match(model, at)

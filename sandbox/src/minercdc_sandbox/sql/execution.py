@@ -189,13 +189,14 @@ class InnerStatements(Protocol):
         bind_rows: Sequence[tuple[Any, ...]] = ((),),
         names: VariableNames = NO_VARIABLES,
     ) -> Result:
-        """Run a statement of a block, in which names that are no columns may be variables; their values are binds."""
+        """Run a statement of a block, in which names that are no columns may be variables; their values are binds. Raises OraError,
+        ORA-00028 for a killed session."""
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """Plan of a query without binds inside another statement."""
+        """Plan of a query without binds inside another statement. Raises as `Planner`."""
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """Run a query inside another statement; all its rows."""
+        """Run a query inside another statement; returns all its rows. Raises as `OpenQueries.open` and `Rows.fetch`."""
 
 
 class StoredPrograms(Protocol):

@@ -62,7 +62,7 @@ def _document(text: str) -> Any:
 
 
 def _returned(text: str, path: str, on_error: str, result: Callable[[Any], Cell]) -> Cell:
-    """What `result` makes of the one value that a path leads to; of errors NULL unless `on_error` is ERROR."""
+    """The cell that `result` makes of the one value that a path leads to. An error is NULL unless `on_error` is ERROR."""
     wanted = steps(path)
     try:
         values = list(_found(_document(text), wanted))

@@ -5,7 +5,7 @@
     an object     names: count, bytes of their segment | tree size, tiny nodes 0 | hash of each name, offset of each, the segment
     or array      tree: nodes, the root first; a container's children are found by their offset in the tree
 
-Names are ordered by hash, length and bytes; a name's number is its place in that order, from 1. The layout is what
+Names are ordered by hash, length and bytes; a name's number is its place in that order, from 1. The layout is the one that
 python-oracledb reads and writes; NUMBERs are Oracle's own.
 """
 

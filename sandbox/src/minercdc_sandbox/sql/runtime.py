@@ -63,7 +63,8 @@ def _highest(sql: str) -> int:
 
 
 def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Parameter], run: Run) -> apsw.Cursor:
-    """Start a query with the parameters' values of a run. Raises SQLite's errors as `translated`."""
+    """Start a query with the parameters' values of a run. Raises OraError: of a parameter or a function, and SQLite's errors as
+    `translated`."""
     values = tuple([parameter(run) for parameter in parameters[: _highest(sql)]])
     try:
         with _Activity(run):
@@ -73,9 +74,10 @@ def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Paramete
 
 
 def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, ...] = ()) -> Run:
-    """A run that begins now: at the SCN of DBMS_FLASHBACK, of a serializable transaction, or the current one.
+    """A run that begins now: at the SCN that a standby has applied, of DBMS_FLASHBACK, of a serializable or read-only transaction,
+    or the current one.
 
-    Begins the transaction of a serializable session that has none.
+    Begins the transaction of a serializable session that has none, and raises as `Storage.begin`.
     """
     client, storage = session.client, session.storage
     if client.serializable and client.transaction is None:
@@ -94,20 +96,20 @@ def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, .
 
 
 def evaluate(sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
-    """The value of one SQL expression over parameters."""
+    """The value of one SQL expression over parameters. Raises as `execute`."""
     return evaluate_row(f"select {sql}", parameters, run)[0]
 
 
 def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
-    """The first row of a query, executed on the shared store. Raises as `execute`."""
+    """The first row of a query, which must have one, executed on the shared store. Raises as `execute`."""
     storage = run.session.storage
     with storage.lock:
         return cast(tuple[Cell, ...], execute(storage.db, sql, parameters, run).fetchone())
 
 
 def translated(error: apsw.Error, run: Run) -> OraError:
-    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-03001 for what SQLite refuses to run; ORA-00600 for any other
-    error of it."""
+    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-03001 for a text that SQLite refuses to run; ORA-00600 for
+    any other error of SQLite."""
     if isinstance(error, apsw.InterruptError):
         run.session.client.cancelled = False
         return OraError(1013, "user requested cancel of current operation")

@@ -21,9 +21,11 @@ Fit: TypeAlias = Callable[[Any], Cell]
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
-    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion.
+    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion,
+    ORA-00997 for a LOB into a LONG.
 
-    The function raises ORA-01438, ORA-12899 and the errors of the conversion.
+    The function raises ORA-01438, ORA-12899, the errors of the conversion, and those of a wrong ROWID, XML document, JSON text,
+    vector or boolean.
 
     :param where: `"OWNER"."TABLE"."COLUMN"`, for ORA-12899.
     """
@@ -192,7 +194,7 @@ def _fit_text(column: Column, where: str) -> Fit:
 
 
 def _fit_row_id(column: Column, where: str) -> Fit:
-    """Any row's ROWID. Raises ORA-01410 for what none can be."""
+    """The ROWID of any row, which need not exist. The fit raises ORA-01410 for a text that is no ROWID."""
 
     def fit(cell: str) -> Cell:
         rowid.parse(cell)

@@ -113,7 +113,7 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 def shift_months(cell: bytes, months: int) -> bytes:
     """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day, ORA-01841 outside the
-    calendar."""
+    calendar, with a zone ORA-01878 as `to_utc`."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1

@@ -2,7 +2,7 @@
 
     DB version flags(2) format count(4) norm(8, reserved) elements     elements as BINARY_FLOAT, BINARY_DOUBLE or INT8
 
-The layout is what python-oracledb reads and writes; sparse and BINARY vectors are refused.
+The layout is the one that python-oracledb reads and writes; sparse and BINARY vectors are refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _element(value: Decimal, kind: int) -> bytes:
 
 
 def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
-    """The image in the format of a column. Raises ORA-51803 for another number of dimensions, and errors of damaged images.
+    """The image in the format of a column. Raises ORA-51803 for another number of dimensions, as `vector_text`, and as `image`.
 
     :param dimensions: of the column, 0 for any; `declared`: its format, `*` for any.
     """

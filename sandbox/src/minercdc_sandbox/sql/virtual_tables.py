@@ -1,4 +1,4 @@
-"""What SQLite calls back for rows: the database's views, rows packed into one value, and sequences.
+"""The objects that SQLite calls back for rows: the database's views, rows packed into one value, and sequences.
 
 V$LOG, ALL_TABLES, ..      virtual tables of their names, whose rows come from Python
 o_pack(..), o_unpack(..)   an aggregate and a table-valued function: rows as one value and back

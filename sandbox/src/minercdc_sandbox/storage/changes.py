@@ -59,7 +59,7 @@ class RowChanges:
 
     def lock_for_dml(self, client: Client, table: Table, seconds: float | None = None) -> Transaction:
         """Lock the table in row exclusive mode (TM); returns the transaction, begun if there is none. Raises ORA-01456 in a read-only
-        transaction, and as `Locks.lock_table` after `seconds`: None waits as long as it takes."""
+        transaction, as `Storage.begin`, and as `Locks.lock_table` after `seconds`: None waits as long as it takes."""
         transaction = self._begin(client)
         if transaction.read_only:
             raise OraError(1456, "may not perform insert, delete, update operation inside a READ ONLY transaction")
@@ -69,10 +69,11 @@ class RowChanges:
         return transaction
 
     def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
-        """Insert rows up to the first whose key is taken; returns how many, and ORA-00001 for that row, else None.
+        """Insert rows up to the first that fails; returns how many were inserted, and the error of that row, None without one:
+        ORA-00001 for a key that is taken, or an error of `Locks.wait` while it waits for the open transaction that holds the key.
 
-        Waits for open transactions that hold a key. The failed row leaves its insert and the undo of it in the redo.
-        Raises ORA-14400 for a row without a partition, and what `lock_for_dml` and `Locks.wait` raise.
+        A row whose key is taken leaves its insert and the undo of it in the redo.
+        Raises ORA-14400 for a row without a partition, and as `lock_for_dml`.
         """
         transaction = self.lock_for_dml(client, table)
         unique = [index for index in table.indexes if index.unique]
@@ -211,7 +212,7 @@ class RowChanges:
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
         """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write redo, then check
         unique keys, and wait for open transactions that hold one. Raises ORA-00001, ORA-14400 for a row without a partition,
-        ORA-00600 for a row with too many versions. `changed`: positions of the assigned columns."""
+        ORA-00600 for a row with too many versions, and as `Locks.wait`. `changed`: positions of the assigned columns."""
         transaction = self._begin(client)
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
         if moving:

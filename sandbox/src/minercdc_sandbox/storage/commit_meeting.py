@@ -25,7 +25,8 @@ class CommitMeeting:
         self._scn: int | None = None
 
     def commit(self, client: Client, clock: ScnClock, commit: Callable[[Client, int], object]) -> int:
-        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN. Raises ORA-01013 on cancel."""
+        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN; later ones commit at once. Raises
+        ORA-01013 on cancel: the client's transaction stays open, and another commit takes its place."""
         if self._scn is not None or self._missing <= 0:
             scn = clock.advance()
             commit(client, scn)

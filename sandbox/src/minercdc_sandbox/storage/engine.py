@@ -1,6 +1,6 @@
-"""Transactions over segments: begin, undo, commit, each with its redo; what they do to rows is in `changes`.
+"""Transactions over segments: begin, undo, commit, each with its redo; their changes of rows are in `changes`.
 
-One lock guards everything. A session that waits for another's transaction releases it, and starts its statement over.
+One lock guards everything. A session that waits for another's transaction releases the lock, and starts its statement over.
 Redo of an open transaction sits in its private strand and reaches the log late, with the SCN of the change.
 """
 
@@ -276,11 +276,12 @@ class Storage:
         internal: Sequence[str] = (),
         built: str | None = None,
     ) -> int:
-        """Log a DDL in the client's transaction, as START, DDL, COMMIT when it has none; commits and returns the SCN. The
+        """Log a DDL in the client's transaction, as START, DDL, COMMIT when the client has none; commits and returns the SCN. The
         dictionary counts as changed. Raises as `begin` and `commit`.
 
-        :param internal: statements that Oracle runs itself before it, logged as INTERNAL DDL.
-        :param built: the index whose entries it wrote.
+        :param table: its object; None when that is no table. `owner` and `name`: as LogMiner shows them, None for none.
+        :param internal: statements that Oracle runs itself before the DDL, logged as INTERNAL DDL.
+        :param built: the index whose entries the DDL wrote; None for none.
         """
         self.catalog.version += 1
         transaction = self.begin(client)

@@ -26,7 +26,7 @@ _SCN_STEP = 100_000
 
 
 class DataDirectory:
-    """A database's directory, open and locked; made when it is not there. What was opened is closed when this fails.
+    """A database's directory, open and locked; made when it is not there. When that fails, all files opened so far are closed.
 
     :ivar is_new: no database was kept here before.
     :raises OraError: ORA-01102 when another server uses it, ORA-00201 when it was written in another format.

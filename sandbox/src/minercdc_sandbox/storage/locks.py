@@ -36,6 +36,8 @@ class Client:
     :param thread: the redo thread of its instance.
     :param details: program, machine, osuser, .. from the client, with sid and serial; they go into the redo.
     :param client_id: CLIENT_IDENTIFIER; it goes into the redo too.
+    :param transaction: the open one; None without one.
+    :param cancelled: a cancel that `check` has not raised yet; `killed`: another session has ended this one, which stays so.
     :param serializable: transactions that begin from now on are serializable.
     :param running: a call of the session is running.
     """
@@ -74,7 +76,8 @@ class Locks:
     ) -> None:
         """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row that a rollback to a savepoint frees does not end it.
 
-        Raises ORA-00060 when `blocker` waits for this client, ORA-01013 on cancel, ORA-30006 at the deadline.
+        Raises ORA-00060 when `blocker` waits for this client, directly or through others, ORA-01013 on cancel, ORA-30006 at the
+        deadline.
 
         :param deadline: a value of `time.monotonic()`; None: wait without end.
         """

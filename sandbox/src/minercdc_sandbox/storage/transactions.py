@@ -56,8 +56,10 @@ class Transaction:
     :param xid: (usn, slot, sequence).
     :param stamp: marks its uncommitted row versions.
     :param start_scn, start_time: SCN and host seconds when it became active, before that when it began.
+    :param name: of SET TRANSACTION NAME; None without one.
     :param strand: redo not yet in the log.
-    :param snapshot: SCN that all statements see, of serializable and read-only transactions.
+    :param snapshot: SCN that all statements see, of serializable and read-only transactions; None of others: each statement has its
+        own.
     :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
         LOCK TABLE alone does not make it so.
     :param ended: its COMMIT or ROLLBACK is written, or about to be.

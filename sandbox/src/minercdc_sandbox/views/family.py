@@ -1,5 +1,5 @@
-"""The forms of a dictionary view: DBA_ of the container, CDB_ of all containers, ALL_ what the user may see, USER_ what is the
-user's own. CDB_ shows in a PDB the rows of that PDB.
+"""The forms of a dictionary view: DBA_ of the container, CDB_ of all containers, ALL_ of the objects that the user may see, USER_
+of the user's own objects. CDB_ shows in a PDB the rows of that PDB.
 
 USER_ leaves the OWNER column out, CDB_ adds CON_ID; there is no ALL_RECYCLEBIN.
 """

@@ -44,7 +44,7 @@ _SQL_AREA = (
 
 
 def _transactions(session: ViewSession) -> Iterator[Row]:
-    """Open transactions; a PDB sees its own. START_SCN 0 until the first change."""
+    """Transactions that have changed or locked a row; a PDB sees its own. Raises ORA-03001 on a standby."""
     if session.on_standby:
         raise refuse_view("V$TRANSACTION")
     for transaction in session.database.transactions.open():

@@ -78,7 +78,7 @@ def data_length(column: Column) -> int:
 
 
 def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
-    """As the dictionary has them: NUMBER has neither, FLOAT no scale, TIMESTAMP its digits as scale."""
+    """DATA_PRECISION and DATA_SCALE: NUMBER without precision has neither, FLOAT no scale, TIMESTAMP its digits as scale."""
     if column.type is OraType.NUMBER:
         if column.float_:
             return column.precision, None

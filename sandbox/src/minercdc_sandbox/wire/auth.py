@@ -60,7 +60,7 @@ class Challenge:
 
     @classmethod
     def begin(cls, user: str, password: str | None) -> Challenge:
-        """A fresh challenge; `user` in upper case."""
+        """A fresh challenge; `user` as the dictionary has the name."""
         verifier = hashlib.sha256(user.encode()).digest()[:16]
         secret = (password if password is not None else secrets.token_hex(8)).encode()
         speedy = _derive(secret, verifier + _LABEL, 64, _KEY_ITERATIONS)

@@ -63,12 +63,12 @@ class Oac(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """A PL/SQL index-by table."""
+        """Whether it is a PL/SQL index-by table."""
         return bool(self.flags & _ARRAY)
 
     @property
     def is_repeated(self) -> bool:
-        """Its value is that of the earlier bind of the same name, and not sent (go-ora)."""
+        """Whether its value is that of the earlier bind of the same name, and not sent (go-ora)."""
         return bool(self.flags & _REPEATED)
 
     @property
@@ -201,7 +201,7 @@ _FORMS = {
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raises ORA-01722, ORA-01801 or ORA-03115 for bytes that are no value of the bind's type."""
+    """Raises ORA-01722, ORA-01801 or ORA-03115 for bytes that are no value of the bind's type, and as `Oac.type`."""
     for position, oac in enumerate(oacs):
         form = _FORMS.get(oac.type)
         if form is None:

@@ -27,6 +27,7 @@ class Cursor:
     :param defines: the forms in which the client wants the columns, by column; None before it has defined them.
     :param columns, rows: of a query; `rows` is None when it is not open.
     :param encode: encoder of the rows; None when it must be made for new columns or defines.
+    :param sql: '' of a REF CURSOR, which is open already and cannot be executed.
     :param fetched: rows sent since the last execute.
     """
 

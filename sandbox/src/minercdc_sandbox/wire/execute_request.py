@@ -45,8 +45,9 @@ class ExecuteRequest:
     """An execute call, wholly read.
 
     :param new: it has the statement's text.
-    :param rows_wanted: rows the client has room for.
-    :param refused: the error that the call fails with, found while it was read.
+    :param rows_wanted: rows the client has room for; 0 when it wants none yet.
+    :param bind_rows: the values of each iteration, at least one row; an empty row without binds.
+    :param refused: the error that the call fails with, found while the call was read; None without one.
     """
 
     cursor: Cursor
@@ -105,7 +106,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
 
 
 def _skip_newer(talk: Conversation) -> None:
-    """What clients of 12.2 and later send besides."""
+    """Read the fields that only clients of 12.2 and later send."""
     r = talk.reader
     if talk.agreed.field_version >= FIELD_VERSION_12_2:
         r.u8()  # pointer (al8sqlsig)

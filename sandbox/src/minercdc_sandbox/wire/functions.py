@@ -103,8 +103,8 @@ REFUSED = {
 
 
 def run_function(talk: Conversation, number: int) -> None:
-    """Read the call's body, do it, answer it. Raises OraError, also that of an earlier piggyback, for the caller to send; UnreadCall
-    for an unknown function."""
+    """Read the call's body, do it, answer it. Raises OraError, for the caller to send; UnreadCall for an unknown function, and with
+    the error of an earlier piggyback, which fails the call before its body is read."""
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:
@@ -174,8 +174,8 @@ def _pipeline_begin(talk: Conversation) -> None:
 
 
 def _switch_transaction(talk: Conversation) -> None:
-    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for what comes back,
-    names; then the bytes of those that are there."""
+    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for the answer,
+    names; then the bytes of those that are there. Raises ORA-03001 once they are read."""
     r = talk.reader
     r.ub()
     r.u8()

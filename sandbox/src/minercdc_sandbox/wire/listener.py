@@ -29,7 +29,7 @@ class Listener:
     :param port: 0 for a free one, which `address` then has.
     :param profile: a key of `PROFILES`: the release whose protocol it speaks.
     :param tls: makes it a TCPS port.
-    :raises OSError: the port is in use.
+    :raises OSError: the host and port cannot be bound.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class Listener:
 
     @property
     def connections(self) -> int:
-        """Open connections."""
+        """The number of open connections."""
         return len(self._open)
 
     def _accept(self) -> None:

@@ -55,7 +55,7 @@ _READ_ONLY = 1
 
 
 def _locator_size(talk: Conversation) -> int:
-    """Without a pointer there is no locator, whatever the size says: that of CREATE TEMPORARY's destination is a duration."""
+    """The size of a locator; 0 without a pointer, as the size that CREATE TEMPORARY sends for its destination is a duration."""
     pointer, size = talk.reader.u8(), talk.reader.ub()
     return size if pointer else 0
 

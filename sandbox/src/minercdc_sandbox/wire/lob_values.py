@@ -34,7 +34,7 @@ def wire_text(text: str) -> bytes:
 
 def content(session: Session, locator: bytes) -> str | bytes:
     """All of a LOB: str of a CLOB or NCLOB, bytes of a BLOB, b'' of every empty one. Raises ORA-22275 for bytes that are no
-    locator."""
+    locator and for a freed temporary LOB."""
     length = session.lob_calls.length(locator)
     pieces = [session.lob_calls.read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
     if pieces and isinstance(pieces[0], str):

@@ -111,8 +111,9 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session, or change the password of an open one. Raises OraError when the password is wrong or
-        the session is denied, ProtocolError for a proof without challenge."""
+        """Function 115: open the session, or change the password of an open one. Raises OraError when the password is wrong, when
+        the session is denied, and, with the session open, of the ALTER SESSION text; ProtocolError for a proof without
+        challenge."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

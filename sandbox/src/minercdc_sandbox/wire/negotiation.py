@@ -78,6 +78,8 @@ class Negotiated:
     :param end_of_response: the last packet of a response carries the flag END_OF_RESPONSE.
     :param prefixed_text: texts with a length sent earlier are `clr` (python-oracledb, go-ora), else bare (ojdbc).
     :param wide_scale: a describe's scale is an `sb`, else one raw byte.
+    :param driver: the name in the PROTOCOL request; '' before.
+    :param capabilities: the client's compile-time ones; b'' before the DATA TYPES request.
     """
 
     field_version: int

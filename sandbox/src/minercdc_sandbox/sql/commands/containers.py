@@ -20,7 +20,7 @@ def _in_root(session: SqlSession) -> None:
 
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside
-    the root, ORA-65012, ORA-00907, ORA-03001 for one that is not made from the seed."""
+    the root, ORA-65012, ORA-00988, ORA-00907, ORA-03001 for one that is not made from the seed."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):

@@ -16,7 +16,7 @@ _LOCATION = re.compile(r"\s*LOCATION\s*=\s*(\S+?)/?\s*(MANDATORY|OPTIONAL)?\s*$"
 
 
 def need(session: SqlSession, privilege: str) -> None:
-    """Raises ORA-01031 unless the user is SYS or has the privilege, directly or by DBA."""
+    """Raises ORA-01031 unless the user is SYS or has the privilege as `User.has`."""
     user = session.catalog.user(session.container, session.user)
     if session.user != "SYS" and (user is None or not user.has(privilege)):
         raise OraError(1031, "insufficient privileges")
@@ -130,8 +130,8 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 
 
 def alter_database(session: SqlSession, parser: Parser) -> None:
-    """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others, ORA-01031 without the
-    privilege, and the errors of the redo log."""
+    """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others,
+    ORA-01031 without the privilege, ORA-12920, ORA-12921, and the errors of the redo log."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE", "FORCE", "NO"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")

@@ -80,7 +80,8 @@ def grant(session: SqlSession, parser: Parser) -> None:
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for what was not granted, and as `grant` except for ORA-01749."""
+    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for a privilege or role that was not granted, and as `grant` except for
+    ORA-01749."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)

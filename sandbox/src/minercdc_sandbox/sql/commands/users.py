@@ -38,7 +38,7 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
     """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK, GRANT and REVOKE CONNECT THROUGH. Raises ORA-01918, ORA-00988,
-    ORA-00922."""
+    ORA-00922, ORA-03001 for a proxy that is limited."""
     name = parser.name(1935, "missing user or role name")
     user = session.catalog.user(session.container, name)
     if user is None:
@@ -95,7 +95,8 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
 
 
 def _drop_objects(session: SqlSession, name: str, *, cascade: bool) -> None:
-    """Views, synonyms and sequences of the user, and what lies in his recycle bin."""
+    """Drop views, synonyms and sequences of the user, and purge his recycle bin. Raises ORA-01922 for the former without
+    `cascade`."""
     place = session.catalog.containers[session.container]
     for objects in (place.views, place.synonyms, place.sequences):
         owned = [key for key in objects if key[0] == name]

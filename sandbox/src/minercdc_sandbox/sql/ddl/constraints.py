@@ -18,8 +18,8 @@ from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, Sup
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
-    """Add the constraint to the definition, with the index of a key, which is returned when it is new: the caller creates it in
-    SQLite. Raises ORA-02260 and the other errors of a definition, ORA-03001 for a deferrable NOT NULL or CHECK."""
+    """Add the constraint to the definition, with the index of a key. Returns an index that is new, for the caller to create in
+    SQLite, else None. Raises ORA-02260 and the other errors of a definition, ORA-03001 for a deferrable NOT NULL or CHECK."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None

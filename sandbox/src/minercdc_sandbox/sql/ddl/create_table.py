@@ -27,7 +27,7 @@ from minercdc_sandbox.tables import Column, LengthSemantics, Table
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
     """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01773, ORA-01918, ORA-14459, and the errors of its parts.
 
-    :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`.
+    :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """
     owner, name = parser.qualified()
     definition = Definition()
@@ -114,7 +114,7 @@ def _row_movement(parser: Parser) -> bool:
 
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The rows with LOBs that the table keeps: what the query made of them goes with the session."""
+    """The rows with LOBs that the table keeps: temporary LOBs that the query made go with the session."""
     how = conversion(session.environment, table)
     fits = {
         at: storer(column_type(column), column, column_path(table, column), how)

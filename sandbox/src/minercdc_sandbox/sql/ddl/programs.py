@@ -54,7 +54,8 @@ def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing:
 
 
 def _compile(session: SqlSession, program: StoredProgram) -> None:
-    """Raises ORA-04043 for a body without its package."""
+    """Compile a program; a body with its package. Raises ORA-06550: the errors of compilation, PLS-00201 for a body without a
+    package."""
     if program.kind != "PACKAGE BODY":
         # An old body that no longer goes with a new specification makes that invalid, not this.
         session.programs.compile(program, None)

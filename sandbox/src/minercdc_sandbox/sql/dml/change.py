@@ -111,7 +111,8 @@ def version_rows(x: Expressions, table: Table) -> str:
 
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Failed | None = None) -> list[Target]:
-    """Run the scan: the rows to change, with their new values.
+    """Run the scan: the rows to change, with their new values, which without UPDATE triggers are checked. Raises as `execute`,
+    `Assigned.given` and `Assigned.check`.
 
     :param failed: called for a row whose new values raise an error, which is then left out; None: the error is raised.
     """

@@ -28,7 +28,8 @@ def guards(table: Table) -> list[Constraint]:
 
 
 def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Check inserted rows against the `guards`, or note them for later. Raises ORA-02291, ORA-00001 of a deferrable key."""
+    """Check inserted rows against the `guards`, or note them for later. Raises ORA-02291, ORA-00001 of a deferrable key, and as
+    `Locks.wait`."""
     for constraint in guards(table):
         places = table.positions(constraint.columns)
         _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
@@ -183,7 +184,8 @@ def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
 
 
 def verify_deferred(session: SqlSession) -> None:
-    """Check all keys that were noted for later, and forget them. Raises the first violation: ORA-00001 or ORA-02291."""
+    """Check the keys that were noted for later, and forget them all, also after an error. Raises ORA-00001 or ORA-02291 for the
+    first violation found, and as `Locks.wait`."""
     waiting, session.transactions.deferred = session.transactions.deferred, set()
     for one in waiting:
         table = session.catalog.table_of(one.table_id)

@@ -21,7 +21,7 @@ AUTOMATIC = Interval("", "AUTOMATIC", Decimal(0))
 
 def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePartition | None = None) -> TablePartition:
     """The partition of a row, made if need be. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement
-    named."""
+    named (None: any), and as `new_partition`."""
     by = table.partitioning
     assert by is not None
     key = table.partition_key(tuple(row))

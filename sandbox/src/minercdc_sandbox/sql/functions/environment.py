@@ -31,7 +31,8 @@ def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def userenv(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """USERENV(name): SYS_CONTEXT('USERENV', name) for some names. Raises ORA-02003 for others, and for what is no literal."""
+    """USERENV(name): SYS_CONTEXT('USERENV', name) for some names. Raises ORA-02003 for other names, and for one that is no
+    literal."""
     name = (args[0].literal or "").upper()
     if name not in ("CLIENT_INFO", "INSTANCE", "ISDBA", "LANG", "LANGUAGE", "SESSIONID", "SID", "TERMINAL"):
         raise OraError(2003, "invalid USERENV parameter", expr.at)

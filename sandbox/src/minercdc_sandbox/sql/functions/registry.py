@@ -82,7 +82,7 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
 
 
 def _check_plain(name: str, expr: ast.Call) -> None:
-    """Raises for what only aggregates may have."""
+    """Raises ORA-00904, ORA-30482 and ORA-00936 for clauses, DISTINCT and `*`, which only aggregates may have."""
     if expr.within or expr.keep is not None:
         raise OraError(904, f'"{name}": invalid identifier', expr.at)
     if expr.distinct:

@@ -102,7 +102,7 @@ def _column(parser: Parser, into: Definition) -> None:
 
 
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
-    """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints of a column into both.
+    """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints into the column and the definitions.
 
     Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no
     NUMBER, and as `sequence_options` and `column_constraint`.
@@ -161,7 +161,8 @@ def _generated(parser: Parser, column: Column, into: Definition) -> None:
 
 
 def large_storage(parser: Parser, columns: list[Column]) -> bool:
-    """`LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB`; whether it came.
+    """Read `LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB` into the
+    columns, if one comes next; returns whether it did.
 
     Raises ORA-00904 for a column that is not among `columns`, ORA-22859 for one of another type, ORA-03001 for other storage.
     """
@@ -197,7 +198,7 @@ _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES
 
 
 def _storage_parameters(parser: Parser) -> None:
-    """`[name] [( .. )]`: what has no effect on redo is read; the rest is refused."""
+    """Read `[name] [( .. )]`: parameters without effect on redo. Raises ORA-03001 for any other."""
     if parser.token.is_name and parser.peek().text == "(":
         parser.take()
     if not parser.op("("):
@@ -223,7 +224,8 @@ _STORAGE_WORDS = [
 
 
 def physical_options(parser: Parser) -> bool:
-    """Read storage clauses, which have no effect; whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but HEAP."""
+    """Read storage clauses, which have no effect; returns whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but
+    HEAP."""
     begun = parser.at
     while True:
         at = parser.token.start

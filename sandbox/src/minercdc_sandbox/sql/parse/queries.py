@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class QueryGrammar(RelationGrammar):
-    """Reads queries and what only queries have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE."""
+    """Reads queries and the clauses that only they have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE."""
 
     def query(self) -> ast.Query:
         at = self.token.start

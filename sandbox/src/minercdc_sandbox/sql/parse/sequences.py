@@ -81,7 +81,8 @@ def _consistent(sequence: Sequence) -> None:
 
 
 def sequence_options(parser: Parser) -> SequenceOptions:
-    """Read the options that come next. Raises ORA-02017 for a value that is no integer, ORA-04010 for a CACHE below 2, ORA-03001 for KEEP and SCALE."""
+    """Read the options that come next. Raises ORA-02017 for a value that is no integer, ORA-04010 for a CACHE below 2, ORA-03001
+    for KEEP and SCALE."""
     found = SequenceOptions()
     while True:
         if parser.word("START", "WITH"):

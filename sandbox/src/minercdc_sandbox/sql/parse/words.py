@@ -56,13 +56,13 @@ class Words:
         return self.token.kind is TokenKind.WORD and self.token.text in words
 
     def word(self, *words: str) -> bool:
-        """Read these words if they come next, in this order; whether they did."""
+        """Read these words if they come next, in this order; returns whether they did. Otherwise nothing is read."""
         found = self.is_word(*words)
         self.at += len(words) if found else 0
         return found
 
     def any_word(self, *words: str) -> str | None:
-        """Read the next word if it is one of these; None if it is not."""
+        """Read the next word if it is one of these, and return it; None, with nothing read, if it is not."""
         return self.take().text if self.is_any_word(*words) else None
 
     def one_of(self, *words: str) -> str:

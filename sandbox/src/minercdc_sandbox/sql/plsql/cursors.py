@@ -26,7 +26,8 @@ class CursorStatements:
 
     def open_cursor(self) -> Step:
         """`OPEN c[(arguments)];`, `OPEN v FOR query;`, `OPEN v FOR 'text' [USING ..];`. Raises PLS-00306, and PLS-00382 for a
-        target that is no cursor variable; the step raises ORA-06511 for an open cursor, ORA-03001 for a text that is no query."""
+        target that is no cursor variable; the step raises ORA-06511 for an explicit cursor that is open (a variable is opened
+        again), ORA-03001 for a text that is no query."""
         self._parser.need("OPEN")
         token = self._parser.token
         found = self._names.find(token.text) if token.is_name else None

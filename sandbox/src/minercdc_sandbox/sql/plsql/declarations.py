@@ -123,7 +123,7 @@ class Declarations:
 
     def subprogram(self) -> None:
         """Read a procedure or function into the present scope. Raises PLS-00305 for a name that has another meaning already,
-        PLS-00103 for what the sandbox does not have."""
+        PLS-00103 for clauses and types that the sandbox does not have."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)

@@ -221,7 +221,8 @@ class StaticSql:
 
     def select_into(self) -> Step:
         """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO, ORA-06550 with
-        ORA-00913 or ORA-00947 for another number of columns; the step raises ORA-01403 and ORA-01422."""
+        ORA-00913 or ORA-00947 for another number of columns; the step raises ORA-01403 and ORA-01422, with BULK COLLECT ORA-06502
+        for a target that is no collection."""
         at = self._parser.token.start
         statement = self.statement()
         self._parser.need(";")

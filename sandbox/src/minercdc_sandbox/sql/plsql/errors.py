@@ -143,8 +143,8 @@ def sqlerrm(error: OraError | None) -> str:
 
 
 def message_of(code: int) -> str:
-    """SQLERRM(code). Known are 0, 1, 100 and the numbers of RAISE_APPLICATION_ERROR; of other codes the text says that there is
-    no message."""
+    """SQLERRM(code). Known are 0, 1, 100 and the numbers of RAISE_APPLICATION_ERROR. For any other code the text says that it is no
+    exception of Oracle (above 0) or has no message (below 0)."""
     if code == 0:
         return "ORA-0000: normal, successful completion"
     if code == 1:

@@ -40,7 +40,7 @@ _COMPUTED: dict[str, tuple[Scalar, Value]] = {
     "TRUE": (BOOLEAN, lambda frame: TRUTH[True]),
     "FALSE": (BOOLEAN, lambda frame: TRUTH[False]),
 }
-"""Names that are no variables and have a value: its type, and what computes it."""
+"""Names that are no variables and have a value: the type, and the function that computes the value."""
 
 
 class ExpressionCompiler:
@@ -138,7 +138,7 @@ class ExpressionCompiler:
         return lambda frame: str(name.value(frame) or "").upper() in (frame.cells[slot] or ())
 
     def _boolean_test(self, expr: ast.Expr) -> Test | None:
-        """`flag IS NULL`, `flag = TRUE`: what SQL of older releases has no type for."""
+        """`value IS NULL`, `flag = TRUE`, as SQL of older releases has no BOOLEAN; None for any other condition."""
         if isinstance(expr, ast.IsNull):
             operand, negated = self.compiled(expr.operand), expr.negated
             return lambda frame: (operand.value(frame) is None) is not negated
@@ -310,7 +310,7 @@ def _joined(parts: list[Test], *, stop: bool) -> Test:
 
 
 def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
-    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for what is no number."""
+    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for a value that is no number."""
     kind = NUMBER_TYPE
 
     def whole(frame: Frame) -> int | None:

@@ -41,7 +41,8 @@ class Loops:
         self._expressions, self._sql, self._cursors, self._statements = expressions, sql, cursors, statements
 
     def loop(self, word: str, label: str | None) -> Step:
-        """LOOP, WHILE or FOR, which `word` is; `label` is that before it. Raises PLS- errors within ORA-06550."""
+        """Read and compile the loop that begins with `word`: LOOP, WHILE or FOR; `label` stands before it, None without one. Raises
+        PLS- errors within ORA-06550; the step raises ORA-01013 on cancel."""
         if word == "FOR":
             return self._for(label)
         test: Test | None = None
@@ -82,8 +83,9 @@ class Loops:
         return step
 
     def forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF, PLS-00438 for
-        what is no DML; the step raises ORA-24381 at its end when SAVE EXCEPTIONS saved some, ORA-06502 for a NULL bound."""
+        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF, PLS-00438 for a
+        statement whose first word is not of SQL_WORDS; the step raises ORA-24381 at its end when SAVE EXCEPTIONS saved some,
+        ORA-06502 for a NULL bound."""
         self._parser.need("FORALL")
         name = self._parser.take().text
         self._parser.need("IN")

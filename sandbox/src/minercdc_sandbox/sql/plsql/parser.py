@@ -59,7 +59,7 @@ class BlockParser(Parser):
         return located(self.sql, at, text)
 
     def refused(self, what: str, at: int) -> OraError:
-        """PLS-00103, to be raised, for what the sandbox does not have."""
+        """PLS-00103, to be raised, for `what`, which the sandbox does not have."""
         return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
 
     def need(self, text: str) -> None:

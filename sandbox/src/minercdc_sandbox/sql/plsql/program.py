@@ -224,7 +224,7 @@ class Subprogram:
     :param body: None until it has been read.
     :param first, last: its places, the last not included, are saved around each call.
     :param home: of a stored one, called from elsewhere; None of a local one.
-    :param path: names by which SQL can call it; () of a procedure, and of what only its block or package knows.
+    :param path: names by which SQL can call it; () of a procedure, and of a function that only its block or package knows.
     """
 
     name: str
@@ -241,7 +241,8 @@ class Subprogram:
         self, frame: Frame, incoming: Sequence[tuple[Parameter, Compiled | None]], outgoing: Sequence[tuple[Parameter, int]]
     ) -> Any:
         """Call it. Returns a function's result, None of a procedure. Raises ORA-04067 for a stored one without a body, ORA-06500
-        for a local one without a body and for calls nested deeper than 100, ORA-06503 for a function that ends without RETURN.
+        for a local one without a body and for calls nested deeper than 100, ORA-06503 for a function that ends without RETURN, as
+        `Home.entered`, and what its statements raise.
 
         :param incoming: the argument of each parameter, None for its default.
         :param outgoing: the place that each OUT parameter is assigned to after the call.

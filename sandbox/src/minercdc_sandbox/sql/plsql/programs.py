@@ -159,8 +159,9 @@ class Programs:
     # ---- functions in SQL ----
 
     def call(self, path: Sequence[str], cells: Sequence[Cell]) -> Cell:
-        """The value of a stored function for arguments that have the types of its parameters, None for those left out at the end.
-        Raises ORA-00904 for an unknown function, and what it raises."""
+        """The value of a stored function for arguments that have the types of its parameters; parameters after the last argument
+        have their defaults. Raises ORA-00904 for an unknown function, ORA-04063 for one with errors, and what the function
+        raises."""
         found = self._public(path[0], path[0], tuple(path), Subprogram)
         if found is None or found.home is None:
             raise OraError(904, f'"{".".join(path)}": invalid identifier')
@@ -198,9 +199,10 @@ class Programs:
         *,
         alone: bool = False,
     ) -> tuple[Cell, ...]:
-        """The row as the table's BEFORE row triggers leave it. Raises ORA-04098 for a trigger with errors, and what they raise.
+        """The row as the table's BEFORE row triggers leave it. Raises ORA-04098 for a trigger with errors, and what the triggers
+        raise.
 
-        :param before: the row before an UPDATE; `assigned` the positions of its assigned columns.
+        :param before: the row before an UPDATE, None of an INSERT; `assigned` the positions of the UPDATE's assigned columns.
         :param alone: of INSERT .. VALUES, whose table its triggers may read.
         """
         names = frozenset(table.columns[at].name for at in assigned)
@@ -233,7 +235,7 @@ class Programs:
     # ---- what statements may do within triggers and queries ----
 
     def check_change(self) -> None:
-        """Raises ORA-14551 for DML in a function that a query calls."""
+        """Raises ORA-14551 for DML in a function that a query calls, except in an autonomous transaction."""
         if self._queries and not self._session.transactions.alone:
             raise OraError(14551, "cannot perform a DML operation inside a query ")
 
@@ -248,8 +250,8 @@ class Programs:
                 raise OraError(4091, f"table {owner}.{name} is mutating, trigger/function may not see it")
 
     def check_command(self, words: str) -> None:
-        """Raises ORA-04092 for transaction control and DDL in a trigger, ORA-14552 in a function that a query calls, ORA-03001 for DDL
-        in a stored program of another user."""
+        """Raises ORA-04092 for transaction control and DDL in a trigger, ORA-14552 in a function that a query calls, both except in
+        an autonomous transaction; ORA-03001 for DDL in a stored program of another user."""
         alone = self._session.transactions.alone
         if self._firing and not alone:
             raise OraError(4092, f"cannot {words.split()[0]} in a trigger")

@@ -29,7 +29,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 class Unit:
     """A package, function or procedure, compiled for one session.
 
-    :ivar public: what others may name: the package's specification, or the one function or procedure by its name.
+    :ivar public: the meanings that others may use, by name: of the package's specification, or the one function or procedure.
     :ivar lost: an earlier form had variables whose values are gone.
     """
 

@@ -140,7 +140,8 @@ class CompiledTrigger:
     def fire(
         self, event: str, before: tuple[Cell, ...] | None, after: tuple[Cell, ...], assigned: frozenset[str]
     ) -> tuple[Cell, ...]:
-        """Run it on one row; the row as it leaves it. Raises what the trigger raises, with ORA-04088.
+        """Run the trigger on one row; returns the row as the trigger leaves it, unchanged where WHEN is not true. Raises what the
+        trigger raises, with ORA-04088.
 
         :param before: None of an INSERT.
         :param assigned: names of the columns that the statement assigns.

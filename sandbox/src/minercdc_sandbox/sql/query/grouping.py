@@ -73,7 +73,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _without(node: Any, left_out: list[ast.Expr], every: list[ast.Expr]) -> Any:
-    """The tree with NULLs for what is left out and numbers for GROUPING; arguments of aggregates see the row as it is."""
+    """The tree with NULLs for the expressions left out and numbers for GROUPING; arguments of aggregates see the row as it is."""
     if isinstance(node, ast.Call):
         if node.name in ("GROUPING", "GROUPING_ID"):
             bits = [int(_among(arg, left_out)) for arg in node.args]

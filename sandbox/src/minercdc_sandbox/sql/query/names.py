@@ -19,8 +19,8 @@ def find_relation(
 ) -> Table | StoredView | View | None:
     """The table or view; None is DUAL. Of a temporary table the session's own copy.
 
-    Raises ORA-00942 for what the user may not see, ORA-01031 without `privilege` on it, ORA-00980 for a synonym of nothing,
-    ORA-01775 for synonyms in a circle.
+    Raises ORA-00942 for an object that the user may not see, ORA-01031 without `privilege` on it, ORA-00980 for a synonym of
+    nothing, ORA-01775 for synonyms in a circle.
     """
     first_owner, first_name = owner, name
     for _ in range(_DEPTH):

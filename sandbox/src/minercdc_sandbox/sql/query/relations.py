@@ -29,7 +29,7 @@ _NO_OWN = "-1"
 class Relations:
     """Translates relations of FROM.
 
-    :ivar tables: the tables that are read, each with the parameter of its AS OF.
+    :ivar tables: the tables that are read, each with the parameter of its AS OF, None without one.
     :ivar subquery: translates a query in FROM; the translator of queries sets it.
     """
 

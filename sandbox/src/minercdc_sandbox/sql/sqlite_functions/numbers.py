@@ -67,7 +67,7 @@ def width_bucket(value: bytes, low: bytes, high: bytes, count: bytes) -> bytes:
 
 
 def bits_of(*bits: bytes) -> bytes:
-    """BIN_TO_NUM, the highest bit first. Raises ORA-01428 for what is neither 0 nor 1."""
+    """BIN_TO_NUM, the highest bit first. Raises ORA-01428 for an argument that is neither 0 nor 1."""
     total = 0
     for bit in bits:
         value = number.to_int(bit)

@@ -142,4 +142,4 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "regexp_instr": regexp_instr,
     "regexp_count": regexp_count,
 }
-"""What SQLite calls with arguments that are not NULL, by the name without `o_`."""
+"""The functions that SQLite calls with arguments that are not NULL, by name without `o_`."""

@@ -69,7 +69,8 @@ def character(code: int) -> str:
 
 
 def national_character(code: int) -> str:
-    """NCHR of AL16UTF16: the character with this code. Raises ORA-01428 for none."""
+    """NCHR of AL16UTF16: the UTF-16 unit with this code, also half of a surrogate pair. Raises ORA-01428 for a code beyond 16
+    bits."""
     if not 0 <= code < 1 << 16:
         raise OraError(1428, f"argument '{code}' is out of range")
     return chr(code)
@@ -198,7 +199,7 @@ FUNCTIONS: dict[str, Callable[..., object]] = {
     "path": grown_path,
     "path_step": path_step,
 }
-"""What SQLite calls, by the name without `o_`."""
+"""The functions that SQLite calls, by name without `o_`."""
 
 TEXTUAL: dict[str, Callable[..., object]] = {
     "upper": str.upper,
@@ -221,4 +222,4 @@ TEXTUAL: dict[str, Callable[..., object]] = {
     "chr": lambda code: character(number.to_int(code)),
     "nchr": lambda code: national_character(number.to_int(code)),
 }
-"""Those whose empty result is NULL."""
+"""The functions whose empty result is NULL."""

@@ -321,7 +321,7 @@ _CANONICAL: dict[Family, Callable[[bytes], bytes]] = {
     **dict.fromkeys(BINARY_SIZES, lambda cell: binary.resized(cell, len(cell))),
     **dict.fromkeys(TEMPORAL, temporal.canonical),
 }
-"""What gives a driver's value the bytes that equal values have here."""
+"""Functions that give a driver's value the bytes that equal values have here, by family."""
 
 _VALUES: dict[type, Callable[[Expressions, Any, Scope | None], Typed]] = {
     ast.Literal: lambda x, expr, scope: x._literal(expr),
