@@ -67,8 +67,8 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     A connector without an offset gets one. No process of the connector may be starting meanwhile: it would be fenced.
 
     :param scn: of rows that are to be read as of the past; None: as of the present.
-    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, the schema history is in a file, or the offset is
-        of another family of adapters.
+    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, several pluggable databases are captured, the schema
+        history is in a file, or the offset is of another family of adapters.
     :raises LogGapError: redo that the stream needs is gone.
     :raises PrerequisiteError, SourceError, SinkError, SchemaHistoryError: database, Kafka or the schema history cannot be used.
     :raises MinerCdcError: as `engine.run_once`, by which a connector without an offset gets one.
@@ -76,6 +76,8 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     if not decision_of(config.snapshot)(Start(offset_exists=True, snapshot_under_way=False)).stream:
         raise ConfigError([f"snapshot.mode: {config.snapshot.snapshot_mode} does not stream after `minercdc lake snapshot`"])
     need_kafka(config, "`minercdc lake snapshot`")
+    if config.database.has_several_pdbs:
+        raise ConfigError(["database.pdb.name: the lake takes the tables of one pluggable database"])
     if config.history.file is not None:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]

@@ -40,7 +40,7 @@ def reading_of(column: LakeColumn, values: ValueConfig, lake: LakeConfig) -> Rea
     def checked(member: Any) -> Any:
         try:
             return reading(member)
-        except (ValueError, TypeError, KeyError, InvalidOperation, OverflowError):
+        except (ValueError, TypeError, KeyError, AttributeError, InvalidOperation, OverflowError):
             raise LakeError(f"column {column.name}: a value does not fit {column.spark_type}") from None
 
     return checked

@@ -40,7 +40,10 @@ class FileHistory(TableHistories):
         """
         stored = self._stored()
         length = (stored.history or 0) if stored is not None else 0
-        content = self._file.read_bytes()[:length] if length and self._file.exists() else b""
+        try:
+            content = self._file.read_bytes()[:length] if length and self._file.exists() else b""
+        except OSError as error:
+            raise SchemaHistoryError(f"the schema history {self._file} cannot be read: {error.strerror or error}") from None
         if len(content) < length:
             raise SchemaHistoryError(
                 f"the schema history {self._file} has {len(content)} bytes, and the offset counts on {length}",

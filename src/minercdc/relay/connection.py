@@ -129,7 +129,9 @@ class Connection:
         pending = response.getheader("x-dbus-pending-event-size", "0")
         inside = response.getheader(WINDOW_OFFSET, "")
         scn, _, offset = inside.partition(":")
-        return Received(data, int(pending) if pending.isdigit() else 0, (int(scn), int(offset)) if inside else None)
+        return Received(
+            data, int(pending) if pending.isascii() and pending.isdigit() else 0, (int(scn), int(offset)) if inside else None
+        )
 
     def _json(self, path: str, parameters: Mapping[str, str]) -> Any:
         _, data = self._get(path, parameters)

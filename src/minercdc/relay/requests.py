@@ -119,7 +119,7 @@ class Requests:
             made = Reply(iter(()), error_headers(problem))
         size = int(made.headers.pop("size", "0"))
         if command in ("stream", "register", "sources"):
-            asked = [int(one) for one in parameters.get("sources", "").split(",") if one.isdigit()]
+            asked = [int(one) for one in parameters.get("sources", "").split(",") if _is_whole(one)]
             known = [source for source in asked if self._registry.source(source)]
             self._statistics.answered(command, client, known, size, error=error)
         return made
@@ -159,7 +159,7 @@ class Requests:
             return known
         wanted = set()
         for one in text.split(","):
-            if not one.strip().lstrip("-").isdigit() or int(one) not in known:
+            if not _is_whole(one.strip()) or int(one) not in known:
                 raise _invalid("sources", text, f"there is no source {one.strip()!r}")
             wanted.add(int(one))
         return wanted
@@ -298,7 +298,7 @@ def _shown(
             return total.to_json()
         case ["sources"]:
             return sorted(by_source)
-        case ["source", number] if number.lstrip("-").isdigit() and int(number) in by_source:
+        case ["source", number] if _is_whole(number) and int(number) in by_source:
             return by_source[int(number)].to_json()
         case ["psources"]:
             return [name]
@@ -325,11 +325,16 @@ def _checkpoint(parameters: Mapping[str, str]) -> Checkpoint:
         raise RefusedError("InvalidRequestParamValueException", error.message) from None
 
 
+def _is_whole(text: str) -> bool:
+    """Whether it is a whole number in ASCII digits: str.isdigit takes others, which int does not."""
+    return text.isascii() and text.removeprefix("-").isdigit()
+
+
 def _number(parameters: Mapping[str, str], name: str, default: int, *, least: int) -> int:
     text = parameters.get(name)
     if text is None:
         return default
-    if not text.isdigit() or len(text) > 12 or int(text) < least:
+    if not _is_whole(text) or len(text) > 12 or int(text) < least:
         raise _invalid(name, text, f"a whole number from {least} on is needed")
     return int(text)
 

@@ -96,6 +96,8 @@ def test_sources_and_schemas(get: Get) -> None:
     ("path", "kind"),
     [
         ("/register?sources=7", "InvalidRequestParamValueException"),
+        ("/register?sources=%C2%B2", "InvalidRequestParamValueException"),
+        ("/register?sources=--1", "InvalidRequestParamValueException"),
         ("/register?protocolVersion=5", "UnsupportedProtocolVersionException"),
         ("/stream?size=x", "InvalidRequestParamValueException"),
         ("/stream?size=0", "InvalidRequestParamValueException"),

@@ -39,7 +39,7 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
 from minercdc.capture.logminer.row import ContinuationJoiner, LogMinerRow
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session import MiningSession, open_session
 from minercdc.capture.logminer.session_memory import SessionMemory
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.capture.logminer.spill import check_directory
@@ -207,7 +207,13 @@ class LogMinerCapture:
         while not stop.is_set():
             self._measuring.asks_source()
             try:
-                self._session = session = self._open_session()
+                self._session = session = open_session(
+                    self._connect,
+                    self._connect_standby,
+                    self._config.query_fetch_size,
+                    dictionary_in_redo=self._dictionary is not None,
+                    native_rows=self._containers.scans,
+                )
                 self._check_place(session)
                 check_incarnation(session.connection, start)
                 self._containers.begin_session(session.connection)
@@ -230,18 +236,6 @@ class LogMinerCapture:
                 if self._session is not None:
                     self._session.close()
                     self._session = None
-
-    def _open_session(self) -> MiningSession:
-        size = self._config.query_fetch_size
-        if self._connect_standby is None:
-            in_redo, native = self._dictionary is not None, self._containers.scans
-            return MiningSession(self._connect(), size, dictionary_in_redo=in_redo, native_rows=native)
-        mined = self._connect_standby()
-        try:
-            return MiningSession(mined, size, primary=self._connect())
-        except BaseException:
-            mined.close()
-            raise
 
     def _check_place(self, session: MiningSession) -> None:
         """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not

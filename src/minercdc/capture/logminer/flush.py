@@ -32,7 +32,7 @@ class RedoFlush:
         :raises SourceError: another error of Oracle. After any error the connection is closed; the next call makes another.
         """
         try:
-            connection = self._connection = self._connection or self._opened()
+            connection = self._connection or self._opened()
             with oracle_errors(f"flushing redo by {self._table}"), connection.cursor() as cursor:
                 cursor.execute(f'UPDATE "{self._table}" SET LAST_SCN = :scn', {"scn": scn})
                 if cursor.rowcount != 1:
@@ -51,7 +51,7 @@ class RedoFlush:
                 connection.close()
 
     def _opened(self) -> oracledb.Connection:
-        connection = self._connect()
+        connection = self._connection = self._connect()
         with oracle_errors(f"creating table {self._table}, which is to flush redo"), connection.cursor() as cursor:
             cursor.execute("SELECT COUNT(*) FROM USER_TABLES WHERE TABLE_NAME = :name", {"name": self._table})
             if cursor.fetchone() == (0,):

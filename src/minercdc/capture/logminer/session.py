@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from typing import Any, Final
 
 import oracledb
@@ -166,6 +166,39 @@ class MiningSession:
             _log.debug("%s", error.message)
         with suppress(oracledb.Error):
             self.connection.close()
+
+
+def open_session(
+    connect: Callable[[], oracledb.Connection],
+    connect_standby: Callable[[], oracledb.Connection] | None,
+    fetch_size: int,
+    *,
+    dictionary_in_redo: bool,
+    native_rows: bool,
+) -> MiningSession:
+    """A session on connections of its own; an error leaves none of them open. The other parameters are those of `MiningSession`.
+
+    :param connect: to where LogMiner runs; with `connect_standby`, to the primary of that physical standby.
+    :raises MinerCdcError: as both of them, and as `MiningSession`.
+    """
+    with ExitStack() as opened:
+        mined, primary = (connect_standby or connect)(), None
+        opened.callback(_close, mined)
+        if connect_standby is not None:
+            primary = connect()
+            opened.callback(_close, primary)
+        session = MiningSession(
+            *(mined, fetch_size), dictionary_in_redo=dictionary_in_redo, native_rows=native_rows, primary=primary
+        )
+        opened.pop_all()
+        return session
+
+
+def _close(connection: oracledb.Connection) -> None:
+    """Close it unless the driver has lost it, as `MiningSession.close` does."""
+    if connection.is_healthy():
+        with suppress(oracledb.Error):
+            connection.close()
 
 
 def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:

@@ -26,11 +26,12 @@ def read_json(data: bytes) -> Message:
     """
     text = data.decode()
     try:
-        document = _DECODER.decode(text)
+        try:
+            document = _DECODER.decode(text)
+        except json.JSONDecodeError:
+            document = _DECODER.decode(_STRING_OR_SPECIAL.sub(_quoted_or_special, text))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
-    except json.JSONDecodeError:
-        document = _DECODER.decode(_STRING_OR_SPECIAL.sub(_quoted_or_special, text))
     if not isinstance(document, dict):
         raise ValueError("it is no object")
     return _message(document)
@@ -68,7 +69,7 @@ def _operation(found: Any) -> Operation:
     if not isinstance(found, dict):
         raise ValueError("an operation is no object")
     op = found.get("op")
-    if op not in _OPS:
+    if not isinstance(op, str) or op not in _OPS:
         raise ValueError(f"the operation {str(op)[:60]!r} is not known")
     schema = found.get("schema", {})
     if not isinstance(schema, dict):

@@ -1,73 +1,68 @@
-"""What a mining session sends to LogMiner, and when."""
+"""The connections of a mining session, when it cannot be opened."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from types import TracebackType
-from typing import Any, cast
+from typing import Any
 
-import oracledb
+import pytest
 
-from minercdc.capture.logminer.logs import LogFile
-from minercdc.capture.logminer.session import MiningSession
+from minercdc.capture.logminer.session import open_session
+from minercdc.errors import PrerequisiteError
 
 
-class Recorder:
-    """A connection and cursor that records its calls."""
+class Connection:
+    """A driver's connection to a container with this CON_ID."""
 
-    def __init__(self) -> None:
-        self.asked: list[tuple[str, Any]] = []
+    def __init__(self, container: int) -> None:
+        self._container, self.closed = container, False
 
-    def cursor(self) -> Recorder:
+    def cursor(self) -> Connection:
         return self
 
-    def __enter__(self) -> Recorder:
+    def __enter__(self) -> Connection:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        return None
+    def __exit__(self, *_: object) -> None: ...
+
+    def execute(self, *_: object) -> None: ...
 
     def fetchone(self) -> tuple[int]:
-        return (1,)  # the session's container: the root
+        return (self._container,)
 
-    def execute(self, sql: str, binds: Any = None) -> None:
-        call = sql.partition("DBMS_LOGMNR.")[2].partition("(")[0]
-        if not call:
-            return
-        option = sql.rpartition("DBMS_LOGMNR.")[2].partition(")")[0] if call == "ADD_LOGFILE" else ""
-        self.asked.append((f"{call} {option}".strip(), binds))
+    def fetchall(self) -> list[tuple[int]]:
+        return [(self._container,)]
 
+    def is_healthy(self) -> bool:
+        return True
 
-CURRENT = LogFile("redo1.log", 1, 4, 400, 0, current=True, archived=False)
-
-
-def test_logs_are_added_again_only_when_they_changed() -> None:
-    recorder = Recorder()
-    session = MiningSession(cast(oracledb.Connection, recorder), 10)
-    archived = LogFile("3.arc", 1, 3, 300, 400)
-    assert session.use_logs([archived, CURRENT])
-    assert not session.use_logs([archived, CURRENT])
-    session.start(300)
-    assert recorder.asked == [
-        ("ADD_LOGFILE NEW", {"name": "3.arc"}),
-        ("ADD_LOGFILE ADDFILE", {"name": "redo1.log"}),
-        ("START_LOGMNR", {"scn": 300}),
-    ]
+    def close(self) -> None:
+        self.closed = True
 
 
-def test_file_that_now_holds_another_log_is_added_again() -> None:
-    recorder = Recorder()
-    session = MiningSession(cast(oracledb.Connection, recorder), 10)
-    session.use_logs([CURRENT])
-    assert session.use_logs([replace(CURRENT, current=False, next_scn=500)])
-    assert session.use_logs([replace(CURRENT, sequence=7, first_scn=700)])
-    assert [call for call, _ in recorder.asked] == ["ADD_LOGFILE NEW", *["END_LOGMNR", "ADD_LOGFILE NEW"] * 2]
+def test_a_session_that_cannot_be_opened_leaves_no_connection() -> None:
+    mined: Any = Connection(3)
+    with pytest.raises(PrerequisiteError, match="redo_log_catalog"):
+        open_session(lambda: mined, None, 100, dictionary_in_redo=True, native_rows=False)
+    assert mined.closed
 
 
-def test_mining_has_no_end_scn() -> None:
-    statements: list[str] = []
-    recorder = Recorder()
-    recorder.execute = lambda sql, binds=None: statements.append(sql)  # type: ignore[method-assign]
-    MiningSession(cast(oracledb.Connection, recorder), 10).start(1)
-    assert "ENDSCN" not in statements[-1].upper()
-    assert "DICT_FROM_ONLINE_CATALOG" in statements[-1]
+def test_a_primary_that_cannot_be_reached_leaves_no_connection_to_the_standby() -> None:
+    standby: Any = Connection(1)
+
+    def unreachable() -> Any:
+        raise PrerequisiteError("ORA-01017")
+
+    with pytest.raises(PrerequisiteError, match="ORA-01017"):
+        open_session(unreachable, lambda: standby, 100, dictionary_in_redo=False, native_rows=False)
+    assert standby.closed
+
+
+def test_a_session_keeps_its_connections_open() -> None:
+    mined, primary = Connection(1), Connection(1)
+    given: Any = primary
+    connections: Any = iter([given])
+    standby: Any = lambda: mined  # noqa: E731
+    session = open_session(lambda: next(connections), standby, 100, dictionary_in_redo=False, native_rows=True)
+    assert session.primary is given
+    assert not mined.closed
+    assert not primary.closed

@@ -130,7 +130,9 @@ def test_json_keeps_digits_and_takes_inf_and_nan() -> None:
         '{"c_scn":1,"c_idx":0,"payload":[{"op":"c","schema":{"columns":[1]}}]}',
         '{"c_scn":1,"c_idx":0,"xid":"?","payload":[]}',
         '{"c_scn":1,"c_idx":0,"scns":"zz","payload":[]}',
+        '{"c_scn":1,"c_idx":0,"payload":[{"op":["c"]}]}',
         '{"payload":' + "[" * 100_000,
+        '{"a":inf,"payload":' + "[" * 100_000,
     ],
 )
 def test_what_is_no_message_is_refused(text: str) -> None:
