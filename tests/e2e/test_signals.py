@@ -328,7 +328,11 @@ def test_check_says_what_is_wrong_with_the_signal_table(lab: Lab) -> None:
     assert "CREATE TABLE" in missing.output
     lab.execute("CREATE TABLE S (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32), DATA NUMBER)")
     assert "three columns of text" in lab.minercdc("check", str(config)).output
-    lab.execute("DROP TABLE S", "CREATE TABLE S (ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32), DATA VARCHAR2(2048))")
+    lab.execute(
+        "DROP TABLE S", "CREATE TABLE S (SIGNAL_ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32), DATA VARCHAR2(2048))"
+    )
+    assert 'RENAME COLUMN "SIGNAL_ID" TO ID' in lab.minercdc("check", str(config)).output
+    lab.execute("ALTER TABLE S RENAME COLUMN SIGNAL_ID TO ID")
     found = lab.minercdc("check", str(config))
     assert "not all columns are logged" in found.output
     lab.execute(LOGGED.format("S"), "GRANT SELECT, INSERT, DELETE ON S TO C##MINERCDC")

@@ -40,6 +40,14 @@ def signal_table_findings(
         )
         return
     yield from _shape(found, name)
+    if "DELETE" in marks and found.columns[0].name != "ID":
+        old = found.columns[0].name
+        yield Finding(
+            f"{table}: its first column is {old}; marks of incremental snapshots are deleted by the column ID, as Debezium deletes them",
+            f'ALTER TABLE {name} RENAME COLUMN "{old}" TO ID;',
+            blocking=False,
+            rule="signal-table",
+        )
     if redo:
         yield from _logging(connection, table, name)
     for privilege in marks:
