@@ -258,7 +258,7 @@ def test_schema_history_is_recovered_as_it_was_written(broker: KafkaBroker, pref
         object_id=77123,
     )
     changes = [
-        SchemaChange(table.id, None, table, "CREATE TABLE ..", Scn(10), 1_000_000, snapshot=True),
+        SchemaChange(table.id, None, table, "", Scn(10), 1_000_000, snapshot=True),
         SchemaChange(table.id, table, None, "drop table ..", Scn(2**60), 1_000_000),
     ]
     for change in changes:
