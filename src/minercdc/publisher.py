@@ -272,7 +272,9 @@ class _Publisher:
         self._left_out.change(change)
 
     def _vanished(self, row: VanishedRow) -> None:
-        """Write the delete of a key in the topic. One that is no key of the table, as of a foreign record, is left out."""
+        """Write the delete record of a key that the topic has and the table does not have any more. A key of another definition is left as
+        it is. Raises DecodeError for one that cannot be read with event.processing.failure.handling.mode=fail; in other modes it is
+        counted and left out."""
         self._whole = False
         table = str(row.schema.id)
         try:

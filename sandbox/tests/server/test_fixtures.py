@@ -301,6 +301,7 @@ def test_e18_undo_of_an_insert_before_23ai() -> None:
 
 
 def test_e44_hidden_column_of_row_archival(lab: Lab) -> None:
+    lab.run("create table large (id number, c clob) row archival lob (c) store as securefile")
     lab.run("create table item (id number(10), name varchar2(80)) row archival")
     lab.mark()
     lab.run("insert into item values (44, 'arch')", "update item set ora_archive_state = '1'", "delete from item")

@@ -182,7 +182,8 @@ def _renamed(name: str) -> str | None:
 
 
 def _of_events(name: str) -> str:
-    """Without `avro.`, which the properties of the data of CloudEvents have."""
+    """`value.converter.avro.X`, which configures the Avro data of CloudEvents, becomes `value.converter.X`; any other name is returned
+    as it is."""
     bare = name.removeprefix(_AVRO_OF_EVENTS)
     return name if bare == name else f"value.converter.{bare}"
 

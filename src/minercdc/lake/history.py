@@ -120,7 +120,7 @@ class TableHistories:
 
     :raises LakeError: the connector's records are in a form that is not read back, or are of several pluggable databases.
     :raises ConfigError: as `TopicNames`.
-    :ivar topic: where the history is, for messages.
+    :ivar topic: topic or file that has the history; error messages name it, too.
     """
 
     topic: str

@@ -97,9 +97,10 @@ class RelaySink:
         self._saved = -1
 
     def write(self, record: Record) -> None:
-        """Add an event to its window.
+        """Add an event to the window of its SCN. One that was published before a restart is ignored. A TRUNCATED record empties the buffer
+        at once, without waiting for `commit`; any other record without a value is ignored.
 
-        :raises SinkError: the window does not fit into the buffer, or comes after a higher one.
+        :raises SinkError: the window does not fit into the buffer, or its SCN is lower than that of an earlier window.
         """
         event = record.value
         if event is None:

@@ -161,7 +161,12 @@ class _Packed:
 
 
 def _draw(object_id: int, first: int, following: int) -> bytes:
-    """o_sequence: NEXTVAL and CURRVAL. The first mention in a row draws, the others repeat it."""
+    """o_sequence: NEXTVAL or CURRVAL as a NUMBER cell. Raises as `DrawnSequences.value`.
+
+    :param first: 1 for the first mention of the sequence in a statement that has NEXTVAL: it draws a number for each row; 0: the number
+        that was drawn last.
+    :param following: 1 in NEXTVAL, 0 in CURRVAL; not used: it makes the two calls differ.
+    """
     run = active_run()
     return number.integer(run.session.sequences.value(object_id, first=bool(first)))
 

@@ -1,4 +1,5 @@
-"""ROWID text: 18 characters of base 64 for data object (6), file (3), block (6) and row (3), in an order that scans follow."""
+"""Encodes and parses extended ROWIDs: 18 digits of base 64 for data object (6), file (3), block (6) and row (3). Full scans give rows in
+the order of these numbers, which is not that of the text."""
 
 from __future__ import annotations
 

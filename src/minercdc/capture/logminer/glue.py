@@ -95,8 +95,12 @@ class _Picture:
 
 @dataclass(slots=True)
 class _Layout:
-    """The columns of an INSERT in their order, None for one that is not captured; and what is known of glues by the place that they
-    follow, by whether the literal there is in a call, and by their text."""
+    """The column list of one form of INSERT.
+
+    :param columns: for each listed column its position in the Row; None when it is not captured.
+    :param glues: those parsed so far, by the index of the value before the glue (-1 for none), whether that value is a function's
+        argument, and the glue's text.
+    """
 
     columns: tuple[int | None, ...]
     glues: dict[tuple[int, bool, str], _Glue] = field(default_factory=dict)

@@ -80,16 +80,18 @@ def _take_columns(definition: Definition, described: Sequence[ColumnDescription]
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
     """Clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL."""
     physical_options(parser)
-    row_dependencies, kind, archival = False, None, False
-    while large_storage(parser, definition.columns) or (
-        kind := parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
-    ):
+    row_dependencies, archival = False, False
+    while True:
+        kind = None
+        if not large_storage(parser, definition.columns):
+            kind = parser.any_word("ROWDEPENDENCIES", "NOROWDEPENDENCIES", "ROW")
+            if not kind:
+                return row_dependencies, archival
         row_dependencies = row_dependencies or kind == "ROWDEPENDENCIES"
         if kind == "ROW":
             parser.expect_word("ARCHIVAL")
             archival = True
         physical_options(parser)
-    return row_dependencies, archival
 
 
 def _fill(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> None:
