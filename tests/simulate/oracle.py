@@ -406,6 +406,8 @@ _ANSWERS: Final[list[tuple[str, Callable[..., Rows], tuple[str, ...]]]] = [
     ("FROM ALL_INDEXES", _nothing, ()),
     ("FROM ALL_OBJECTS", _objects, _LOST),
     ("FROM DBA_EXTENTS", _nothing, _LOST),
+    ("DBMS_METADATA.SET_TRANSFORM_PARAM", _nothing, ()),
+    ("DBMS_METADATA.GET_DDL", lambda _, __, binds: [(f'CREATE TABLE "{binds["owner"]}"."{binds["name"]}" (..);',)], _LOST),
     ("LOCK TABLE", _nothing, ()),
     ("ALTER SESSION", _nothing, ()),
     ('FROM "LAB".', _select, _LOST),
