@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Final
 
 import javaproperties
 import yaml
@@ -100,6 +101,10 @@ def _mapping(text: str, is_json: bool) -> list[_Pair] | None:
     return _pairs(root, yaml.SafeLoader(""))
 
 
+# Types that YAML sees in plain text.
+_TYPES: Final = frozenset({"str", "int", "float", "bool", "null", "timestamp", "merge", "value"})
+
+
 def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader) -> list[_Pair]:
     loader.flatten_mapping(node)
     found = []
@@ -113,12 +118,19 @@ def _pairs(node: yaml.MappingNode, loader: yaml.SafeLoader) -> list[_Pair]:
 def _value(node: yaml.Node, loader: yaml.SafeLoader) -> str | None | list[_Pair]:
     if isinstance(node, yaml.MappingNode):
         return _pairs(node, loader)
-    value = loader.construct_object(node, deep=True)
-    if isinstance(value, list):
-        return ",".join(map(str, value))
-    if isinstance(value, bool):
-        return str(value).lower()
-    return None if value is None else _joined(str(value))
+    if isinstance(node, yaml.SequenceNode):
+        return ",".join(_scalar(one) for one in node.value)
+    return None if node.tag == "tag:yaml.org,2002:null" else _scalar(node)
+
+
+def _scalar(node: yaml.Node) -> str:
+    """The text that stands there: as numbers and times of YAML, a password `012345` would be 5349, and a name `on` true."""
+    if not isinstance(node, yaml.ScalarNode):
+        raise yaml.constructor.ConstructorError(None, None, "a value is expected, not a list or mapping", node.start_mark)
+    if node.tag.removeprefix("tag:yaml.org,2002:") not in _TYPES:
+        raise yaml.constructor.ConstructorError(None, None, f"a value of tag {node.tag} is not taken", node.start_mark)
+    text = _joined(node.value)
+    return text.lower() if text in ("True", "TRUE", "False", "FALSE") and node.style is None else text
 
 
 def _joined(text: str) -> str:

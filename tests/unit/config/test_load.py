@@ -554,3 +554,21 @@ def test_what_the_reselect_post_processor_cannot_do_is_refused(change: dict[str,
 def test_structured_times_are_refused_with_the_reason() -> None:
     (problem,) = problems({**GOOD, "time.precision.mode": "structured"})
     assert problem.startswith("time.precision.mode: structured is not there yet: Debezium 3.7")
+
+
+def test_yaml_values_are_their_text(tmp_path: Path) -> None:
+    """What YAML 1.1 takes for octal numbers, truth, sexagesimal numbers or floats."""
+    file = tmp_path / "c.yaml"
+    given = {
+        "database.password": "012345",
+        "database.user": "1_000",
+        "topic.prefix": "on",
+        "name": "off",
+        "topic.transaction": "1.10",
+    }
+    lines = GOOD | given
+    file.write_text("".join(f"{name}: {value}\n" for name, value in lines.items()))
+    config = load_config(file)
+    assert config.database.database_password is not None
+    assert config.database.database_password.get_secret_value() == "012345"
+    assert (config.database.database_user, config.identity.topic_prefix, config.identity.name) == ("1_000", "on", "off")
