@@ -239,7 +239,7 @@ class Catalog:
 
     def is_valid(self, one: StoredView | StoredProgram) -> bool:
         """STATUS of the dictionary views: whether all is there that its text named when it was made. A view that FORCE made with an
-        error is never valid."""
+        error is not valid until a query reads it without an error."""
         broken = isinstance(one, StoredView) and one.broken
         return not broken and all(self.object_named(one.container, one.owner, name) is not None for name in one.names)
 

@@ -239,6 +239,7 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
     problems += refused_by_relay({one.name: one.value for one in found}, column_rules)
+    problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
     problems += map(_unknown, rest)
@@ -261,6 +262,11 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "origins": {given.name: _origin(given, content, where) for given in found},
     }
     return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
+
+
+def _of_another_database(connector_class: str) -> Iterator[str]:
+    if connector_class and "oracle" not in connector_class.lower():
+        yield f"connector.class: {connector_class} does not read Oracle, as minercdc does; is this the right file?"
 
 
 def _unknown(name: str) -> str:

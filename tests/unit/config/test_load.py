@@ -572,3 +572,8 @@ def test_yaml_values_are_their_text(tmp_path: Path) -> None:
     assert config.database.database_password is not None
     assert config.database.database_password.get_secret_value() == "012345"
     assert (config.database.database_user, config.identity.topic_prefix, config.identity.name) == ("1_000", "on", "off")
+
+
+def test_the_configuration_of_another_databases_connector_is_refused() -> None:
+    with pytest.raises(ConfigError, match="MySqlConnector does not read Oracle"):
+        parse_properties(GOOD | {"connector.class": "io.debezium.connector.mysql.MySqlConnector"})

@@ -187,7 +187,7 @@ class RedoLog:
             self.unpublished.clear()
 
     def write_journal(self) -> int:
-        """Write pending records to the journal; returns its size in bytes."""
+        """Write pending records to the journal; returns the journal's size in bytes."""
         with self._lock:
             for thread, sequence in self.unpublished:
                 body = self._bodies[thread, sequence]

@@ -86,7 +86,7 @@ _WEEKS = ("IW", "DAY", "D", "DY")
 
 
 def truncate_date(cell: bytes, model: str = "DD") -> bytes:
-    """TRUNC(date, model): the beginning of its unit. Raises ORA-01898 for an unknown unit."""
+    """TRUNC(date, model): the beginning of the unit `model` in which the date lies. Raises ORA-01898 for an unknown unit."""
     moment = temporal.local(cell)
     unit = model.upper()
     if unit == "Q":
