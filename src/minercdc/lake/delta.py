@@ -76,7 +76,14 @@ class DeltaTable:
         """
         if not exists(self._spark, self.path):
             return None
-        schema = self._spark.read.format("delta").load(self.path).schema
+        from pyspark.errors import AnalysisException
+
+        try:
+            schema = self._spark.read.format("delta").load(self.path).schema
+        except AnalysisException as error:
+            if "DELTA_TABLE_NOT_FOUND" in str(error):  # a first write that failed leaves a log without a commit
+                return None
+            raise
         if CDC not in schema.names:
             raise LakeError(
                 f"the Delta table at {self.path} has no column {CDC}: another program, or an older version, made it",
