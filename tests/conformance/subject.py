@@ -35,7 +35,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.selection import table_filter
 from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.start import fix_now
+from minercdc.snapshot.start import Place, fix_now
 
 SETTINGS = {
     "flashback": {"minercdc.flashback.interval.ms": "20"},
@@ -100,7 +100,8 @@ class Subject:
         if adapter == "txlog":
             self._install(sandbox, schema)
         with self._connect_pdb() as connection:
-            fixed = fix_now(connection, table_filter(self.config), self._database, lock_of(self.config.snapshot))
+            place = Place(connection, table_filter(self.config), self._database)
+            fixed = fix_now([place], lock_of(self.config.snapshot))
         self.shapes = fixed.schemas
         if self.server is not None:
             self.server.feed.shapes = self.shapes

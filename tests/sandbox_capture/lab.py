@@ -41,7 +41,7 @@ from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Fixed, fix_now
+from minercdc.snapshot.start import Fixed, Place, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.values.codec import reading_for
 
@@ -55,6 +55,40 @@ class _Capture(LogMinerCapture):
         stream = super().stream(start, stop)
         with closing(stream):  # type: ignore[type-var]
             yield from taken_apart(stream)
+
+
+ITEM_TABLES = (
+    "create table marker (n number(10) primary key)",
+    "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)",
+    "alter table item add supplemental log data (all) columns",
+)
+
+ITEM_CHANGES = (
+    "insert into item values (1, 'it''s', .5, date '2026-02-28')",
+    "insert into item (id) values (2)",
+    "update item set name = null, qty = -10.25 where id = 1",
+    "update item set id = 3 where id = 2",
+    "delete from item where id = 1",
+)
+"""Every kind of change of a row of ITEM; as `Reader.changes` has them: `ITEM_EVENTS`."""
+
+_FIRST = ("1", "it's", "0.5", "2026-02-28 00:00:00")
+_SECOND = ("1", None, "-10.25", "2026-02-28 00:00:00")
+ITEM_EVENTS = [
+    ("c", None, _FIRST),
+    ("c", None, ("2", None, None, None)),
+    ("u", _FIRST, _SECOND),
+    ("u", ("2", None, None, None), ("3", None, None, None)),
+    ("d", _SECOND, None),
+]
+
+
+def switch_supplemental_logging_on(sandbox: SandboxProcess) -> None:
+    """Switch minimal supplemental logging on, unless it is on."""
+    with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("select supplemental_log_data_min from v$database")
+        if cursor.fetchone() == ("NO",):
+            cursor.execute("alter database add supplemental log data")
 
 
 class Lab:
@@ -191,7 +225,7 @@ class Lab:
         database = database_name(self.config)
 
         def fix(connection: oracledb.Connection) -> Fixed:
-            return fix_now(connection, self.filter, database, lock_of(config))
+            return fix_now([Place(connection, self.filter, database)], lock_of(config))
 
         def connect_pdb() -> oracledb.Connection:
             return connect(self.config, "pdb")

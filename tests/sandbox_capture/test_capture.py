@@ -15,7 +15,15 @@ from typing import Any
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.lab import Lab, Reader, replica
+from tests.sandbox_capture.lab import (
+    ITEM_CHANGES,
+    ITEM_EVENTS,
+    ITEM_TABLES,
+    Lab,
+    Reader,
+    replica,
+    switch_supplemental_logging_on,
+)
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.session import MiningSession
@@ -40,16 +48,9 @@ def lab(sandbox: SandboxProcess, tmp_path: Path, committed: bool) -> Iterator[La
 
 
 def make_lab(sandbox: SandboxProcess, directory: Path, *, committed: bool = False, **mining: Any) -> Lab:
-    with sandbox.connect(service=sandbox.root_service) as admin, admin.cursor() as cursor:
-        cursor.execute("select supplemental_log_data_min from v$database")
-        if cursor.fetchone() == ("NO",):
-            cursor.execute("alter database add supplemental log data")
+    switch_supplemental_logging_on(sandbox)
     lab = Lab(sandbox, next(_names), directory, committed=committed, **mining)
-    lab.run(
-        "create table marker (n number(10) primary key)",
-        "create table item (id number(10) primary key, name varchar2(80), qty number(12,3), d date)",
-        "alter table item add supplemental log data (all) columns",
-    )
+    lab.run(*ITEM_TABLES)
     return lab
 
 
@@ -59,24 +60,10 @@ def reader(lab: Lab) -> Reader:
 
 
 def test_changes_come_as_they_were_made(lab: Lab, reader: Reader) -> None:
-    lab.run(
-        "insert into item values (1, 'it''s', .5, date '2026-02-28')",
-        "insert into item (id) values (2)",
-        "update item set name = null, qty = -10.25 where id = 1",
-        "update item set id = 3 where id = 2",
-        "delete from item where id = 1",
-    )
+    lab.run(*ITEM_CHANGES)
     lab.app.commit()
     reader.until_marker(1)
-    first = ("1", "it's", "0.5", "2026-02-28 00:00:00")
-    second = ("1", None, "-10.25", "2026-02-28 00:00:00")
-    assert reader.changes() == [
-        ("c", None, first),
-        ("c", None, ("2", None, None, None)),
-        ("u", first, second),
-        ("u", ("2", None, None, None), ("3", None, None, None)),
-        ("d", second, None),
-    ]
+    assert reader.changes() == ITEM_EVENTS
     events = [event for event in reader.events if isinstance(event, ChangeEvent)]
     assert [event.seq for event in events] == [1, 2, 3, 4, 5, 1]
     tx = events[0].tx

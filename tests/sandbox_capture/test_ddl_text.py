@@ -19,7 +19,7 @@ from minercdc.oracle.ddl_text import read_ddl
 from minercdc.schema.table import TableId
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.start import Described, describe, fix_now
+from minercdc.snapshot.start import Described, Place, describe, fix_now
 
 BODY = '"T" \n   (\t"ID" NUMBER(9,0), \n\t"V" VARCHAR2(9) NOT NULL ENABLE, \n\t  PRIMARY KEY ("ID")'
 
@@ -34,7 +34,7 @@ def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Lab]:
 
 def test_a_snapshots_schema_changes_have_the_text(lab: Lab) -> None:
     with connect(lab.config, "pdb") as connection:
-        where = (connection, lab.filter, lab.sandbox.service, lock_of(lab.connector_config("fail").snapshot))
+        where = ([Place(connection, lab.filter, lab.sandbox.service)], lock_of(lab.connector_config("fail").snapshot))
         fixed = fix_now(*where, described=Described(ddl=True))
         (change,) = describe(Tables(), fixed.schemas, fixed.scn, 0, ddl=fixed.ddl)
         assert fix_now(*where).ddl == {}, "it is read only where schema changes are published"

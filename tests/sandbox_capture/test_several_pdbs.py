@@ -30,7 +30,7 @@ from minercdc.rules.examination import examine
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
-from minercdc.snapshot.start import Fixed, fix_now_in
+from minercdc.snapshot.start import Fixed, fix_now
 from minercdc.stored_offset import read_stored, report
 from minercdc.wiring.databases import SourceDatabases
 
@@ -324,7 +324,7 @@ def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> 
 
     def fix(connection: oracledb.Connection) -> Fixed:
         with databases.places(connection) as places:
-            return fix_now_in(places, lock_of(config.snapshot))
+            return fix_now(places, lock_of(config.snapshot))
 
     def snapshot() -> InitialSnapshot:
         return InitialSnapshot(

@@ -23,7 +23,7 @@ from minercdc.oracle.connect import connect, database_name
 from minercdc.schema.tables import Tables
 from minercdc.snapshot import chunks, delivery, initial
 from minercdc.snapshot.scan import Scan
-from minercdc.snapshot.start import fix_given
+from minercdc.snapshot.start import Place, fix_given
 
 ROWS = 1500
 
@@ -425,7 +425,7 @@ def given(lab: Lab, **options: Any) -> Reader:
     tables = Tables()
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **options})
     with connect(lab.config, "pdb") as connection:
-        fixed = fix_given(connection, lab.filter, database_name(lab.config), config, lab.mine_from)
+        fixed = fix_given([Place(connection, lab.filter, database_name(lab.config))], config, lab.mine_from)
     for schema in fixed.schemas:
         tables.put(schema)
     return Reader(lab, lab.start_position(fixed.scn, fixed.mine_from), tables)

@@ -287,3 +287,10 @@ def _container(pdb: str, container: Literal["root", "pdb"]) -> str:
     if not _NAME.fullmatch(pdb):
         raise ConfigError([f"database.pdb.name: '{pdb}' is no name of a pluggable database"])
     return pdb
+
+
+def close_unless_lost(connection: oracledb.Connection) -> None:
+    """Close a connection; one that the driver has lost is left alone, since it crashes when that is used. Raises nothing of Oracle's."""
+    if connection.is_healthy():
+        with suppress(oracledb.Error):
+            connection.close()

@@ -92,29 +92,17 @@ class Place:
         return read_table_ids(self.connection, self.table_filter, self.database)
 
 
-def fix_now(
-    connection: oracledb.Connection,
-    table_filter: TableFilter,
-    database: str,
-    lock: Lock,
-    *,
-    redo: bool = True,
-    described: Described = COLUMNS_ONLY,
-) -> Fixed:
+def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described: Described = COLUMNS_ONLY) -> Fixed:
     """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
 
+    :param places: one database, or several pluggable databases: their SCNs are those of the container database, and each shows the
+        open transactions of its own.
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
     :param described: what is read of the tables besides their structures.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
     :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     :raises ConfigError: a pattern of the filter took too long.
     """
-    return fix_now_in([Place(connection, table_filter, database)], lock, redo=redo, described=described)
-
-
-def fix_now_in(places: Sequence[Place], lock: Lock, *, redo: bool = True, described: Described = COLUMNS_ONLY) -> Fixed:
-    """As `fix_now`, for the tables of one database, or of several pluggable databases: their SCNs are those of the container
-    database, and each shows the open transactions of its own."""
     connection = places[0].connection
     found = [(place.connection, place.table_ids()) for place in places]
     with ExitStack() as locks:
@@ -145,19 +133,6 @@ def _described(
 
 
 def fix_given(
-    connection: oracledb.Connection,
-    table_filter: TableFilter,
-    database: str,
-    config: SnapshotConfig,
-    mine_from: MineFrom,
-    *,
-    described: Described = COLUMNS_ONLY,
-) -> Fixed:
-    """See `fix_given_in`."""
-    return fix_given_in([Place(connection, table_filter, database)], config, mine_from, described=described)
-
-
-def fix_given_in(
     places: Sequence[Place], config: SnapshotConfig, mine_from: MineFrom, *, described: Described = COLUMNS_ONLY
 ) -> Fixed:
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
@@ -178,15 +153,7 @@ def fix_given_in(
     return _fix_past(places, scn, given_by, mine_from, described)
 
 
-def fix_handover(
-    connection: oracledb.Connection,
-    table_filter: TableFilter,
-    database: str,
-    scn: int,
-    mine_from: MineFrom,
-    *,
-    described: Described = COLUMNS_ONLY,
-) -> Fixed:
+def fix_handover(places: Sequence[Place], scn: int, mine_from: MineFrom, *, described: Described = COLUMNS_ONLY) -> Fixed:
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
 
@@ -194,7 +161,6 @@ def fix_handover(
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
-    places = [Place(connection, table_filter, database)]
     return _fix_past(places, Scn(scn), "minercdc.handover.scn", mine_from, described)
 
 

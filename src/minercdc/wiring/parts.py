@@ -41,7 +41,7 @@ from minercdc.snapshot.mode import Start, Steps
 from minercdc.snapshot.notices import SkippedSnapshot
 from minercdc.snapshot.query import query_of
 from minercdc.snapshot.reselect import RowReselect
-from minercdc.snapshot.start import Described, Fixed, fix_given_in, fix_handover, fix_now_in
+from minercdc.snapshot.start import Described, Fixed, fix_given, fix_handover, fix_now
 from minercdc.snapshot.structures import StructureSnapshot
 from minercdc.suspension import Suspensions
 from minercdc.transaction_counts import TransactionCounts
@@ -312,19 +312,19 @@ class PipelineParts:
     def _fix_now(self, connection: oracledb.Connection) -> Fixed:
         lock, redo = lock_of(self._config.snapshot), self._factory.reads_redo
         with self._databases.places(connection) as places:
-            return fix_now_in(places, lock, redo=redo, described=self._described)
+            return fix_now(places, lock, redo=redo, described=self._described)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
         """The point to stream from without a snapshot of rows: the one that is configured, else now."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
+        is_given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
+        if not is_given and (handover_scn is None or not self._process.handover):
+            return self._fix_now(connection)
         mine_from = self.opened().mine_from
-        if self._process.handover and handover_scn is not None:
-            where = connection, self._databases.filter, self._databases.first
-            return fix_handover(*where, handover_scn, mine_from, described=self._described)
-        if config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None:
-            with self._databases.places(connection) as places:
-                return fix_given_in(places, config, mine_from, described=self._described)
-        return self._fix_now(connection)
+        with self._databases.places(connection) as places:
+            if handover_scn is not None and self._process.handover:
+                return fix_handover(places, handover_scn, mine_from, described=self._described)
+            return fix_given(places, config, mine_from, described=self._described)
 
 
 def _bounds_of(kafka: KafkaConfig) -> Bounds:

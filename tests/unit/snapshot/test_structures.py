@@ -18,7 +18,7 @@ from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.snapshot import start
 from minercdc.snapshot.notices import deferred_started
-from minercdc.snapshot.start import Fixed, fix_given
+from minercdc.snapshot.start import Fixed, Place, fix_given
 from minercdc.snapshot.structures import StructureSnapshot
 
 
@@ -38,7 +38,7 @@ def test_a_start_in_the_future_names_its_property(given: dict[str, Any], monkeyp
     monkeypatch.setattr(start, "scn_of_time", lambda *_: Scn(9))
     config = SnapshotConfig(**{"snapshot.mode": "no_data", **given})
     with pytest.raises(SourceError, match=next(iter(given)).replace(".", r"\.")):
-        fix_given(cast(oracledb.Connection, None), TableFilter(), "DB", config, lambda scn: scn)
+        fix_given([Place(cast(oracledb.Connection, None), TableFilter(), "DB")], config, lambda scn: scn)
 
 
 @pytest.mark.parametrize(("blocking", "aggregate"), [(False, "Incremental Snapshot"), (True, "Initial Snapshot")])

@@ -38,10 +38,10 @@ class LogMinerFactory:
         """See `capture.adapter.AdapterFactory`."""
         config, connect = context.config, context.connect_root
         pdbs = tuple(pdb.database for pdb in context.pdbs)
-        container = context.database if config.database.database_pdb_name and not pdbs else None
+        container: ContainerNames = pdbs or (context.database if config.database.database_pdb_name else None)
         flushed = config.log_mining.minercdc_log_mining_flush_table
         files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
-        rules = self._rules(context, pdbs or container)
+        rules = self._rules(context, container)
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
 
@@ -53,7 +53,7 @@ class LogMinerFactory:
         return Adapter(
             capture,
             lambda scn, begun: start_position(connect, scn, begun, pdbs),
-            lambda scn: mine_from(connect, scn, pdbs or container),
+            lambda scn: mine_from(connect, scn, container),
             unreadable,
             None if self._committed else capture,
         )

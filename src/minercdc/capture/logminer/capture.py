@@ -71,7 +71,7 @@ class LogMinerCapture:
 
     :param context: `connect_root` has to lead to where LogMiner runs, unless `connect_standby` does; by `monotonic` it is decided
         how much a pass reads, when the next one is due, and when a session is renewed.
-    :param container: SRC_CON_NAME of the PDB to capture; None outside a container database, and where `context.pdbs` names several.
+    :param container: SRC_CON_NAME of the PDB to capture, or of all of `context.pdbs`; None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
     :param flush: makes the log writer write before each pass; None: it writes when it does.
     :param files: of transactions that are kept over a restart.
@@ -81,7 +81,7 @@ class LogMinerCapture:
     def __init__(
         self,
         context: CaptureContext,
-        container: str | None,
+        container: ContainerNames,
         *,
         committed: bool,
         flush: RedoFlush | None,
@@ -91,7 +91,7 @@ class LogMinerCapture:
         config, shared = context.config.log_mining, context.config.capture
         self._config = config
         self._pdbs = tuple(pdb.database for pdb in context.pdbs)
-        self._container: ContainerNames = self._pdbs or container
+        self._container = container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
         self._connect_standby = context.connect_standby
         self._names = ObjectNames(context, self._excluded_owners()) if context.connect_standby is not None else None

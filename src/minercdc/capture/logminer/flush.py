@@ -6,11 +6,11 @@ Reading needs it nowhere: what LGWR has not written yet is read later. It makes 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import oracledb
 
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.connect import close_unless_lost
 
 
 class RedoFlush:
@@ -46,9 +46,8 @@ class RedoFlush:
     def close(self) -> None:
         """Close the connection; the next `push` makes another."""
         connection, self._connection = self._connection, None
-        if connection is not None and connection.is_healthy():
-            with suppress(oracledb.Error):
-                connection.close()
+        if connection is not None:
+            close_unless_lost(connection)
 
     def _opened(self) -> oracledb.Connection:
         connection = self._connection = self._connect()

@@ -22,22 +22,20 @@ _ONLINE = (
     " FROM V$LOG L JOIN V$LOGFILE F ON F.GROUP# = L.GROUP# WHERE L.STATUS <> 'UNUSED'"
     " GROUP BY L.THREAD#, L.SEQUENCE#, L.FIRST_CHANGE#, L.NEXT_CHANGE#, L.STATUS, L.BYTES"
 )
-# Only logs of this incarnation, in local destinations: a standby's NAME is a service, not a file.
-_ARCHIVED = (
+# Only logs of this incarnation.
+_LOGS_OF_INCARNATION = (
     "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME, A.BLOCKS * A.BLOCK_SIZE"
     " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
-    " JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
-    " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'"
-    " AND A.NEXT_CHANGE# > :scn"
+    " {join} V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
+    " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND {where} AND A.NEXT_CHANGE# > :scn"
 )
+# In local destinations: a standby's NAME is a service, not a file.
+_ARCHIVED = _LOGS_OF_INCARNATION.format(join="JOIN", where="DS.TYPE = 'LOCAL' AND DS.STATUS = 'VALID'")
 # Of a standby: logs whose redo is applied. Redo of a log has SCNs below NEXT_CHANGE#, and CURRENT_SCN is what is applied; APPLIED says
 # so of a log that ended before its last SCNs. Received logs have destinations of any number (docs/reference/logminer-facts.md#a-9).
-_APPLIED = (
-    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, DS.DEST_NAME, A.BLOCKS * A.BLOCK_SIZE"
-    " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
-    " LEFT JOIN V$ARCHIVE_DEST_STATUS DS ON DS.DEST_ID = A.DEST_ID"
-    " WHERE A.NAME IS NOT NULL AND A.ARCHIVED = 'YES' AND A.STATUS = 'A' AND A.STANDBY_DEST = 'NO'"
-    " AND (A.APPLIED = 'YES' OR A.NEXT_CHANGE# <= D.CURRENT_SCN + 1) AND A.NEXT_CHANGE# > :scn"
+_APPLIED = _LOGS_OF_INCARNATION.format(
+    join="LEFT JOIN",
+    where="A.STANDBY_DEST = 'NO' AND (A.APPLIED = 'YES' OR A.NEXT_CHANGE# <= D.CURRENT_SCN + 1)",
 )
 # The control file remembers a log longer than its file is there.
 _ENDED = (
@@ -144,13 +142,7 @@ def read_logs(
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
     with oracle_errors("listing redo logs"), (standby or connection).cursor() as cursor:
-        if standby is None:
-            cursor.execute(_ONLINE)
-        online = [
-            # NEXT_CHANGE# of the current log is a sentinel that differs between releases.
-            LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False, int(size))
-            for thread, sequence, first, next_, status, name, size in (cursor if standby is None else ())
-        ]
+        online = _read_online(cursor) if standby is None else []
         cursor.execute(_ARCHIVED if standby is None else _APPLIED, {"scn": from_scn})
         rank = {name.upper(): i for i, name in enumerate(destinations)}
         archived = [
@@ -162,6 +154,15 @@ def read_logs(
             if not destinations or destination in rank
         ]
     return unique_logs([*online, *(log for _, log in sorted(archived, key=lambda found: found[0]))])
+
+
+def _read_online(cursor: oracledb.Cursor) -> list[LogFile]:
+    cursor.execute(_ONLINE)
+    return [
+        # NEXT_CHANGE# of the current log is a sentinel that differs between releases.
+        LogFile(name, int(thread), int(sequence), int(first), int(next_ or 0), status == "CURRENT", False, int(size))
+        for thread, sequence, first, next_, status, name, size in cursor
+    ]
 
 
 def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:

@@ -14,6 +14,7 @@ from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.row import COLUMNS
 from minercdc.errors import MinerCdcError, MiningSessionError, PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
+from minercdc.oracle.connect import close_unless_lost
 from minercdc.oracle.scn import ROOT, container_id
 
 _log = logging.getLogger(__name__)
@@ -183,22 +184,15 @@ def open_session(
     """
     with ExitStack() as opened:
         mined, primary = (connect_standby or connect)(), None
-        opened.callback(_close, mined)
+        opened.callback(close_unless_lost, mined)
         if connect_standby is not None:
             primary = connect()
-            opened.callback(_close, primary)
+            opened.callback(close_unless_lost, primary)
         session = MiningSession(
             *(mined, fetch_size), dictionary_in_redo=dictionary_in_redo, native_rows=native_rows, primary=primary
         )
         opened.pop_all()
         return session
-
-
-def _close(connection: oracledb.Connection) -> None:
-    """Close it unless the driver has lost it, as `MiningSession.close` does."""
-    if connection.is_healthy():
-        with suppress(oracledb.Error):
-            connection.close()
 
 
 def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:
