@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from tenacity import RetryCallState, Retrying, retry_if_exception_type
@@ -116,10 +117,10 @@ def run_once(factory: PipelineFactory, stop: StopFlag) -> None:
         capture = pipeline.capture(offset)
         signals = pipeline.signals() if pipeline.signals else None
         try:
-            events = read_events(pipeline, capture, offset, factory.counters, stop, signals)
-            if offset and offset.partial:
-                events = skip_sent(events, offset.partial, pipeline.pass_over)
-            publish(events, pipeline, capture, offset, factory, signals)
+            with _ended(read_events(pipeline, capture, offset, factory.counters, stop, signals)) as events:
+                if offset and offset.partial:
+                    events = skip_sent(events, offset.partial, pipeline.pass_over)
+                publish(events, pipeline, capture, offset, factory, signals)
         finally:
             if signals:
                 signals.close()
@@ -174,9 +175,21 @@ def read_events(
     counters.phase = "streaming"
     counters.spent.enter(Cause.FETCH)
     counters.trouble = ""
-    streamed = capture.stream(position, stop)
     partial_scn = offset.partial.commit_scn if offset and offset.partial else 0
-    yield from signals.through(streamed, position, state, stop, partial_scn) if signals else streamed
+    with _ended(capture.stream(position, stop)) as streamed:
+        yield from signals.through(streamed, position, state, stop, partial_scn) if signals else streamed
+
+
+@contextmanager
+def _ended(events: Iterator[Event]) -> Iterator[Iterator[Event]]:
+    """A context that ends a generator on leaving. An error's traceback would keep it, with its threads and what they fetched,
+    for as long as somebody keeps the error: while a restart waits, for one."""
+    try:
+        yield events
+    finally:
+        close = getattr(events, "close", None)
+        if close is not None:
+            close()
 
 
 def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState:

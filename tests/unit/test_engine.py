@@ -10,7 +10,7 @@ import pytest
 from tests.runs import in_runs
 from tests.scripted import TABLE, At, ScriptedCapture, ScriptedSnapshot, Store, at, numbers, parts_of
 
-from minercdc.contracts import StopFlag
+from minercdc.contracts import Position, StopFlag
 from minercdc.engine import run, run_once, skip_sent
 from minercdc.errors import DeliveryError, FencedError, TransientSourceError, UnknownSourceError
 from minercdc.events import (
@@ -90,6 +90,28 @@ def test_a_fenced_instance_stops_at_once() -> None:
     with pytest.raises(FencedError):
         run(parts, threading.Event())
     assert parts.counters.restarts == 0
+
+
+class _Fetching(ScriptedCapture):
+    """Says whether a stream of it still runs."""
+
+    running = 0
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        self.running += 1
+        try:
+            yield from super().stream(start, stop)
+        finally:
+            self.running -= 1
+
+
+def test_an_error_of_the_sink_ends_the_stream_though_the_error_is_kept() -> None:
+    capture = _Fetching([[1], [2]])
+    parts = parts_of(Store(offset=at(0), fail_at_commit=[FencedError("taken over")]), capture)
+    with pytest.raises(FencedError) as kept:
+        run_once(parts, threading.Event())
+    assert kept.value.__traceback__
+    assert capture.running == 0
 
 
 def test_the_snapshot_comes_first_and_goes_on_from_its_stored_state() -> None:

@@ -10,6 +10,20 @@ import pytest
 from minercdc.oracle.prefetch import prefetch
 
 
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[threading.Thread]:
+    """The threads that the test starts."""
+    threads: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def note(thread: threading.Thread) -> None:
+        threads.append(thread)
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", note)
+    return threads
+
+
 def refuse() -> None:
     raise AssertionError("nothing was to be cancelled")
 
@@ -43,7 +57,7 @@ def test_error_comes_after_the_batches_before_it() -> None:
             next(batches)
 
 
-def test_leaving_early_cancels_what_the_thread_waits_for() -> None:
+def test_leaving_early_cancels_what_the_thread_waits_for(started: list[threading.Thread]) -> None:
     cancelled, closed = threading.Event(), threading.Event()
 
     def blocking() -> Iterator[int]:
@@ -58,10 +72,10 @@ def test_leaving_early_cancels_what_the_thread_waits_for() -> None:
         assert next(batches) == 1
     assert cancelled.is_set()
     assert closed.is_set()
-    assert not [thread for thread in threading.enumerate() if thread.name == "prefetch"]
+    assert [thread.is_alive() for thread in started] == [False]
 
 
-def test_leaving_early_ends_a_thread_that_cannot_hand_over() -> None:
+def test_leaving_early_ends_a_thread_that_cannot_hand_over(started: list[threading.Thread]) -> None:
     with prefetch(iter(range(1000)), tick=10, cancel=lambda: None, depth=1) as batches:
         assert next(batches) == 0
-    assert not [thread for thread in threading.enumerate() if thread.name == "prefetch"]
+    assert [thread.is_alive() for thread in started] == [False]
