@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, SourceError, VerificationError
+from minercdc.errors import DecodeError, PrerequisiteError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.formats.connect import payload_of
 from minercdc.formats.reading import record_readers
@@ -47,6 +47,8 @@ from minercdc.values.supported import without_unsupported
 
 Image: TypeAlias = Mapping[str, Any]
 
+# ORA-01555, ORA-01466, a table that Oracle does not show, a value that fits no record, a record that is not ours.
+_OF_ONE_TABLE = (SourceError, PrerequisiteError, DecodeError, VerificationError)
 _BATCH = 1000
 _SHOWN_CHARACTERS = 80
 _TABLE = (
@@ -75,9 +77,8 @@ def verify(
     :param done: called after each table, with its report and the number of tables that are compared.
     :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
     :raises LakeError: records are in a form that is not read back, or several pluggable databases are captured.
-    :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table; or
-        a record in a topic is not of minercdc.
-    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read, or a row of Oracle's cannot be encoded.
+    :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table.
+    :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -137,9 +138,7 @@ class _Comparison:
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
         """The report of one table. What keeps that table from being compared is in the report.
 
-        :raises VerificationError: a record in its topic is not ours.
-        :raises PrerequisiteError, SinkError: Oracle refuses to show the table, or Kafka cannot be read.
-        :raises DecodeError: a value of Oracle's does not fit a record.
+        :raises SinkError: Kafka cannot be read.
         """
         report = TableReport(str(table))
         known = self._history.find(report.name)
@@ -151,12 +150,20 @@ class _Comparison:
             report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
         else:
             try:
-                (schema,) = read_tables(connection, [table])
-                with TemporaryDirectory(prefix="minercdc-verify-") as directory:
-                    self._compare(connection, known, without_unsupported(schema), Path(directory) / "rows.sqlite", report)
-            except (SourceError, ValueError) as error:  # ORA-01555, ORA-01466, or it was dropped meanwhile
-                report.failure = error.message if isinstance(error, MinerCdcError) else "Oracle no longer has it"
+                self._compare_existing(connection, known, table, report)
+            except _OF_ONE_TABLE as error:
+                report.failure = error.message
         return report
+
+    def _compare_existing(
+        self, connection: oracledb.Connection, known: TableHistory, table: TableId, report: TableReport
+    ) -> None:
+        found = read_tables(connection, [table])
+        if not found:
+            report.failure = "Oracle no longer has it"
+            return
+        with TemporaryDirectory(prefix="minercdc-verify-") as directory:
+            self._compare(connection, known, without_unsupported(found[0]), Path(directory) / "rows.sqlite", report)
 
     def _compare(
         self, connection: oracledb.Connection, table: TableHistory, schema: TableSchema, file: Path, report: TableReport

@@ -10,7 +10,7 @@ import pytest
 from tests.runs import in_runs
 from tests.scripted import TABLE, At, ScriptedCapture, ScriptedSnapshot, Store, at, numbers, parts_of
 
-from minercdc.contracts import Position, StopFlag
+from minercdc.contracts import StopFlag
 from minercdc.engine import run, run_once, skip_sent
 from minercdc.errors import DeliveryError, FencedError, TransientSourceError, UnknownSourceError
 from minercdc.events import (
@@ -24,7 +24,7 @@ from minercdc.events import (
     UndecodableRow,
 )
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
-from minercdc.offset import AdHocSnapshot, Offset, PartialTransaction, SignalState, SnapshotState
+from minercdc.offset import AdHocSnapshot, Offset, PartialTransaction, Position, SignalState, SnapshotState
 
 pytestmark = pytest.mark.usefixtures("as_runs")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 
-from minercdc.errors import ConfigError, LakeError
+from minercdc.errors import ConfigError, LakeError, RelayDataError
 from minercdc.relay.checkpoint import Checkpoint
 from minercdc.relay.connection import Connection, SourceInfo
 from minercdc.relay.event import RelayEvent, whole_events
@@ -93,13 +93,13 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
         while True:
             info = self._info()
             if info["prevScn"] >= 0:
-                return {"scn": int(info["prevScn"] if self._begin == "earliest" else info["maxScn"])}
+                return {"scn": info["prevScn"] if self._begin == "earliest" else info["maxScn"]}
             if time.monotonic() > deadline:
                 raise LakeError(f"the relay {self._url} does not know yet where its stream begins")
             time.sleep(0.2)
 
     def latestOffset(self) -> dict[str, int]:
-        return {"scn": int(self._info()["maxScn"])}
+        return {"scn": self._info()["maxScn"]}
 
     def _info(self) -> dict[str, Any]:
         try:
@@ -137,6 +137,10 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             seq += 1
             if event.schema_id not in readers:
                 readers |= {one.md5: row_reader(one.schema) for one in connection.schemas(list(sources))}
+            if event.schema_id not in readers or event.source not in sources:
+                raise RelayDataError(
+                    f"the relay {self._url} sent an event of window {event.sequence} whose schema it does not have"
+                )
             row = json.dumps(readers[event.schema_id](event.value), default=_base64, ensure_ascii=False)
             key = str(event.key) if isinstance(event.key, int) else event.key.decode(errors="replace")
             when = datetime.fromtimestamp(event.time_ns / 1e9, UTC)

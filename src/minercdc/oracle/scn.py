@@ -13,7 +13,7 @@ from typing import Any
 
 import oracledb
 
-from minercdc.errors import SnapshotTooOldError, SourceError
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
 from minercdc.events import Scn
 from minercdc.oracle.codes import oracle_errors
 
@@ -42,9 +42,17 @@ def current_scn(connection: oracledb.Connection) -> Scn:
 
 def written_scn(connection: oracledb.Connection) -> Scn:
     """The SCN up to which redo is written in all open threads: every commit below it is in the logs. A reader of redo reaches
-    it even when nothing more is written, which is not so for CURRENT_SCN."""
+    it even when nothing more is written, which is not so for CURRENT_SCN.
+
+    :raises PrerequisiteError: no redo thread is open.
+    """
     sql = "SELECT MIN(LAST_REDO_CHANGE#) FROM V$THREAD WHERE STATUS = 'OPEN'"
-    return Scn(int(one_row(connection, sql, "reading the redo threads")[0]))
+    (scn,) = one_row(connection, sql, "reading the redo threads")
+    if scn is None:
+        raise PrerequisiteError(
+            "V$THREAD has no open redo thread", hint="The database has to be open for writing; a physical standby has none."
+        )
+    return Scn(int(scn))
 
 
 def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:

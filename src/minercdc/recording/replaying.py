@@ -58,7 +58,7 @@ def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
     player = Player(path)
     try:
         config = _config(player, path)
-        _, _, stored = from_document(json.dumps(player.head["offset"]), str(path))
+        _, _, stored = from_document(json.dumps(player.head.get("offset")), str(path))
         tally, error = Tally(), None
 
         def taken(record: Record) -> None:

@@ -96,7 +96,7 @@ class ChainedFeed:
         self._window.clear()
         self._adopt()
         if self._buffer.state.max_scn < 0:
-            self._buffer.start_after(max(0, int(self._connection.buffer_info().get("prevScn", 0))))
+            self._buffer.start_after(max(0, self._connection.buffer_info()["prevScn"]))
         self._ready()
         return Checkpoint(self._buffer.state.max_scn)
 
@@ -105,7 +105,7 @@ class ChainedFeed:
         on; raises `error` when the upstream relay still has all that is missing here."""
         self._window.clear()
         info = self._connection.buffer_info()
-        gone = int(info.get("prevScn", -1))
+        gone: int = info["prevScn"]
         if gone <= self._buffer.state.max_scn:
             raise error
         _log.warning("%s; the buffer is emptied, and goes on after SCN %d", error.message, gone)

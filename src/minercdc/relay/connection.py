@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
 from typing import Any
@@ -78,28 +79,33 @@ class Connection:
 
     def sources(self) -> list[SourceInfo]:
         """All sources."""
-        return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
+        with self._expected("/sources"):
+            return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
 
     def schemas(self, sources: Sequence[int]) -> list[SchemaInfo]:
         """All versions of the schemas of some sources, by id; () for all."""
         wanted = {"sources": ",".join(map(str, sources))} if sources else {}
-        found = self._json("/register", {**wanted, "protocolVersion": "3"})
-        return [
-            SchemaInfo(int(one["id"]), int(one["version"]), text, json.loads(text), schema_id(text))
-            for one in found
-            if isinstance(text := one["schema"], str)
-        ]
+        with self._expected("/register"):
+            return [
+                SchemaInfo(int(one["id"]), int(one["version"]), text, json.loads(text), schema_id(text))
+                for one in self._json("/register", {**wanted, "protocolVersion": "3"})
+                if isinstance(text := one["schema"], str)
+            ]
 
     def buffer_info(self) -> dict[str, Any]:
-        """What the relay's buffer holds: `minScn`, `maxScn`, `prevScn` (of the window that was dropped last), `bytes`, `size`,
-        and the times of the oldest and newest window, `timestampFirstEvent` and `timestampLatestEvent`, in milliseconds since the
-        epoch."""
-        found: dict[str, Any] = self._json("/bufferInfo/inbound/1/0", {})
-        return found
+        """What the relay's buffer holds: `minScn`, `maxScn`, `prevScn` (of the window that was dropped last; -1 where it is not
+        known), `bytes`, `size`, and the times of the oldest and newest window, `timestampFirstEvent` and `timestampLatestEvent`,
+        in milliseconds since the epoch."""
+        path = "/bufferInfo/inbound/1/0"
+        with self._expected(path):
+            found: dict[str, Any] = self._json(path, {})
+            scns = {"prevScn": found.get("prevScn", -1), "minScn": found["minScn"], "maxScn": found["maxScn"]}
+            return {**found, **{name: int(scn) for name, scn in scns.items()}}
 
     def tables(self) -> dict[int, str]:
         """`SCHEMA.TABLE` of each source, by id. Only a relay of minercdc answers this: another one refuses (RelayError)."""
-        return {int(number): str(table) for number, table in self._json("/tables", {}).items()}
+        with self._expected("/tables"):
+            return {int(number): str(table) for number, table in self._json("/tables", {}).items()}
 
     def stream(
         self,
@@ -129,9 +135,19 @@ class Connection:
         pending = response.getheader("x-dbus-pending-event-size", "0")
         inside = response.getheader(WINDOW_OFFSET, "")
         scn, _, offset = inside.partition(":")
-        return Received(
-            data, int(pending) if pending.isascii() and pending.isdigit() else 0, (int(scn), int(offset)) if inside else None
-        )
+        with self._expected("/stream"):
+            window = (int(scn), int(offset)) if inside else None
+        return Received(data, int(pending) if pending.isascii() and pending.isdigit() else 0, window)
+
+    @contextmanager
+    def _expected(self, path: str) -> Iterator[None]:
+        """Raise RelayDataError for an answer that is not of a relay: another service may listen there."""
+        try:
+            yield
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise RelayDataError(
+                f"{self.url}{path} did not answer as a relay does: {error!r}", hint="Is it the address of a relay?"
+            ) from None
 
     def _json(self, path: str, parameters: Mapping[str, str]) -> Any:
         _, data = self._get(path, parameters)

@@ -41,7 +41,8 @@ class SegmentTopics:
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
         """Number of the first record that retention has left. Raises SinkError."""
-        return self._log.header(self._log.numbers()[0]).records
+        numbers = self._log.numbers()
+        return self._log.header(numbers[0]).records if numbers else 0
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[SegmentMessage]:
         """The committed records of a topic from number `begin` to before `end`. Raises SinkError."""

@@ -452,3 +452,29 @@ def await_true(condition: Callable[[], bool], seconds: float = 20) -> None:
 def test_a_url_that_is_none_is_refused(url: str) -> None:
     with pytest.raises(RelayError, match="is not of the form http://HOST:PORT"):
         Connection(url)
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/sources", b'[{"id": "x", "name": "a.T"}]'),
+        ("/sources", b"7"),
+        ("/register", b'[{"id": 1}]'),
+        ("/register", b'[{"id": 1, "version": 1, "schema": "{"}]'),
+        ("/bufferInfo/inbound/1/0", b'{"minScn": 1}'),
+        ("/bufferInfo/inbound/1/0", b"[]"),
+        ("/tables", b'{"a": "b"}'),
+        ("/tables", b'"t"'),
+    ],
+)
+def test_an_answer_of_another_service_names_itself(path: str, answer: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = Connection("http://localhost:1")
+    monkeypatch.setattr(connection, "_get", lambda *_: (None, answer))
+    calls: dict[str, Callable[[], object]] = {
+        "/sources": connection.sources,
+        "/register": lambda: connection.schemas(()),
+        "/bufferInfo/inbound/1/0": connection.buffer_info,
+        "/tables": connection.tables,
+    }
+    with pytest.raises(RelayDataError, match=f"http://localhost:1{path} did not answer as a relay does"):
+        calls[path]()

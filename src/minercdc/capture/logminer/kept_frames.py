@@ -48,7 +48,7 @@ def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen:
         checksum = zlib.crc32(payload, zlib.crc32(framed, checksum))
         if kind == ROWS:
             frames.append(Frame(number, at + FRAME.size, len(payload), rows, own))
-        elif kind == CUT:
+        elif kind == CUT and len(payload) == 4:
             del frames[struct.unpack("<I", payload)[0] :]
         elif kind == SEEN:
             seen |= set(map(tuple, json.loads(payload)))

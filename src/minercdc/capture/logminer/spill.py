@@ -13,6 +13,7 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import StateDirectoryError
 
 _CHUNK_ROWS = 10_000
+_READING = "reading the rows of a large transaction"
 
 
 @contextmanager
@@ -42,7 +43,7 @@ class SpillFile:
     """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. `bool` says
     whether it has rows.
 
-    :raises StateDirectoryError: the file cannot be made.
+    :raises StateDirectoryError: the file cannot be made; all methods raise it when the disk fails.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -61,8 +62,7 @@ class SpillFile:
         return self._ends[-1]
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """Append rows, in chunks that cost little memory when they come back. Raises StateDirectoryError when they cannot be
-        written."""
+        """Append rows, in chunks that cost little memory when they come back."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
             for first in range(0, len(rows), _CHUNK_ROWS):
@@ -72,23 +72,25 @@ class SpillFile:
             self._file.flush()
 
     def pop(self) -> list[LogMinerRow]:
-        """Take the last chunk back: undo goes backwards through a transaction. There must be one; an OSError passes
-        through."""
+        """Take the last chunk back: undo goes backwards through a transaction. There must be one."""
         self._ends.pop()
-        self._file.seek(self._ends[-1])
-        rows = [LogMinerRow._make(row) for row in pickle.load(self._file)]
-        self._file.truncate(self._ends[-1])
+        rows = self._loaded(self._ends[-1])
+        with _disk_errors(self._directory, _READING):
+            self._file.truncate(self._ends[-1])
         return rows
 
     def read(self) -> Iterator[LogMinerRow]:
-        """All rows, oldest first, one chunk in memory at a time. They stay in the file; an OSError passes through."""
+        """All rows, oldest first, one chunk in memory at a time. They stay in the file."""
         for start in self._ends[:-1]:
+            yield from self._loaded(start)
+
+    def _loaded(self, start: int) -> list[LogMinerRow]:
+        with _disk_errors(self._directory, _READING):
             self._file.seek(start)
-            for row in pickle.load(self._file):
-                yield LogMinerRow._make(row)
+            return [LogMinerRow._make(row) for row in pickle.load(self._file)]
 
     def append_part(self, part: bytes) -> None:
-        """Append rows as the native buffer has them, in place of `append`; the same errors."""
+        """Append rows as the native buffer has them, in place of `append`."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
             self._file.write(part)
@@ -96,18 +98,22 @@ class SpillFile:
             self._ends.append(self._file.tell())
 
     def pop_part(self) -> bytes:
-        """Take back what was appended last, in place of `pop`. There must be some; an OSError passes through."""
+        """Take back what was appended last, in place of `pop`. There must be some."""
         end = self._ends.pop()
-        self._file.seek(self._ends[-1])
-        part = self._file.read(end - self._ends[-1])
-        self._file.truncate(self._ends[-1])
+        part = self._part(self._ends[-1], end)
+        with _disk_errors(self._directory, _READING):
+            self._file.truncate(self._ends[-1])
         return part
 
     def parts(self) -> Iterator[bytes]:
-        """What was appended, oldest first, in place of `read`. It stays in the file; an OSError passes through."""
+        """What was appended, oldest first, in place of `read`. It stays in the file."""
         for start, end in itertools.pairwise(self._ends.copy()):
+            yield self._part(start, end)
+
+    def _part(self, start: int, end: int) -> bytes:
+        with _disk_errors(self._directory, _READING):
             self._file.seek(start)
-            yield self._file.read(end - start)
+            return self._file.read(end - start)
 
     def close(self) -> None:
         """Close the file, which gives its space back."""
