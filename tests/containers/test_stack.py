@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from urllib.request import urlopen
 
 import oracledb
@@ -13,6 +14,8 @@ import pytest
 from tests.containers.engine import install
 from tests.containers.lake import LakeReader
 from tests.containers.stack import SERVICES, Stack, await_true, compose_program
+from tests.containers.standbys import Instances
+from tests.containers.workers import SECONDS, ContainerCluster
 from tests.containers.writing import LOGGED, TABLE, Writer
 from tests.kafka.consume import read_committed
 from tests.torture.chain import Chain
@@ -53,6 +56,14 @@ def await_written(writing: Writer, more: int) -> None:
 
 def topic(stack: Stack) -> Chain:
     return Chain().take(read_committed(stack.brokers, "shop.SHOP.PARCELS"))
+
+
+def scn_of(stack: Stack) -> int:
+    dsn = f"localhost:{stack.oracle_port}/ORCLPDB1"
+    with oracledb.connect(user="SYSTEM", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
+        row = cursor.execute("SELECT CURRENT_SCN FROM V$DATABASE").fetchone()
+    assert row
+    return int(row[0])
 
 
 def table_keys(stack: Stack) -> set[str]:
@@ -136,6 +147,47 @@ def test_what_is_killed_under_writes_loses_and_repeats_nothing(stack: Stack, lak
         await_written(writing, 30)
     lake.await_equal()
     assert_topic_is_the_table(stack)
+
+
+def test_a_lake_on_workers_in_containers_loses_nothing_with_one_of_them(stack: Stack, tmp_path: Path) -> None:
+    """Executors of `lake verify` read Oracle from there, in Python."""
+    stack.compose("stop", "lake-sandbox")  # the cores are the cluster's
+    with ContainerCluster(stack, tmp_path) as cluster:
+        cluster.start_lake()
+        with writer(stack) as writing:
+            await_true("a merge", cluster.merged_to, SECONDS)
+            cluster.kill_busy(0)
+            cluster.add_worker()
+            before = scn_of(stack)
+            await_written(writing, 30)
+            await_true("a merge after the kill", lambda: cluster.merged_to() > before, SECONDS)
+        last = scn_of(stack)
+        with stack.connect() as connection, connection.cursor() as cursor:
+            cursor.execute("UPDATE CUSTOMERS SET NAME = 'Barbara' WHERE CUSTOMER_ID = 1")
+            connection.commit()
+        await_true("the last change", lambda: cluster.merged_to() > last, SECONDS)
+        assert cluster.stop_lake() == 0, cluster.log()
+        verified = cluster.verify()
+        assert re.search(r"(?m)^verified: [1-9]\d* tables, [1-9]\d* rows, 0 differences$", verified), verified
+    stack.up("lake-sandbox")
+
+
+def test_an_instance_whose_network_is_cut_is_replaced_and_becomes_a_standby(stack: Stack) -> None:
+    stack.compose("stop", "connector-sandbox")
+    with Instances(stack) as instances:
+        owner, standby = instances.pair
+        with writer(stack) as writing:
+            for _ in range(2):
+                await_written(writing, 30)
+                owner.cut()
+                standby.await_new("taking over connector")
+                standby.await_new("streaming: ")
+                await_written(writing, 30)
+                owner.join()
+                owner.await_new("this one is a standby again")
+                owner, standby = standby, owner
+        assert_topic_is_the_table(stack)
+    stack.up("connector-sandbox")
 
 
 def test_down_and_up_again_goes_on(stack: Stack) -> None:
