@@ -21,6 +21,7 @@ from minercdc.transforms.schemas import (
     OPTIONAL_STRING,
     STRING,
     bare,
+    distinct,
     field_of,
     fields_of,
     member,
@@ -240,7 +241,7 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
     """See `config.field_options.ValueToKey`. The transformation raises ValueDecodeError for a record without a value."""
 
     def compiled(schema: Schema) -> Schema:
-        fields = [field_of(schema, name, "the value") for name in options.fields_]
+        fields = distinct(member(field_of(schema, name, "the value"), name) for name in options.fields_)
         return {"type": "struct", "fields": fields, "optional": False}
 
     by_schema = BySchema(compiled)

@@ -13,7 +13,7 @@ from minercdc.config.transform_options import LogicalTable, Router
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json
-from minercdc.transforms.schemas import STRING, bare, fields_of, member
+from minercdc.transforms.schemas import STRING, bare, distinct, fields_of, member
 
 _SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
 _REFERENCE = re.compile(r"\\(.)|\$\{(\w+)\}|\$(\d)", re.DOTALL)
@@ -105,7 +105,7 @@ def _key_schema(schema: Schema, name: str, options: LogicalTable) -> Schema:
     fields = [*fields_of(schema, "key.enforce.uniqueness: the key")]
     if options.key_enforce_uniqueness:
         fields.append(member(STRING, options.key_field_name))
-    return {**schema, "fields": fields, "name": f"{name}.Key"}
+    return {**schema, "fields": distinct(fields), "name": f"{name}.Key"}
 
 
 def _envelope_schema(schema: Schema, name: str) -> Schema:
