@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from minercdc.contracts import Record
-from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
+from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, UnsupportedRowError
 from minercdc.events import ChangeEvent, Notification, Op, ReadRun, SchemaChange, SuspensionChange, UndecodableRow
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import SuspendedTable
@@ -102,6 +102,14 @@ class LeftOut:
         elif not self._pipeline.skip_undecodable(error):
             raise error
         self.row(row)
+
+    def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
+        """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Raises as `refuse`."""
+        if self._suspensions.find(str(change.table)) is None:
+            reason = f"{error.code}: {error.message}"
+            row = UndecodableRow(change.table, Op.TRUNCATE.name, reason, change.ddl, change.scn, change.time_us, None, 0)
+            row.code, row.hint = error.code, error.hint
+            self.refuse(change.table, row, error)
 
     def undecodable(self, row: UndecodableRow) -> None:
         """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where the configuration

@@ -25,7 +25,8 @@ from tests.unit.formats.protoc import message_class
 
 from minercdc.errors import SinkError
 from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
-from minercdc.formats.registry import RegistryAccess, SchemaText
+from minercdc.formats.registry import SchemaText
+from minercdc.formats.registry_access import RegistryAccess
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.schema_registry import LocalRegistry
 

@@ -68,7 +68,8 @@ class CloudEventsFormat:
         """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
         the same errors.
 
-        :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
+        :raises RecordSchemaError: the registry refuses a schema.
+        :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
         fields = _change_fields(schema_of(schema))
         if fields is None:

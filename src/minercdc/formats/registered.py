@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.formats.converting import Headers
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import Subject
@@ -47,7 +47,8 @@ class RegisteredSchemas(Protocol):
 
         :param name: full name of the record's schema.
         :param same: whether records of this schema are read by another one in the same way, given its text.
-        :raises SinkError: the registry refuses the schema, or does not have it.
+        :raises RecordSchemaError: the registry refuses the schema, or does not have it.
+        :raises SinkError: the registry refuses us, or answers as no registry.
         :raises DeliveryError: the registry does not answer.
         """
 
@@ -105,12 +106,12 @@ class ConfluentSchemas:
         return self.registry.lookup(subject, schema)
 
 
-def other_fields(what: str, latest: str, property_name: str) -> SinkError:
+def other_fields(what: str, latest: str, property_name: str) -> RecordSchemaError:
     """The error for a registered schema, `latest`, that the table's rows do not fit.
 
     :param what: the schema's place, and `property_name` the property that chose it; for the message.
     """
-    return SinkError(
+    return RecordSchemaError(
         f"the schema of {what} has other fields than the table: {latest}",
         hint=f"Register a schema of the table's fields, or leave {property_name} out.",
     )

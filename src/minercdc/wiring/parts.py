@@ -19,7 +19,7 @@ from minercdc.config.sections import KafkaConfig
 from minercdc.config.topics import partition_rules
 from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
-from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
+from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError, SharedTopicError
 from minercdc.formats.topic_reading import readable
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.partitioning import PartitionedEncoder
@@ -164,6 +164,8 @@ class PipelineParts:
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode
+        if isinstance(error, SharedTopicError) and mode != "suspend":
+            return False  # at another start the other table may come first, and one topic would have rows of both
         if mode == "warn":
             log.warning("a row is left out: %s", error)
         return mode != "fail"
