@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from minercdc.contracts import Record
-from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, UnsupportedRowError
+from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, SharedTopicError, UnsupportedRowError
 from minercdc.events import ChangeEvent, Notification, Op, ReadRun, SchemaChange, SuspensionChange, UndecodableRow
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import SuspendedTable
@@ -33,6 +33,15 @@ def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
     row = UndecodableRow(run.fetched.schema.id, Op.READ.name, reason, None, run.scn, run.time_us, None, 0, row_id)
     row.code, row.hint = error.code, error.hint
     return row
+
+
+def is_skipped(mode: str, error: DecodeError) -> bool:
+    """Whether a row that has no record is left out, where its table is not suspended; else it ends the stream.
+
+    :param mode: `event.processing.failure.handling.mode`.
+    """
+    # At the next start the other table may come first: without a suspension that is stored, one topic would have rows of both.
+    return mode == "suspend" or (mode != "fail" and not isinstance(error, SharedTopicError))
 
 
 def fix(row: UndecodableRow) -> str:

@@ -4,7 +4,7 @@ captured, and `<prefix>` for schema changes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.heartbeat import HeartbeatConfig
@@ -56,6 +56,15 @@ class TopicNames:
     def shown(self, table: TableId) -> str:
         """A table's name in figures: with its database where several are captured."""
         return f"{table.database}.{table}" if self._with_database else str(table)
+
+    def claim(self, tables: Iterable[TableId]) -> None:
+        """Take the topics of tables that are published already, in this order: of two with one topic, the later one does not get it,
+        whichever has the first row."""
+        for table in tables:
+            try:
+                self._tables.setdefault(_sanitized(self._name(table)), table)
+            except ConfigError:  # raised again by `of_table`, once there is a row
+                continue
 
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become

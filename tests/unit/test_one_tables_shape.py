@@ -1,0 +1,95 @@
+"""A table whose records cannot have their schema is suspended; all others go on. On a scripted capture and the real encoders."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from tests.scripted import At, ScriptedCapture, Store, at, parts_of
+from tests.unit.formats.golden import Registry
+from tests.unit.kafka.test_envelope import NEW, ORDERS
+from tests.unit.kafka.test_record_schemas import ODD, avro, converter
+
+from minercdc.engine import run_once
+from minercdc.errors import DecodeError, RecordSchemaError, SharedTopicError, ValueDecodeError
+from minercdc.events import ChangeEvent, Event, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
+from minercdc.left_out import is_skipped
+from minercdc.metrics import Counters
+from minercdc.offset import Offset, Position
+from minercdc.pipeline import Pipeline, PipelineFactory
+from minercdc.schema.table import TableSchema
+
+INFO = TransactionInfo("x0", Scn(1), Scn(100), 0, 0, 1, None)
+TRUNCATED = SchemaChange(ODD.id, ODD, ODD, "TRUNCATE TABLE S.ODD", Scn(7), 0, truncate=True)
+
+
+def row(table: TableSchema, values: Row, seq: int) -> ChangeEvent:
+    return ChangeEvent(Op.CREATE, table, None, values, Scn(5), 0, INFO, seq, row_id="AAAR3sAAEAAAACXAAA")
+
+
+class Scripted(ScriptedCapture):
+    """One transaction of given events."""
+
+    def __init__(self, *events: Event) -> None:
+        super().__init__([[]])
+        self._script = events
+
+    def _events(self, start: Position) -> Iterator[Event]:
+        yield from self._script
+        yield Progress(At(1), Scn(100), 0, committed=INFO)
+
+
+def suspending(store: Store, capture: ScriptedCapture, *, at_once: bool = True) -> tuple[PipelineFactory, Counters]:
+    """A connector that writes Avro, which has no names as those of the columns of S.ODD."""
+    factory = parts_of(store, capture)
+
+    def opened() -> Pipeline:
+        encoder = avro({}, converter(Registry()), at_once=at_once)
+        return replace(factory.open_pipeline(), encoder=encoder, encode_run=None, suspends=lambda _: True)
+
+    made = replace(factory, open_pipeline=opened)
+    return made, made.counters
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("first", [row(ODD, ("1", "2", "3"), 2), TRUNCATED], ids=["row", "truncate"])
+def test_the_table_is_suspended_and_the_others_go_on(first: Event, at_once: bool) -> None:
+    fine = row(ORDERS, NEW, 1)
+    store = Store(offset=at(0))
+    script = (fine, first, row(ODD, ("1", "2", "3"), 3), TRUNCATED, row(ORDERS, NEW, 4))
+    factory, counters = suspending(store, Scripted(*script), at_once=at_once)
+    run_once(factory, threading.Event())
+    assert isinstance(store.offset, Offset)
+    (entry,) = store.offset.suspended
+    assert (entry.table, entry.code) == ("S.ODD", "MC-4501")
+    assert "the field name A$B is none of Avro's" in entry.reason
+    assert entry.fix.startswith("field.name.adjustment.mode=avro replaces other characters. Then: minercdc signal")
+    assert counters.tables == {"SALES.ORDERS": 2}
+    assert counters.skipped == 2
+
+
+def test_where_tables_are_not_suspended_the_error_ends_the_stream() -> None:
+    factory = parts_of(Store(offset=at(0)), Scripted(TRUNCATED))
+    encoder = avro({}, converter(Registry()), at_once=False)
+    made = replace(factory, open_pipeline=lambda: replace(factory.open_pipeline(), encoder=encoder))
+    with pytest.raises(RecordSchemaError, match="table S.ODD"):
+        run_once(made, threading.Event())
+
+
+@pytest.mark.parametrize(
+    ("mode", "error", "skipped"),
+    [
+        ("fail", ValueDecodeError("x"), False),
+        ("warn", ValueDecodeError("x"), True),
+        ("skip", RecordSchemaError("x"), True),
+        ("skip", SharedTopicError("x"), False),
+        ("warn", SharedTopicError("x"), False),
+        ("suspend", SharedTopicError("x"), True),
+    ],
+)
+def test_no_row_is_left_out_for_a_topic_that_may_be_its_own_at_the_next_start(
+    mode: str, error: DecodeError, skipped: bool
+) -> None:
+    assert is_skipped(mode, error) is skipped
