@@ -105,6 +105,9 @@ class _Conversion:
         record: dict[str, Any] = {"type": "record", "name": name}
         if own != namespace:
             record["namespace"] = own
+        names = [field["field"] for field in schema["fields"]]
+        if twice := next((one for one in names if names.count(one) > 1), None):
+            raise RecordSchemaError(f"two fields of {full} are named {twice}")
         record["fields"] = [self._field(field, own) for field in schema["fields"]]
         return record | _properties(schema)
 

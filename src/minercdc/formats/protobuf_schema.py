@@ -168,11 +168,12 @@ class _Conversion:
         known: dict[str, tuple[Schema, Message]] = {name: (schema, message)}
         for number, member in enumerate(schema["fields"], 1):
             found = self._field(message, known, number, member["field"], member)
-            if seen.setdefault(found.name, member["field"]) != member["field"]:
+            if found.name in seen:
                 raise RecordSchemaError(
                     f"fields {seen[found.name]} and {member['field']} of {name} both become {found.name} in Protobuf",
                     hint=self._options.naming.apart(),
                 )
+            seen[found.name] = member["field"]
             message.fields.append(found)
         return message
 
