@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from minercdc import native
@@ -13,7 +14,7 @@ from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.connect import Schema, schema_of
 from minercdc.formats.converting import MakeHeaders, NativeWrite, Write
 from minercdc.formats.naming import NOT_ADJUSTED, Naming, of_topic
-from minercdc.formats.registered import Identity, RegisteredSchemas
+from minercdc.formats.registered import Identity, Refusals, RegisteredSchemas
 from minercdc.formats.registry import SchemaText
 
 
@@ -27,6 +28,7 @@ class AvroFormat:
         self.schemas = schemas
         self._naming = naming
         self.has_headers = schemas.has_headers
+        self._refusals = Refusals()
         self._identities: dict[tuple[str, str], Identity] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
@@ -69,9 +71,9 @@ class AvroFormat:
             avro = avro_schema(connect, self._naming)
             text = avro_text(avro)
             if (topic, text) not in self._identities:
-                self._identities[topic, text] = self.schemas.identity(
-                    topic, str(connect.get("name") or ""), SchemaText(text), lambda other: _same(other, avro)
-                )
+                name, same = str(connect.get("name") or ""), partial(_same, avro=avro)
+                ask = partial(self.schemas.identity, topic, name, SchemaText(text), same)
+                self._identities[topic, text] = self._refusals.asked((topic, text), ask)
         except RecordSchemaError as error:
             raise of_topic(topic, error) from None
         return self._identities[topic, text]

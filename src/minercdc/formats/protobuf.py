@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from minercdc.errors import DecodeError, RecordSchemaError
@@ -14,7 +15,7 @@ from minercdc.formats.naming import of_topic
 from minercdc.formats.protobuf_encoding import compile_single, compile_writer, message_index
 from minercdc.formats.protobuf_schema import ProtobufOptions, protobuf_file
 from minercdc.formats.protobuf_text import file_text, outline, protobuf_text, wrappers_text
-from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.registered import ConfluentSchemas, Refusals
 from minercdc.formats.registry import Reference, SchemaText
 
 _KIND = "PROTOBUF"
@@ -30,6 +31,7 @@ class ProtobufFormat:
         self._schemas = schemas
         self._options = options
         self._skip_known = skip_known
+        self._refusals = Refusals()
         self._references: dict[str, Reference] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
@@ -43,9 +45,9 @@ class ProtobufFormat:
         try:
             text, imports, write, place = self._compiled(connect)
             registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))
-            identity = self._schemas.identity(
-                topic, str(connect.get("name") or ""), registered, lambda other: _same(other, text)
-            )
+            name, same = str(connect.get("name") or ""), partial(_same, ours=text)
+            ask = partial(self._schemas.identity, topic, name, registered, same)
+            identity = self._refusals.asked((topic, text), ask)
         except RecordSchemaError as error:
             raise of_topic(topic, error) from None
         header = identity.before + message_index(place)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,6 +13,7 @@ from minercdc.formats.converting import Headers
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import Subject
 
+_KEPT_S = 1.0
 _CONFLUENT = struct.Struct(">bI").pack
 
 
@@ -27,6 +29,29 @@ class Identity:
     number: int
     before: bytes
     headers: Headers = ()
+
+
+class Refusals:
+    """Keeps the refusal of a schema for a second, so that a registry is not asked at each row of a table that is left out row by row
+    (`event.processing.failure.handling.mode` `warn` or `skip`); then it is asked again, for its rules may be others by now.
+
+    :param clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._refused: dict[tuple[str, str], tuple[float, RecordSchemaError]] = {}
+
+    def asked(self, schema: tuple[str, str], ask: Callable[[], Identity]) -> Identity:
+        """What `ask` returns for a schema of a topic. Raises what it raises, or RecordSchemaError as a moment ago."""
+        at, known = self._refused.get(schema, (-_KEPT_S, None))
+        if known is not None and self._clock() - at < _KEPT_S:
+            raise RecordSchemaError(known.message, hint=known.hint)
+        try:
+            return ask()
+        except RecordSchemaError as error:
+            self._refused[schema] = (self._clock(), error)
+            raise
 
 
 class RegisteredSchemas(Protocol):

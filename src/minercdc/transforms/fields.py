@@ -16,7 +16,7 @@ from minercdc.config import field_options as options_of
 from minercdc.config.registries import Side
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DECIMAL, Schema
-from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json, typed
+from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, floating, to_json, typed
 from minercdc.transforms.schemas import (
     OPTIONAL_STRING,
     STRING,
@@ -112,7 +112,7 @@ def masked(schema: Schema, replacement: str | None) -> Any:
         if kind in _INTEGERS:
             return _integer(int(replacement or 0), _INTEGERS[kind])
         if kind in _FLOATS:
-            return float(replacement or 0)
+            return floating(float(replacement or 0))
     except (ValueError, InvalidOperation):
         raise ValueDecodeError(f"field {name}: the replacement {replacement} is no value of {kind}") from None
     if kind == "string":

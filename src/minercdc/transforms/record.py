@@ -8,6 +8,7 @@ identity, so a transformation makes each schema once (`BySchema`), and never cha
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
@@ -61,6 +62,13 @@ def utf8(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         raise ValueDecodeError("a text holds half a surrogate pair, which UTF-8 does not have") from None
+
+
+def floating(number: float) -> float | str:
+    """A number as our JSON has it: NaN and the infinities, which JSON has not, are texts, as Jackson writes them."""
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def typed(schema: Schema, value: Any) -> Typed:

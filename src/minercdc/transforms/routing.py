@@ -15,7 +15,7 @@ from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json
 from minercdc.transforms.schemas import STRING, bare, distinct, fields_of, member
 
-_SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
+SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
 _REFERENCE = re.compile(r"\\(.)|\$\{(\w+)\}|\$(\d)", re.DOTALL)
 
 
@@ -28,9 +28,9 @@ def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
     @lru_cache(maxsize=4096)
     def replaced(text: str) -> str | None:
         try:
-            match = compiled.fullmatch(text, timeout=_SECONDS)
+            match = compiled.fullmatch(text, timeout=SECONDS)
         except TimeoutError:
-            raise ValueDecodeError(f"the pattern {pattern} was not done with {text} after {_SECONDS:.0f} s") from None
+            raise ValueDecodeError(f"the pattern {pattern} was not done with {text} after {SECONDS:.0f} s") from None
         return None if match is None else _expanded(replacement, match)
 
     return replaced

@@ -18,7 +18,7 @@ from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.converting import Side
 from minercdc.formats.protobuf import ProtobufFormat
 from minercdc.formats.protobuf_schema import ProtobufOptions
-from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.registered import ConfluentSchemas, Identity, Refusals
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.registry_access import RegistryAccess
 from minercdc.formats.subjects import TOPIC, subject_names
@@ -308,3 +308,24 @@ def test_a_schema_that_is_invalid_for_the_registry_is_a_matter_of_one_table() ->
 def test_an_id_that_is_no_number_is_an_error_that_says_so(content: Any) -> None:
     with registry_server(lambda _: (200, content)) as server, pytest.raises(SinkError, match="answers with id=.*no number"):
         SchemaRegistry(RegistryAccess((f"http://{server.address}",), timeout=1)).register("S", TEXT)
+
+
+def test_a_refusal_holds_for_a_second_and_then_the_registry_is_asked_again() -> None:
+    now, asked = [0.0], list[float]()
+    refusals = Refusals(lambda: now[0])
+
+    def ask() -> Identity:
+        asked.append(now[0])
+        if now[0] < 2:
+            raise RecordSchemaError("refused", hint="change it")
+        return Identity(7, b"")
+
+    for now[0] in (0.0, 0.5, 0.9, 1.0, 1.5):
+        with pytest.raises(RecordSchemaError, match=r"refused\n  hint: change it"):
+            refusals.asked(("t", "{}"), ask)
+    now[0] = 1.6
+    with pytest.raises(RecordSchemaError):
+        refusals.asked(("other", "{}"), ask)
+    now[0] = 2.1
+    assert refusals.asked(("t", "{}"), ask).number == 7
+    assert asked == [0.0, 1.0, 1.6, 2.1]
