@@ -120,8 +120,9 @@ class ApicurioRegistry:
             raise
         except SinkError:  # it may not be read: the refusal is the error to report
             pass
-        level = self.compatibility(group, artifact)
-        faults = avro_faults(old, schema.text, level)
+        broken = answer.get("name") == _VIOLATION  # else the artifact is there, and if-exists=FAIL
+        level = self.compatibility(group, artifact) if broken else ""
+        faults = avro_faults(old, schema.text, level) if broken else []
         if not faults and (columns := columns_at_fault(said, schema.text, old)):
             faults = [f"in {columns}"]
         return RecordSchemaError(
