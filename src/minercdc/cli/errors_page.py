@@ -136,7 +136,7 @@ such a table come from snapshots only, and it stays suspended. Leave the table o
 * **a name is none of Avro's or Protobuf's**, as `EMP$ID`: the hint names the property, or the step, that changes it;
 * **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
   (`auto.register.schemas=false`, `use.latest.version=true`);
-* **`message.key.columns`** names a column that the table does not have any more.
+* **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
 
 Change that, start again where a property was changed, then `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
 [MC-6001](#mc-6001-the-sink-refused).""",

@@ -78,12 +78,12 @@ class TopicNames:
         if owner != table:
             raise SinkError(
                 f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
-                hint="leave one of them out with table.exclude.list, or capture it with a connector of another topic.prefix",
+                hint="Leave one of them out with table.exclude.list, set a topic.naming.strategy that keeps them apart, or capture one with a connector of another topic.prefix.",
             )
         if name in (self.schema_changes, self.schema_history, self.offsets, self.heartbeats, self.notifications):
             raise SinkError(
                 f"the topic {name} of table {table} would be one of the connector's own topics",
-                hint="choose another topic.naming.strategy, or another name for that topic",
+                hint="Choose another topic.naming.strategy, or another name for that topic.",
             )
         return name
 
