@@ -164,7 +164,8 @@ connector](operations.md#reset). A topic that was deleted as a whole looks like 
         "the sink refused",
         """*Exit status 1.* Kafka refused a record or a request in a way that repeating would not change: a record larger than
 `max.message.bytes`, no permission for a topic or for the transactional id, a wrong SASL password, an invalid setting. The message holds the
-topic and Kafka's reason. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
+topic and Kafka's reason. Or the schema registry refuses us (user, token, URL), or a schema that no table has, or a name that all tables have by
+`topic.prefix`. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
 connector's. The message holds the file, where it is damaged, and [what to do](sinks.md#when-something-goes-wrong).""",
     ),
     errors.DeliveryError: (
