@@ -19,7 +19,7 @@ from minercdc.left_out import is_skipped
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.pipeline import Pipeline, PipelineFactory
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import Column, TableSchema
 
 INFO = TransactionInfo("x0", Scn(1), Scn(100), 0, 0, 1, None)
 TRUNCATED = SchemaChange(ODD.id, ODD, ODD, "TRUNCATE TABLE S.ODD", Scn(7), 0, truncate=True)
@@ -68,6 +68,19 @@ def test_the_table_is_suspended_and_the_others_go_on(first: Event, at_once: bool
     assert entry.fix.startswith("field.name.adjustment.mode=avro replaces other characters. Then: minercdc signal")
     assert counters.tables == {"SALES.ORDERS": 2}
     assert counters.skipped == 2
+
+
+def test_what_is_stored_with_each_offset_is_short(caplog: pytest.LogCaptureFixture) -> None:
+    """A registry's answer and the schema that it should have are long; the log has all of it."""
+    wide = replace(ODD, columns=(ODD.columns[0], Column("A$" * 60 + "B" * 5000, "NUMBER", 9, 0)))
+    store = Store(offset=at(0))
+    factory, _ = suspending(store, Scripted(row(wide, ("1", "2"), 1)))
+    run_once(factory, threading.Event())
+    assert isinstance(store.offset, Offset)
+    (entry,) = store.offset.suspended
+    assert len(entry.reason) < 1100
+    assert "the log has all of it" in entry.reason
+    assert "B" * 5000 in caplog.text
 
 
 def test_where_tables_are_not_suspended_the_error_ends_the_stream() -> None:

@@ -33,7 +33,7 @@ _CONTENT: Final = "application/json"
 _IN_VERSION_2: Final[Mapping[str, str]] = {"FIND_OR_CREATE_VERSION": "RETURN_OR_UPDATE", "CREATE_VERSION": "UPDATE"}
 _IN_VERSION_3: Final[Mapping[str, str]] = {word: other for other, word in _IN_VERSION_2.items()}
 _PAGE: Final = 500
-_INVALID: Final = (httpx2.codes.BAD_REQUEST, httpx2.codes.UNPROCESSABLE_CONTENT)
+_UNTAKEN: Final = (400, 413, 422)  # no schema of its type, too large, invalid
 _VIOLATION: Final = "RuleViolationException"
 
 
@@ -103,9 +103,9 @@ class ApicurioRegistry:
             return self._artifact(answer if self._old else self._rest.part(answer, "version"))
         if status == httpx2.codes.CONFLICT or answer.get("name") == _VIOLATION:
             raise self._violation(group, artifact, schema, answer)
-        if status in _INVALID:
+        if status in _UNTAKEN:
             raise RecordSchemaError(
-                f"the schema registry at {self.url} refuses the schema of artifact {artifact} as invalid: {_reason(answer)}",
+                f"the schema registry at {self.url} does not take the schema of artifact {artifact}: {status} {_reason(answer)}",
                 hint=f"The schema is {schema.text}",
             )
         raise self._rest.refused(f"registering a schema of artifact {artifact}", status, answer)

@@ -19,6 +19,8 @@ from typing import Any, Final
 
 from minercdc.formats.protobuf_text import messages
 
+_SHOWN: Final = 20
+"""Fields that a message names."""
 _PLACE: Final = re.compile(r"(?:/(?:fields|type|items|values|\d+))+")
 _PROMOTED: Final[Mapping[str, frozenset[str]]] = {
     "long": frozenset({"int"}),
@@ -196,7 +198,8 @@ def reasons(level: str, faults: Sequence[str], said: str) -> str:
     :param said: the registry's own words.
     """
     by = f" ({level})" if level else ""
-    found = f": {'; '.join(faults)}" if faults else ""
+    more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
+    found = f": {'; '.join([*faults[:_SHOWN], *more])}" if faults else ""
     return f"{by}{found}; the registry says: {said}"
 
 

@@ -14,7 +14,7 @@ from minercdc.formats.incompatible import avro_faults, columns_at_fault, protobu
 from minercdc.formats.registry_access import RegistryAccess, RestClient, message_of
 
 _CONTENT = "application/vnd.schemaregistry.v1+json"
-_INCOMPATIBLE, _INVALID = 409, 422
+_INCOMPATIBLE, _UNTAKEN = 409, (413, 422)  # too large, invalid
 _SUBJECT_NOT_FOUND, _SCHEMA_NOT_FOUND = 40401, 40403
 _FAULTS: Mapping[str, Callable[[str, str, str], list[str]]] = {
     "AVRO": avro_faults,
@@ -84,9 +84,9 @@ class SchemaRegistry:
             return self._rest.number(answer, "id")
         if status == _INCOMPATIBLE:
             raise self._incompatible(subject, schema, answer)
-        if status == _INVALID:
+        if status in _UNTAKEN:
             raise RecordSchemaError(
-                f"the schema registry at {self.url} refuses the schema of subject {subject} as invalid: {message_of(answer)}",
+                f"the schema registry at {self.url} does not take the schema of subject {subject}: {status} {message_of(answer)}",
                 hint=f"The schema is {schema.text}",
             )
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from minercdc.formats.incompatible import avro_faults, columns_at_fault, protobuf_faults
+from minercdc.formats.incompatible import avro_faults, columns_at_fault, protobuf_faults, reasons
 
 
 def envelope(*columns: tuple[str, str]) -> str:
@@ -141,3 +141,11 @@ def message(*fields: str) -> str:
 )
 def test_the_numbers_that_are_of_other_fields_in_protobuf(old: str, new: str, faults: list[str]) -> None:
     assert protobuf_faults(old, new) == faults
+
+
+def test_a_message_names_twenty_fields() -> None:
+    assert reasons("FULL", [f"C{i} is gone" for i in range(25)], "no").count(" is gone") == 20
+    assert reasons("FULL", [f"C{i} is gone" for i in range(25)], "no").endswith(
+        "C19 is gone; and 5 more; the registry says: no"
+    )
+    assert reasons("", [], "no") == "; the registry says: no"

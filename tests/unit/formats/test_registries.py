@@ -297,10 +297,11 @@ def test_a_registry_that_refuses_us_is_no_matter_of_one_table(status: int) -> No
                 Side(AvroFormat(made)).rewritten("t", document(ROW, {"ID": 1}))
 
 
-def test_a_schema_that_is_invalid_for_the_registry_is_a_matter_of_one_table() -> None:
-    with registry_server(lambda _: (422, {"error_code": 42201, "message": "Invalid schema"})) as server:
+@pytest.mark.parametrize("status", [413, 422])
+def test_a_schema_that_is_not_taken_is_a_matter_of_one_table(status: int) -> None:
+    with registry_server(lambda _: (status, {"error_code": 42201, "message": "Invalid schema"})) as server:
         for made in (confluent(server.address), schemas(server.address)):
-            with pytest.raises(RecordSchemaError, match=r"t-value as invalid: Invalid schema(.|\n)*The schema is \{"):
+            with pytest.raises(RecordSchemaError, match=rf"of \w+ t-value: {status} Invalid schema(.|\n)*The schema is \{{"):
                 Side(AvroFormat(made)).rewritten("t", document(ROW, {"ID": 1}))
 
 
