@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from tests.runs import encode_run_of
 from tests.scripted import At, ScriptedCapture, Store, at, parts_of
 from tests.unit.formats.golden import Registry
 from tests.unit.kafka.test_envelope import NEW, ORDERS
-from tests.unit.kafka.test_record_schemas import ODD, avro, converter
+from tests.unit.kafka.test_envelope import encoder as with_numbers
+from tests.unit.kafka.test_record_schemas import ODD, SCHEMAS, avro, converter, encoder
+from tests.unit.transforms.made import KAFKA, UNWRAP, chain, configured
 
 from minercdc.engine import run_once
 from minercdc.errors import DecodeError, RecordSchemaError, SharedTopicError, ValueDecodeError
@@ -20,7 +23,10 @@ from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableSchema
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.encoding import RecordTransformer
 
+pytestmark = pytest.mark.usefixtures("as_runs")
 INFO = TransactionInfo("x0", Scn(1), Scn(100), 0, 0, 1, None)
 TRUNCATED = SchemaChange(ODD.id, ODD, ODD, "TRUNCATE TABLE S.ODD", Scn(7), 0, truncate=True)
 
@@ -46,8 +52,10 @@ def suspending(store: Store, capture: ScriptedCapture, *, at_once: bool = True) 
     factory = parts_of(store, capture)
 
     def opened() -> Pipeline:
-        encoder = avro({}, converter(Registry()), at_once=at_once)
-        return replace(factory.open_pipeline(), encoder=encoder, encode_run=None, suspends=lambda _: True)
+        made = converter(Registry())
+        printing = encoder(SCHEMAS, made if at_once else None)
+        runs = made.run_encoder(encode_run_of(printing))
+        return replace(factory.open_pipeline(), encoder=made.encoder(printing), encode_run=runs, suspends=lambda _: True)
 
     made = replace(factory, open_pipeline=opened)
     return made, made.counters
@@ -68,6 +76,27 @@ def test_the_table_is_suspended_and_the_others_go_on(first: Event, at_once: bool
     assert entry.fix.startswith("field.name.adjustment.mode=avro replaces other characters. Then: minercdc signal")
     assert counters.tables == {"SALES.ORDERS": 2}
     assert counters.skipped == 2
+
+
+def test_a_field_that_a_step_would_make_twice_suspends_its_table() -> None:
+    step = (f"{KAFKA}InsertField$Value", {"topic.field": "A$B"})
+    transformer = RecordTransformer(chain_of(configured(chain((UNWRAP, {}), step)).transforms))
+    store = Store(offset=at(0))
+    factory = parts_of(store, Scripted(row(ORDERS, NEW, 1), row(ODD, ("1", "2", "3"), 2), row(ORDERS, NEW, 3)))
+
+    def opened() -> Pipeline:
+        printing = with_numbers(by_number=(True, True))
+        runs = transformer.run_encoder(encode_run_of(printing))
+        changed = transformer.encoder(printing)
+        return replace(factory.open_pipeline(), encoder=changed, encode_run=runs, suspends=lambda _: True)
+
+    made = replace(factory, open_pipeline=opened)
+    run_once(made, threading.Event())
+    assert isinstance(store.offset, Offset)
+    (entry,) = store.offset.suspended
+    assert entry.table == "S.ODD"
+    assert entry.reason.startswith("MC-4501: transforms.t1: field A$B would be there twice (table S.ODD, topic shop.S.ODD)")
+    assert made.counters.tables == {"SALES.ORDERS": 2}
 
 
 def test_what_is_stored_with_each_offset_is_short(caplog: pytest.LogCaptureFixture) -> None:
