@@ -136,9 +136,9 @@ class SignalActions(Protocol):
 class RecordEncoder(Protocol):
     """Turns an event into records, perhaps none.
 
-    `encode` raises DecodeError for a value that a record cannot hold, and ConfigError or SinkError for a table that cannot be
-    published: its `message.key.columns` names a column that it does not have, or another table has its topic; ConfigError, too,
-    for an update of an outbox table where that is fatal.
+    `encode` raises DecodeError for a value that a record cannot hold, and RecordSchemaError, which is one, for a table that cannot be
+    published: its `message.key.columns` names a column that it does not have, another table has its topic, or a format or registry does
+    not take its schema. SinkError is for what concerns all tables. ConfigError is for an update of an outbox table where that is fatal.
     """
 
     def encode(self, event: Event) -> Sequence[Record]: ...

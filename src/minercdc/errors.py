@@ -15,7 +15,9 @@
     |  |- ValueDecodeError
     |  |- SchemaMismatchError
     |  |  `- MissingKeyError          redo lacks the key: supplemental logging is missing
-    |  `- UnsupportedRowError
+    |  |- UnsupportedRowError
+    |  `- RecordSchemaError           a table whose records cannot have the schema they would need
+    |     `- SharedTopicError         its topic is another table's: left out by no mode, suspended or stopped
     |- SchemaHistoryError     5xxx    stop
     |- SinkError              6xxx    stop
     |  |- DeliveryError               restart from the last offset
@@ -170,6 +172,19 @@ class UnsupportedRowError(DecodeError):
     an incremental snapshot is to read a table in order of cannot be used for that."""
 
     code = "MC-4401"
+
+
+class RecordSchemaError(DecodeError):
+    """A table cannot be published as it is now: two fields of its records have one name, a name is none of the format's, or the
+    schema registry refuses the schema. It concerns all rows of that table version, and no other table."""
+
+    code = "MC-4501"
+
+
+class SharedTopicError(RecordSchemaError):
+    """The topic of a table is another table's already, or one of the connector's own."""
+
+    code = "MC-4502"
 
 
 class SchemaHistoryError(MinerCdcError):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from minercdc.contracts import Record
-from minercdc.errors import DecodeError, MissingKeyError, UnsupportedRowError
+from minercdc.errors import DecodeError, MissingKeyError, RecordSchemaError, SharedTopicError, UnsupportedRowError
 from minercdc.events import ChangeEvent, Notification, Op, ReadRun, SchemaChange, SuspensionChange, UndecodableRow
 from minercdc.metrics import Counters, SuspendedShow
 from minercdc.offset import SuspendedTable
@@ -16,6 +16,7 @@ from minercdc.schema.table import TableId
 
 _log = logging.getLogger(__name__)
 
+_LONGEST_STORED = 1000  # characters of a reason, or a hint
 # What the dictionary can show to be repaired.
 _SHOWN_BY_DICTIONARY = (MissingKeyError.code, UnsupportedRowError.code)
 
@@ -35,16 +36,34 @@ def unconverted(run: ReadRun, place: int, error: DecodeError) -> UndecodableRow:
     return row
 
 
-def fix(row: UndecodableRow) -> str:
-    """A hint for the user on how a table that is suspended for this row is repaired."""
-    after = f"minercdc signal CONFIG resume-table --collection {row.table}"
-    if not row.hint:
+def is_skipped(mode: str, error: DecodeError) -> bool:
+    """Whether a row that has no record is left out, where its table is not suspended; else it ends the stream.
+
+    :param mode: `event.processing.failure.handling.mode`.
+    """
+    # At the next start the other table may come first: without a suspension that is stored, one topic would have rows of both.
+    return mode == "suspend" or (mode != "fail" and not isinstance(error, SharedTopicError))
+
+
+def fix(row: UndecodableRow, *, stored: bool = False) -> str:
+    """A hint for the user on how a table that is suspended for this row is repaired.
+
+    :param stored: it becomes a part of each offset: the error's own hint, which may hold a schema, is cut.
+    """
+    after, hint = f"minercdc signal CONFIG resume-table --collection {row.table}", row.hint
+    if not hint:
         return f"Once the cause is gone: {after}"
+    if stored:
+        hint = _cut(hint)
     return (
-        f"{row.hint} It is read again by itself then; or: {after}"
+        f"{hint} It is read again by itself then; or: {after}"
         if row.code == MissingKeyError.code
-        else f"{row.hint} Then: {after}"
+        else f"{hint} Then: {after}"
     )
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST_STORED else f"{text[:_LONGEST_STORED]}.. (the log has all of it)"
 
 
 def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
@@ -103,6 +122,14 @@ class LeftOut:
             raise error
         self.row(row)
 
+    def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
+        """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Raises as `refuse`."""
+        if self._suspensions.find(str(change.table)) is None:
+            reason = f"{error.code}: {error.message}"
+            row = UndecodableRow(change.table, Op.TRUNCATE.name, reason, change.ddl, change.scn, change.time_us, None, 0)
+            row.code, row.hint = error.code, error.hint
+            self.refuse(change.table, row, error)
+
     def undecodable(self, row: UndecodableRow) -> None:
         """Leave out a row that the capture could not decode, or did not, because its table is suspended. Where the configuration
         says so, its table is suspended from here on."""
@@ -141,7 +168,8 @@ class LeftOut:
         name, again = str(table), known.is_older_than_repair(str(table), tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY
         scn = tx.commit_scn if tx else row.scn
-        entry = SuspendedTable(name, scn, row.code, row.reason, fix(row), tx.id if tx else "", automatic, again)
+        stored = (_cut(row.reason), fix(row, stored=True))
+        entry = SuspendedTable(name, scn, row.code, *stored, tx.id if tx else "", automatic, again)
         known.put(entry)
         if again:
             _log.info("%s: a row that was written before the repair cannot be decoded; the table is read once more", table)
@@ -149,9 +177,9 @@ class LeftOut:
         self._show()
         _log.error(
             "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
-            *(table, scn, row.reason, entry.fix),
+            *(table, scn, row.reason, fix(row)),
         )
-        data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": row.reason}
+        data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": entry.reason}
         data |= {"fix": entry.fix, "since_scn": str(scn)}
         self._notify(Notification(f"suspended-{name}-{scn}", "Table", "SUSPENDED", row.time_us, data))
 

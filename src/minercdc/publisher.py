@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from minercdc.batch import Batch
 from minercdc.contracts import Capture, EncodedRun, Record, SignalActions, write_all
-from minercdc.errors import DecodeError
+from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.events import (
     ChangeEvent,
     ChangeRun,
@@ -60,10 +60,9 @@ def publish(
     :param offset: the stored one, None for none.
     :raises DecodeError: a value does not fit its record, and `pipeline` neither suspends the table nor skips the row; or the
         key of a vanished row cannot be read, and `pipeline` does not skip it.
-    :raises ConfigError: `message.key.columns` names a column that a table does not have.
+    :raises ConfigError: a row of an outbox table was updated, where that is fatal.
     :raises SchemaHistoryError: a schema change cannot be stored.
-    :raises SinkError: Kafka refuses or cannot be reached, another instance has taken over (FencedError), or two tables share a
-        topic.
+    :raises SinkError: Kafka or the schema registry refuses us or cannot be reached, or another instance has taken over (FencedError).
     :raises MinerCdcError: what `events` raises.
     """
     _Publisher(pipeline, capture, offset, factory, signals).publish(events)
@@ -299,8 +298,11 @@ class _Publisher:
             self._write(entry)
         else:
             self._batch.records += 1  # the offset has to count what is remembered elsewhere
-        for record in self._pipeline.encoder.encode(change):
-            self._write(record)
+        try:
+            for record in self._pipeline.encoder.encode(change):
+                self._write(record)
+        except RecordSchemaError as error:
+            self._left_out.truncate(change, error)
         self._counters.schema_changes += 1
         self._left_out.follow(change)
         if self._pipeline.notes_ddl and not change.snapshot and change.ddl:

@@ -142,7 +142,8 @@ def test_a_registry_that_is_away_is_waited_for(lab: Lab, tmp_path: Path) -> None
 
 
 def test_an_incompatible_change_names_the_field_and_loses_nothing(lab: Lab, registry: LocalRegistry) -> None:
-    config = lab.config(**converters(registry.url))
+    """Its table would be suspended by default; here the connector stops, and goes on where it was."""
+    config = lab.config(**converters(registry.url), event_processing_failure_handling_mode="fail")
     deliver(lab, config, lab.topic(), 3)
     subject = f"{lab.topic()}-value"
     httpx2.put(f"{registry.url}/config/{subject}", json={"compatibility": "BACKWARD"}).raise_for_status()
@@ -150,8 +151,8 @@ def test_an_incompatible_change_names_the_field_and_loses_nothing(lab: Lab, regi
     lab.execute("ALTER TABLE T DROP COLUMN V", "ALTER TABLE T ADD (V DATE)", "INSERT INTO T VALUES (51, 1, SYSDATE)")
     ended = lab.run_to_end(config)
     assert ended.status == 1
-    assert f"refuses the new schema of subject {subject}" in ended.errors
-    assert "V" in ended.errors.partition("compatible with the one before")[2]
+    said = f"MC-4501: records of topic {lab.topic()}: the schema registry refuses the new schema of subject {subject} as not compatible"
+    assert f"{said} (BACKWARD): before.V was null or string and is null or long" in ended.errors
     httpx2.put(f"{registry.url}/config/{subject}", json={"compatibility": "NONE"}).raise_for_status()
     deliver(lab, config, lab.topic(), 5)
     keys = [key["ID"] for key, _ in avro_records(registry.url, lab.brokers, lab.topic())]

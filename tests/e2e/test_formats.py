@@ -23,9 +23,10 @@ from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.kafka.consume import read_committed
 from tests.unit.formats.protoc import message_class
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError, SinkError
 from minercdc.formats.apicurio import ApicurioRegistry, ApicurioSchemas, artifact_names
-from minercdc.formats.registry import RegistryAccess, SchemaText
+from minercdc.formats.registry import SchemaText
+from minercdc.formats.registry_access import RegistryAccess
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.local.schema_registry import LocalRegistry
 
@@ -219,7 +220,7 @@ def test_apicurios_registry_by_its_own_api(registry: LocalRegistry, version: int
     topic = f"api{version}"
     not_registering = (schemas(auto_register=False), schemas(auto_register=False, find_latest=True))
     for absent in not_registering:
-        with pytest.raises(SinkError, match=f"no artifact {topic}-value in group G(.|\n)*auto-register=true"):
+        with pytest.raises(RecordSchemaError, match=f"no artifact {topic}-value in group G(.|\n)*auto-register=true"):
             absent.identity(topic, "Order", SchemaText(ORDER), lambda _: True)
     made = schemas().identity(topic, "Order", SchemaText(ORDER), lambda _: True)
     assert made.before == b"\0" + made.number.to_bytes(8, "big")
@@ -227,21 +228,22 @@ def test_apicurios_registry_by_its_own_api(registry: LocalRegistry, version: int
         assert registering.identity(topic, "Order", SchemaText(ORDER), lambda _: True) == made
     for found in not_registering:
         assert found.identity(topic, "Order", SchemaText(ORDER), lambda text: json.loads(text) == json.loads(ORDER)) == made
-        with pytest.raises(SinkError, match="has other fields than the table"):
+        with pytest.raises(RecordSchemaError, match="has other fields than the table"):
             found.identity(topic, "Order", SchemaText(OTHER), lambda text: json.loads(text) == json.loads(OTHER))
     rule = {"type": "COMPATIBILITY", "ruleType": "COMPATIBILITY", "config": "BACKWARD"}
     rule.pop("ruleType" if version == 2 else "type")
     httpx2.post(f"{base}/v{version}/groups/G/artifacts/{topic}-value/rules", json=rule).raise_for_status()
-    with pytest.raises(
-        SinkError, match=f"refuses the new schema of artifact {topic}-value, in ID: .*STRING.*INT.*/fields/0/type"
-    ):
+    faults = (
+        rf"artifact {topic}-value \(BACKWARD\): ID was int and is string; the registry says: .*STRING.*INT.*/fields/0/type"
+    )
+    with pytest.raises(RecordSchemaError, match=f"refuses the new schema of {faults}"):
         schemas().identity(topic, "Order", SchemaText(OTHER), lambda _: True)
     assert client.versions("G", f"{topic}-value", "globalId") == [made.number]
     assert client.versions("G", "none", "globalId") == []
     assert json.loads(client.schema("globalId", made.number)) == json.loads(ORDER)
     with pytest.raises(SinkError, match="reading the schema with contentId 987654321"):
         client.schema("contentId", 987654321)
-    with pytest.raises(SinkError, match=f"schema of artifact {topic}-value"):
+    with pytest.raises(RecordSchemaError, match=f"schema of artifact {topic}-value; the registry says: .*already exists"):
         schemas(if_exists="FAIL").identity(topic, "Order", SchemaText(OTHER), lambda _: True)
 
 

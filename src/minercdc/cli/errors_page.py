@@ -127,6 +127,26 @@ happens with tables that have a column of a type LogMiner cannot show, such as B
 such a table come from snapshots only, and it stays suspended. Leave the table out (`table.exclude.list`), or set
 `event.processing.failure.handling.mode=warn` to go on without its changes.""",
     ),
+    errors.RecordSchemaError: (
+        "the records of a table cannot have their schema",
+        """As MC-4001, of all rows of the table: by default the table is suspended and all others go on. The message names table, topic and field:
+
+* **a field would be there twice**: a step of [transforms](transforms.md#fields-that-would-be-there-twice) adds or renames a field to a name that the table has, or two columns become the same name by
+  `field.name.adjustment.mode=avro`;
+* **a name is none of Avro's or Protobuf's**, as `EMP$ID`: the hint names the property, or the step, that changes it;
+* **the schema registry refuses the schema**: the message has the registry's compatibility level, and each field with what was and what is now; or the schema has to be there and is not
+  (`auto.register.schemas=false`, `use.latest.version=true`);
+* **`message.key.columns`** names a column that the table does not have any more, or `minercdc.topic.partition.columns` one that its key does not have.
+
+Change that, start again where a property was changed, then `resume-table`. A schema that no table has (of schema changes, heartbeats, notifications, transaction metadata) stops the connector as
+[MC-6001](#mc-6001-the-sink-refused).""",
+    ),
+    errors.SharedTopicError: (
+        "the topic is another table's",
+        """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or it would be one of the connector's own. The table that came first is published, the other one
+is suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, for which of them came first could be another one at each start. Leave one of them out
+(`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).""",
+    ),
     errors.SchemaHistoryError: (
         "the schema history",
         """*Exit status 1.* The schema history cannot be used. One of these is the cause:
@@ -144,7 +164,8 @@ connector](operations.md#reset). A topic that was deleted as a whole looks like 
         "the sink refused",
         """*Exit status 1.* Kafka refused a record or a request in a way that repeating would not change: a record larger than
 `max.message.bytes`, no permission for a topic or for the transactional id, a wrong SASL password, an invalid setting. The message holds the
-topic and Kafka's reason. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
+topic and Kafka's reason. Or the schema registry refuses us (user, token, URL), or a schema that no table has, or a name that all tables have by
+`topic.prefix`. With `debezium.sink.type=segments` or `json`: a file cannot be written or read, is missing, damaged, or another
 connector's. The message holds the file, where it is damaged, and [what to do](sinks.md#when-something-goes-wrong).""",
     ),
     errors.DeliveryError: (

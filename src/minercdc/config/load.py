@@ -20,6 +20,7 @@ from minercdc.config.adapters import of_other_adapters
 from minercdc.config.checking import checked, contradictions
 from minercdc.config.converters import JSON, ConverterConfig
 from minercdc.config.custom_converters import CustomConverter, take_custom_converters
+from minercdc.config.envelopes import without_envelope
 from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.fors import ForsConfig
@@ -245,6 +246,8 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     problems += map(_unknown, rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, problems, unusable)
+    if "value.converter" not in unusable:
+        problems += without_envelope(sections["converters"], transforms)
     if problems:
         raise ConfigError(sorted(set(problems)), where=where)
     ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))

@@ -22,7 +22,7 @@ class ProtobufConfig(Section):
     key_converter_wrapper_for_nullables: bool = Field(False, description=SAME)
     value_converter_scrub_invalid_names: bool = Field(
         False,
-        description="Of Protobuf: replace what its names do not have, `EMP$ID` by `EMP_24ID`; otherwise such a table stops the connector.",
+        description="Of Protobuf: replace what its names do not have, `EMP$ID` by `EMP_24ID`; otherwise such a table is suspended.",
     )
     key_converter_scrub_invalid_names: bool = Field(False, description=SAME)
     value_converter_skip_known_types: bool = Field(

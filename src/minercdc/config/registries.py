@@ -73,7 +73,7 @@ class RegistryConfig(Section):
     value_converter_schema_registry_ssl_key_password: SecretStr = Field(SecretStr(""), description="Password of that key.")
     key_converter_schema_registry_ssl_key_password: SecretStr = Field(SecretStr(""), description=SAME)
     value_converter_auto_register_schemas: bool = Field(
-        True, description="Register schemas that the registry does not have; otherwise such a table stops the connector."
+        True, description="Register schemas that the registry does not have; otherwise such a table is suspended."
     )
     key_converter_auto_register_schemas: bool = Field(True, description=SAME)
     value_converter_use_latest_version: bool = Field(

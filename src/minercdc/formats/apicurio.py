@@ -15,10 +15,11 @@ from urllib.parse import quote
 
 import httpx2
 
-from minercdc.errors import SinkError
-from minercdc.formats.incompatible import columns_at_fault
+from minercdc.errors import DeliveryError, RecordSchemaError, SinkError
+from minercdc.formats.incompatible import avro_faults, columns_at_fault, reasons
 from minercdc.formats.registered import Identity, other_fields
-from minercdc.formats.registry import RegistryAccess, RestClient, SchemaText, message_of
+from minercdc.formats.registry import SchemaText
+from minercdc.formats.registry_access import RegistryAccess, RestClient, message_of
 
 IdKind = Literal["globalId", "contentId"]
 Strategy = Callable[[str, str], tuple[str, str]]
@@ -32,6 +33,7 @@ _CONTENT: Final = "application/json"
 _IN_VERSION_2: Final[Mapping[str, str]] = {"FIND_OR_CREATE_VERSION": "RETURN_OR_UPDATE", "CREATE_VERSION": "UPDATE"}
 _IN_VERSION_3: Final[Mapping[str, str]] = {word: other for other, word in _IN_VERSION_2.items()}
 _PAGE: Final = 500
+_UNTAKEN: Final = (400, 413, 422)  # no schema of its type, too large, invalid
 _VIOLATION: Final = "RuleViolationException"
 
 
@@ -84,8 +86,9 @@ class ApicurioRegistry:
         """The artifact's version with a schema, which is made unless it is there already. Group '' is the default one.
 
         :param if_exists: what to do where the artifact is there, in the words of version 2 or 3 of the API; not RETURN.
-        :raises SinkError: the registry refuses it, as incompatible with the versions before it or as invalid.
-        :raises DeliveryError: the registry does not answer.
+        :raises RecordSchemaError: the registry refuses it, as incompatible with the versions before it or as invalid.
+        :raises SinkError: it refuses us, or answers as no registry.
+        :raises DeliveryError: it does not answer.
         """
         path = f"groups/{_escaped(group)}/artifacts"
         if self._old:
@@ -99,13 +102,43 @@ class ApicurioRegistry:
         if status == httpx2.codes.OK:
             return self._artifact(answer if self._old else self._rest.part(answer, "version"))
         if status == httpx2.codes.CONFLICT or answer.get("name") == _VIOLATION:
-            said, before = _reason(answer), self.latest(group, artifact)
-            columns = columns_at_fault(said, schema.text, before.text) if before is not None else ""
-            raise SinkError(
-                f"the schema registry refuses the new schema of artifact {artifact}{columns and f', in {columns}'}: {said}",
-                hint="Change the artifact's compatibility rule, or the artifact; then start the connector again.",
+            raise self._violation(group, artifact, schema, answer)
+        if status in _UNTAKEN:
+            raise RecordSchemaError(
+                f"the schema registry at {self.url} does not take the schema of artifact {artifact}: {status} {_reason(answer)}",
+                hint=f"The schema is {schema.text}",
             )
         raise self._rest.refused(f"registering a schema of artifact {artifact}", status, answer)
+
+    def _violation(self, group: str, artifact: str, schema: SchemaText, answer: Mapping[str, Any]) -> RecordSchemaError:
+        """The error for a schema that breaks a rule of its artifact, or of the registry."""
+        said, old = _reason(answer), ""
+        try:
+            if (before := self.latest(group, artifact)) is not None:
+                old = before.text
+        except DeliveryError:
+            raise
+        except SinkError:  # it may not be read: the refusal is the error to report
+            pass
+        broken = answer.get("name") == _VIOLATION  # else the artifact is there, and if-exists=FAIL
+        level = self.compatibility(group, artifact) if broken else ""
+        faults = avro_faults(old, schema.text, level) if broken else []
+        if not faults and (columns := columns_at_fault(said, schema.text, old)):
+            faults = [f"in {columns}"]
+        return RecordSchemaError(
+            f"the schema registry refuses the new schema of artifact {artifact}{reasons(level, faults, said)}",
+            hint=f"Change the compatibility rule of artifact {artifact}, or the artifact; or give the columns back what they had.",
+        )
+
+    def compatibility(self, group: str, artifact: str) -> str:
+        """The level of the artifact's compatibility rule, else of the registry's; '' where it does not say. Raises DeliveryError where it does
+        not answer."""
+        of_artifact = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/rules/COMPATIBILITY"
+        for path in (of_artifact, "admin/rules/COMPATIBILITY"):
+            status, answer = self._rest.request("GET", path)
+            if status == httpx2.codes.OK and isinstance(answer, Mapping) and "config" in answer:
+                return str(answer["config"])
+        return ""
 
     def latest(self, group: str, artifact: str) -> Artifact | None:
         """The newest version of an artifact, with its text; None where there is no such artifact.
@@ -144,7 +177,7 @@ class ApicurioRegistry:
             if status != httpx2.codes.OK:
                 raise self._rest.refused(f"reading the versions of artifact {artifact}", status, answer)
             page = self._rest.part(answer, "versions")
-            found += [int(self._rest.part(one, kind)) for one in page]
+            found += [self._rest.number(one, kind) for one in page]
             if len(page) < _PAGE:
                 return found
 
@@ -152,7 +185,7 @@ class ApicurioRegistry:
         self._rest.close()
 
     def _artifact(self, metadata: Any) -> Artifact:
-        return Artifact({kind: int(self._rest.part(metadata, kind)) for kind in ("globalId", "contentId")})
+        return Artifact({kind: self._rest.number(metadata, kind) for kind in ("globalId", "contentId")})
 
 
 class ApicurioSchemas:
@@ -211,7 +244,7 @@ class ApicurioSchemas:
             return self._registry.register(group, artifact, schema, "FAIL")
         if found is None:
             missing = "apicurio.registry.find-latest=true" if self._find_latest else "apicurio.registry.auto-register=false"
-            raise SinkError(
+            raise RecordSchemaError(
                 f"the schema registry has no artifact {artifact} in group {group or _DEFAULT_GROUP}, and {missing}",
                 hint=f"Set apicurio.registry.auto-register=true, or register it: {schema.text}",
             )

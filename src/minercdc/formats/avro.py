@@ -3,31 +3,39 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 from minercdc import native
-from minercdc.errors import DecodeError
-from minercdc.formats.avro_encoding import compile_writer
+from minercdc.errors import DecodeError, RecordSchemaError
+from minercdc.formats.avro_encoding import UNFIT, compile_writer
 from minercdc.formats.avro_native import described
 from minercdc.formats.avro_schema import avro_schema, avro_text
 from minercdc.formats.connect import Schema, schema_of
 from minercdc.formats.converting import MakeHeaders, NativeWrite, Write
-from minercdc.formats.registered import Identity, RegisteredSchemas
+from minercdc.formats.naming import NOT_ADJUSTED, Naming, of_topic
+from minercdc.formats.registered import Identity, Refusals, RegisteredSchemas
 from minercdc.formats.registry import SchemaText
 
 
 class AvroFormat:
-    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders)."""
+    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders).
 
-    def __init__(self, schemas: RegisteredSchemas) -> None:
+    :param naming: for the hints of errors.
+    """
+
+    def __init__(self, schemas: RegisteredSchemas, naming: Naming = NOT_ADJUSTED) -> None:
         self.schemas = schemas
+        self._naming = naming
         self.has_headers = schemas.has_headers
+        self._refusals = Refusals()
         self._identities: dict[tuple[str, str], Identity] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """A function that writes JSON payloads of a Connect schema. It raises DecodeError for a payload that does not fit.
 
-        :raises SinkError: the schema cannot be had in Avro, or the registry refuses it.
+        :raises RecordSchemaError: the schema cannot be had in Avro, or the registry refuses it.
+        :raises SinkError: that is so for all tables, or the registry refuses its user.
         :raises DeliveryError: the registry does not answer.
         """
         return self.compiled(topic, schema_of(schema))[0]
@@ -50,7 +58,7 @@ class AvroFormat:
         def written(document: bytes, begin: int, end: int) -> bytes:
             try:
                 return before + write(json.loads(document[begin:end]))
-            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            except UNFIT as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Avro schema: {error!r}") from None
 
         fields = described(connect)
@@ -59,12 +67,15 @@ class AvroFormat:
         return NativeWrite(native.rows.AvroWriter(fields, before), written), identity.number
 
     def _identity(self, topic: str, connect: Schema) -> Identity:
-        avro = avro_schema(connect)
-        text = avro_text(avro)
-        if (topic, text) not in self._identities:
-            self._identities[topic, text] = self.schemas.identity(
-                topic, str(connect.get("name") or ""), SchemaText(text), lambda other: _same(other, avro)
-            )
+        try:
+            avro = avro_schema(connect, self._naming)
+            text = avro_text(avro)
+            if (topic, text) not in self._identities:
+                name, same = str(connect.get("name") or ""), partial(_same, avro=avro)
+                ask = partial(self.schemas.identity, topic, name, SchemaText(text), same)
+                self._identities[topic, text] = self._refusals.asked((topic, text), ask)
+        except RecordSchemaError as error:
+            raise of_topic(topic, error) from None
         return self._identities[topic, text]
 
 

@@ -15,8 +15,9 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from minercdc.formats.naming import NOT_ADJUSTED, Naming
 
 Avro: TypeAlias = str | dict[str, Any] | list[Any]
 
@@ -35,14 +36,17 @@ _LOGICAL: Mapping[str, str] = {DATE: "date", TIME: "time-millis", TIMESTAMP: "ti
 _UNKNOWN_PRECISION = 64
 _NAMESPACE, _DEFAULT_NAME = "io.confluent.connect.avro", "ConnectDefault"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_RULE = "they have letters, digits and _ only, and begin with no digit"
 
 
-def avro_schema(schema: Schema) -> Avro:
+def avro_schema(schema: Schema, naming: Naming = NOT_ADJUSTED) -> Avro:
     """The Avro schema of a Connect schema.
 
-    :raises SinkError: a name in it is none of Avro's, or a number has a negative scale.
+    :param naming: for the hints of errors.
+    :raises RecordSchemaError: a name in it is none of Avro's, two structs of one name differ, or a number has a negative scale.
+    :raises SinkError: the same of a name that all tables have a part of.
     """
-    return _typed(schema, "", set())
+    return _Conversion(naming).typed(schema, "")
 
 
 def avro_text(schema: Avro) -> str:
@@ -50,45 +54,80 @@ def avro_text(schema: Avro) -> str:
     return json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
 
 
-def _typed(schema: Schema, namespace: str, known: set[str]) -> Avro:
-    """
-    :param namespace: of the enclosing record.
-    :param known: full names of the records that are defined by now.
-    """
-    base = _base(schema, namespace, known)
-    if not schema.get("optional"):
-        return base
-    return ["null", base] if schema.get("default") is None else [base, "null"]
+class _Conversion:
+    def __init__(self, naming: Naming) -> None:
+        self._naming = naming
+        self._known: dict[str, Schema] = {}  # structs that are defined by now, by their full names
 
+    def typed(self, schema: Schema, namespace: str) -> Avro:
+        """:param namespace: of the enclosing record."""
+        base = self._base(schema, namespace)
+        if not schema.get("optional"):
+            return base
+        return ["null", base] if schema.get("default") is None else [base, "null"]
 
-def _base(schema: Schema, namespace: str, known: set[str]) -> Avro:
-    kind: str = schema["type"]
-    if kind == "struct":
-        return _record(schema, namespace, known)
-    if kind == "array":
-        typed: dict[str, Any] = {"type": "array", "items": _typed(schema["items"], namespace, known)}
-    elif kind == "map":
-        typed = {"type": "map", "values": _typed(schema["values"], namespace, known)}
-    else:
-        typed = {"type": _TYPES[kind]}
-    if kind in ("int8", "int16"):
-        typed["connect.type"] = kind
-    name = schema.get("name")
-    if name == DECIMAL:
-        typed |= _decimal(schema)
-    typed |= _properties(schema)
-    if name == DECIMAL:
-        typed["logicalType"] = "decimal"
-    elif isinstance(name, str) and name in _LOGICAL:
-        typed["logicalType"] = _LOGICAL[name]
-    return typed["type"] if len(typed) == 1 else typed
+    def _base(self, schema: Schema, namespace: str) -> Avro:
+        kind: str = schema["type"]
+        if kind == "struct":
+            return self._record(schema, namespace)
+        if kind == "array":
+            typed: dict[str, Any] = {"type": "array", "items": self.typed(schema["items"], namespace)}
+        elif kind == "map":
+            typed = {"type": "map", "values": self.typed(schema["values"], namespace)}
+        else:
+            typed = {"type": _TYPES[kind]}
+        if kind in ("int8", "int16"):
+            typed["connect.type"] = kind
+        name = schema.get("name")
+        if name == DECIMAL:
+            typed |= _decimal(schema)
+        typed |= _properties(schema)
+        if name == DECIMAL:
+            typed["logicalType"] = "decimal"
+        elif isinstance(name, str) and name in _LOGICAL:
+            typed["logicalType"] = _LOGICAL[name]
+        return typed["type"] if len(typed) == 1 else typed
+
+    def _record(self, schema: Schema, namespace: str) -> Avro:
+        full = schema.get("name") or f"{_NAMESPACE}.{_DEFAULT_NAME}"
+        own, _, name = full.rpartition(".")
+        if (known := self._known.get(full)) is not None:
+            if known["fields"] != schema["fields"]:
+                raise RecordSchemaError(
+                    f"two structs have the schema name {full} and not the same fields: {known.get('field')} and {schema.get('field')}",
+                    hint="A step of transforms that changes one of them changes the other one, too, or comes after ExtractNewRecordState.",
+                )
+            return name if own == namespace else full
+        for part in full.split("."):
+            if not _NAME.fullmatch(part):
+                raise self._naming.refused_schema(full, part, f"has a part that is none of Avro's: {_RULE}")
+        self._known[full] = schema
+        record: dict[str, Any] = {"type": "record", "name": name}
+        if own != namespace:
+            record["namespace"] = own
+        names = [field["field"] for field in schema["fields"]]
+        if twice := next((one for one in names if names.count(one) > 1), None):
+            raise RecordSchemaError(f"two fields of {full} are named {twice}")
+        record["fields"] = [self._field(field, own) for field in schema["fields"]]
+        return record | _properties(schema)
+
+    def _field(self, schema: Schema, namespace: str) -> dict[str, Any]:
+        name = schema["field"]
+        if not _NAME.fullmatch(name):
+            raise RecordSchemaError(f"the field name {name} is none of Avro's: {_RULE}", hint=self._naming.of_field())
+        field: dict[str, Any] = {"name": name, "type": self.typed(schema, namespace)}
+        if schema.get("default") is not None:
+            field["default"] = _default(schema)
+        elif schema.get("optional"):
+            field["default"] = None
+        return field
 
 
 def _decimal(schema: Schema) -> dict[str, int]:
     parameters = schema.get("parameters", {})
     scale = int(parameters["scale"])
     if scale < 0:
-        raise SinkError(
+        raise RecordSchemaError(
             f"column {schema.get('field')} is a number of scale {scale}, which Avro does not have",
             hint="decimal.handling.mode=string or double publishes it.",
         )
@@ -111,32 +150,6 @@ def _properties(schema: Schema) -> dict[str, Any]:
     return found
 
 
-def _record(schema: Schema, namespace: str, known: set[str]) -> Avro:
-    full = schema.get("name") or f"{_NAMESPACE}.{_DEFAULT_NAME}"
-    own, _, name = full.rpartition(".")
-    if full in known:
-        return name if own == namespace else full
-    for part in full.split("."):
-        _check(part, f"the schema name {full}", "schema.name.adjustment.mode")
-    known.add(full)
-    record: dict[str, Any] = {"type": "record", "name": name}
-    if own != namespace:
-        record["namespace"] = own
-    record["fields"] = [_field(field, own, known) for field in schema["fields"]]
-    return record | _properties(schema)
-
-
-def _field(schema: Schema, namespace: str, known: set[str]) -> dict[str, Any]:
-    name = schema["field"]
-    _check(name, f"the field name {name}", "field.name.adjustment.mode")
-    field: dict[str, Any] = {"name": name, "type": _typed(schema, namespace, known)}
-    if schema.get("default") is not None:
-        field["default"] = _default(schema)
-    elif schema.get("optional"):
-        field["default"] = None
-    return field
-
-
 def _default(schema: Schema) -> Any:
     """A default as Avro writes it: bytes as text of one character each."""
     value = schema["default"]
@@ -145,11 +158,3 @@ def _default(schema: Schema) -> Any:
     if schema["type"] == "struct":
         return {field["field"]: _default({**field, "default": value[field["field"]]}) for field in schema["fields"]}
     return value
-
-
-def _check(name: str, what: str, mode: str) -> None:
-    if not _NAME.fullmatch(name):
-        raise SinkError(
-            f"{what} is none of Avro's: they have letters, digits and _ only, and begin with no digit",
-            hint=f"{mode}=avro replaces other characters.",
-        )

@@ -4,7 +4,8 @@
     iodebezium<member>        op, the members of `source` and of `transaction`, without the underscores of their names; int64 as text
     data                      before and after: JSON, with their schema where it is wanted, or Avro as bytes
 
-Records that are no changes (DDL, heartbeats, notifications, transaction metadata) stay JSON; Debezium makes tombstones of them.
+Records that are no changes (DDL, heartbeats, notifications, transaction metadata) stay JSON; Debezium makes tombstones of them. Their
+schemas have names of Debezium's; a value with another name, which is no envelope, is a row that a transformation changed. It is refused.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeAlias
 
-from minercdc.errors import DecodeError
+from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.connect import Schema, schema_of
 from minercdc.formats.converting import MakeHeaders, Write
 from minercdc.formats.json_format import JsonFormat
 
+_DEBEZIUM = "io.debezium."
 _DATA = "io.debezium.connector.oracle.Data"
 _TYPE = "io.debezium.connector.oracle.DataChangeEvent"
 _ENVELOPE = "CloudEvents.Envelope"
@@ -68,10 +70,13 @@ class CloudEventsFormat:
         """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
         the same errors.
 
-        :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
+        :raises RecordSchemaError: the registry refuses a schema.
+        :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
-        fields = _change_fields(schema_of(schema))
+        connect = schema_of(schema)
+        fields = _change_fields(connect)
         if fields is None:
+            _check_other(topic, connect)
             return self._others.compile(topic, schema)
         data, data_schema = self._data(topic, fields)
         if self._options.binary:
@@ -156,6 +161,17 @@ def _change_fields(schema: Schema) -> dict[str, Schema] | None:
     return fields if is_change else None
 
 
+def _check_other(topic: str, schema: Schema) -> None:
+    """Raises RecordSchemaError for the schema of a row that is no envelope any more."""
+    name = str(schema.get("name") or "")
+    if not name.startswith(_DEBEZIUM):
+        found = f"schema {name}" if name else f"type {schema['type']} without a name"
+        raise RecordSchemaError(
+            f"values of topic {topic} are of {found}, and CloudEventsConverter makes events of envelopes with before, after, source and op",
+            hint="Leave the step of transforms out that changes the envelope, or have it keep these members.",
+        )
+
+
 def _place(topic: str, document: bytes, begin: int, end: int) -> int:
     """Where `before` and `after` end, and `source` and the others begin. Raises DecodeError for a document of another form."""
     at = document.rfind(_REST, begin, end)
@@ -172,6 +188,8 @@ def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: st
     """A function that makes the attributes of an event of what it has beside `before` and `after`."""
     # A CloudEvents integer has 32 bits.
     texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
+    if extensions:
+        _check_extensions([member["field"] for member in fields["source"]["fields"]])
 
     def attributes(rest: Mapping[str, Any]) -> dict[str, Any]:
         source = rest["source"]
@@ -197,6 +215,18 @@ def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: st
         return found
 
     return attributes
+
+
+def _check_extensions(members: list[str]) -> None:
+    """Raises RecordSchemaError where two members of `source`, with those of the transaction, give one attribute."""
+    known: dict[str, str] = {_extension(short): f"transaction.{name}" for name, short in _TRANSACTION.items()}
+    known["iodebeziumop"] = "op"
+    for name in members:
+        if (other := known.setdefault(_extension(name), f"source.{name}")) != f"source.{name}":
+            raise RecordSchemaError(
+                f"the members {other} and source.{name} both become the attribute {_extension(name)} of a CloudEvent",
+                hint="Let the step of transforms that adds one of them give another name; or value.converter.extension.attributes.enable=false.",
+            )
 
 
 def _event_schema(fields: Mapping[str, Schema], name: str, *, extensions: bool) -> Schema:

@@ -21,27 +21,33 @@ from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
 from minercdc.formats.converting import Format, RecordConverter, Side
 from minercdc.formats.ext_json import ExtJsonFormat
 from minercdc.formats.json_format import JsonFormat
+from minercdc.formats.naming import NOT_ADJUSTED, Naming
 from minercdc.formats.plain import BytesFormat, StringFormat
 from minercdc.formats.protobuf import ProtobufFormat
 from minercdc.formats.protobuf_schema import ProtobufOptions
 from minercdc.formats.registered import ConfluentSchemas, RegisteredSchemas
-from minercdc.formats.registry import RegistryAccess, SchemaRegistry
+from minercdc.formats.registry import SchemaRegistry
+from minercdc.formats.registry_access import RegistryAccess
 from minercdc.formats.subjects import subject_names
 from minercdc.schema.name_adjustment import schema_name
 
 
 def record_converter(
-    config: ConverterConfig, timeout: float, json_schemas: tuple[bool, bool] | None = None
+    config: ConverterConfig,
+    timeout: float,
+    json_schemas: tuple[bool, bool] | None = None,
+    naming: Naming = NOT_ADJUSTED,
 ) -> RecordConverter | None:
     """The converter of keys and values; None where they stay JSON as the encoders print it.
 
     :param timeout: seconds to try to reach a registry for.
     :param json_schemas: whether JSON keys, and values, are written with their schemas; None: they stay as they are printed.
+    :param naming: of what is in the schemas, for the hints of errors.
     :raises ConfigError: a certificate cannot be read.
     """
     if config.key_converter == config.value_converter == JSON and json_schemas is None:
         return None
-    chosen = _Chosen(config, timeout)
+    chosen = _Chosen(config, timeout, naming)
 
     def side(name: SideName) -> Side | None:
         if getattr(config, f"{name}_converter") != JSON:
@@ -54,19 +60,20 @@ def record_converter(
 class _Chosen:
     """Makes the formats of both sides, which share their registries."""
 
-    def __init__(self, config: ConverterConfig, timeout: float) -> None:
+    def __init__(self, config: ConverterConfig, timeout: float, naming: Naming) -> None:
         self._config = config
+        self._naming = naming
         self._timeout = timeout
         self._registries: dict[RegistryAccess, SchemaRegistry] = {}
 
     def format(self, side: SideName) -> Format:
         match getattr(self._config, f"{side}_converter"):
             case value if value == AVRO:
-                return AvroFormat(self._confluent(side))
+                return AvroFormat(self._confluent(side), self._naming)
             case value if value == PROTOBUF:
                 return self._protobuf(side)
             case value if value == APICURIO_AVRO:
-                return AvroFormat(self._apicurio(side))
+                return AvroFormat(self._apicurio(side), self._naming)
             case value if value == APICURIO_JSON:
                 return ExtJsonFormat(self._apicurio(side))
             case value if value == STRING:
@@ -84,6 +91,7 @@ class _Chosen:
             optional=getattr(config, f"{side}_converter_optional_for_nullables"),
             wrappers=getattr(config, f"{side}_converter_wrapper_for_nullables"),
             scrub=getattr(config, f"{side}_converter_scrub_invalid_names"),
+            naming=self._naming,
         )
         skip_known = getattr(config, f"{side}_converter_skip_known_types")
         return ProtobufFormat(self._confluent(side), options, skip_known=skip_known)
@@ -102,7 +110,7 @@ class _Chosen:
         if not kind:
             return CloudEventsFormat(options)
         schemas: RegisteredSchemas = self._apicurio(side) if kind == "apicurio" else self._confluent(side)
-        return CloudEventsFormat(options, AvroFormat(schemas))
+        return CloudEventsFormat(options, AvroFormat(schemas, self._naming))
 
     def _confluent(self, side: SideName) -> ConfluentSchemas:
         properties = self._config.registry(side)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias, runtime_checkable
 
 from minercdc import native
 from minercdc.contracts import EncodedRun, Record, RecordEncoder, RunEncoder
-from minercdc.errors import DecodeError
-from minercdc.events import ChangeRun, Event, ReadRun
+from minercdc.errors import DecodeError, MinerCdcError, RecordSchemaError, SinkError
+from minercdc.events import ChangeEvent, ChangeRun, Event, ReadRun, SchemaChange, VanishedRow
 from minercdc.formats.connect import Schema, payload_of, split
+from minercdc.schema.table import TableId
 
 if TYPE_CHECKING:
     from minercdc.native._rows import AvroWriter
@@ -52,7 +53,8 @@ class Format(Protocol):
 
         It raises DecodeError for a payload that does not fit the schema.
 
-        :raises SinkError: the format has no such schema, or the registry refuses it.
+        :raises RecordSchemaError: the format has no such schema, or the registry refuses it.
+        :raises SinkError: that is so for all tables, or the registry refuses us.
         :raises DeliveryError: the registry does not answer.
         """
 
@@ -69,7 +71,7 @@ class FormatWithHeaders(Format, Protocol):
 
 
 AvroHead: TypeAlias = Callable[[str, Schema], bytes]
-"""What comes before the Avro of a record of a topic, by its Connect schema. Raises SinkError, DeliveryError: of the registry."""
+"""What comes before the Avro of a record of a topic, by its Connect schema. Raises as `Format.compile`."""
 
 
 @runtime_checkable
@@ -154,9 +156,25 @@ class RecordConverter:
     def record(self, record: Record) -> Record:
         """Rewrite a record in its place, and return it.
 
-        :raises SinkError, DeliveryError: the registry refuses a schema, or does not answer.
-        :raises DecodeError: a record does not fit its schema.
+        :raises DecodeError: a record does not fit its schema, or cannot have it (RecordSchemaError).
+        :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
+        try:
+            return self._rewritten(record)
+        except (MinerCdcError, MemoryError):
+            raise
+        except Exception as error:  # of Python or of a library, for one record
+            raise DecodeError(f"a record of topic {record.topic} cannot be written in the format: {error!r}") from None
+
+    def other(self, record: Record) -> Record:
+        """As `record`, for one that is of no table: where it cannot have its schema, no other record of its kind can. Raises SinkError then,
+        and as `record`."""
+        try:
+            return self.record(record)
+        except RecordSchemaError as error:
+            raise SinkError(error.message, hint=error.hint) from None
+
+    def _rewritten(self, record: Record) -> Record:
         more = self._headers(record) if self._has_headers else ()
         if self._key is not None:
             if record.key is not None:
@@ -236,4 +254,19 @@ class _ConvertingEncoder:
 
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`."""
-        return [self._converter.record(record) for record in self._encoder.encode(event)]
+        table = _table_of(event)
+        if table is None:
+            return [self._converter.other(record) for record in self._encoder.encode(event)]
+        try:
+            return [self._converter.record(record) for record in self._encoder.encode(event)]
+        except RecordSchemaError as error:
+            if error.where:
+                raise
+            raise RecordSchemaError(error.message, where=f"table {table}", hint=error.hint) from None
+
+
+def _table_of(event: Event) -> TableId | None:
+    """The table whose rows' schemas the records of an event have; None where they have others."""
+    if isinstance(event, (ChangeEvent, VanishedRow)):
+        return event.schema.id
+    return event.table if isinstance(event, SchemaChange) and event.truncate else None

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+from minercdc.errors import RecordSchemaError
 from minercdc.formats.apicurio import ApicurioSchemas
 from minercdc.formats.connect import schema_of
 from minercdc.formats.converting import Write
+from minercdc.formats.naming import of_topic
 from minercdc.formats.registry import SchemaText
 
 
@@ -19,12 +21,16 @@ class ExtJsonFormat:
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
 
-        :raises SinkError, DeliveryError: the registry refuses the schema, or does not answer.
+        :raises RecordSchemaError: the registry refuses the schema.
+        :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
         connect = schema_of(schema)
         text = SchemaText(json.dumps(connect, separators=(",", ":"), ensure_ascii=False), "KCONNECT")
-        found = self._schemas.artifact(
-            topic, str(connect.get("name") or ""), text, lambda other: bool(json.loads(other) == connect)
-        )
+        try:
+            found = self._schemas.artifact(
+                topic, str(connect.get("name") or ""), text, lambda other: bool(json.loads(other) == connect)
+            )
+        except RecordSchemaError as error:
+            raise of_topic(topic, error) from None
         head = f'{{"schemaId":{found.ids["globalId"]},"payload":'.encode()
         return lambda document, begin, end: head + document[begin:end] + b"}"

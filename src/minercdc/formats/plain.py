@@ -9,7 +9,7 @@ from collections.abc import Callable
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal
 from typing import Any, TypeAlias
 
-from minercdc.errors import DecodeError, SinkError
+from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema, schema_of
 from minercdc.formats.converting import Write
 
@@ -26,14 +26,14 @@ class StringFormat:
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
 
-        :raises SinkError: Java has no text for such values that says anything.
+        :raises RecordSchemaError: Java has no text for such values that says anything.
         """
         text = _texts(schema_of(schema), topic)
 
         def written(document: bytes, begin: int, end: int) -> bytes:
             try:
                 return text(json.loads(document[begin:end])).encode()
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
+            except (AttributeError, KeyError, TypeError, ValueError, ArithmeticError, struct.error) as error:
                 raise DecodeError(f"a record of topic {topic} cannot be written as text: {error!r}") from None
 
         return written
@@ -45,11 +45,11 @@ class BytesFormat:
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
 
-        :raises SinkError: values are not bytes.
+        :raises RecordSchemaError: values are not bytes.
         """
         connect = schema_of(schema)
         if connect["type"] != "bytes" or connect.get("name") == DECIMAL:
-            raise SinkError(
+            raise RecordSchemaError(
                 f"records of topic {topic} are of type {connect['type']}, and ByteArrayConverter writes bytes only",
                 hint="It goes with transformations that make bytes, such as the outbox's; others need another converter.",
             )
@@ -79,7 +79,7 @@ def _texts(schema: Schema, topic: str) -> Text:
         return lambda value: str(Decimal(int.from_bytes(base64.b64decode(value), "big", signed=True)).scaleb(-scale, _EXACT))
     if kind == "bytes" or name in (DATE, TIME, TIMESTAMP):
         what = "bytes" if kind == "bytes" else str(name)
-        raise SinkError(
+        raise RecordSchemaError(
             f"records of topic {topic} hold {what} ({schema.get('field', 'the value')}), of which StringConverter makes no text"
             " that can be read",
             hint="decimal.handling.mode, binary.handling.mode and time.precision.mode have texts or numbers for them.",

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from minercdc.errors import DecodeError, SinkError
+from minercdc.errors import DecodeError, RecordSchemaError
+from minercdc.formats.avro_encoding import UNFIT
 from minercdc.formats.connect import Schema, schema_of
 from minercdc.formats.converting import Write
+from minercdc.formats.naming import of_topic
 from minercdc.formats.protobuf_encoding import compile_single, compile_writer, message_index
 from minercdc.formats.protobuf_schema import ProtobufOptions, protobuf_file
 from minercdc.formats.protobuf_text import file_text, outline, protobuf_text, wrappers_text
-from minercdc.formats.registered import ConfluentSchemas
+from minercdc.formats.registered import ConfluentSchemas, Refusals
 from minercdc.formats.registry import Reference, SchemaText
 
 _KIND = "PROTOBUF"
@@ -28,37 +31,43 @@ class ProtobufFormat:
         self._schemas = schemas
         self._options = options
         self._skip_known = skip_known
+        self._refusals = Refusals()
         self._references: dict[str, Reference] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
         """See `formats.converting.Format`.
 
-        :raises SinkError, DeliveryError: Protobuf has no such schema; the registry refuses it, or does not answer.
+        :raises RecordSchemaError: Protobuf has no such schema, or the registry refuses it.
+        :raises SinkError: that is so for all tables, or the registry refuses its user.
+        :raises DeliveryError: the registry does not answer.
         """
         connect = schema_of(schema)
-        text, imports, write, place = self._compiled(topic, connect)
-        registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))
-        identity = self._schemas.identity(
-            topic, str(connect.get("name") or ""), registered, lambda other: _same(other, text)
-        )
+        try:
+            text, imports, write, place = self._compiled(connect)
+            registered = SchemaText(text, _KIND, tuple(filter(None, map(self._reference, imports))))
+            name, same = str(connect.get("name") or ""), partial(_same, ours=text)
+            ask = partial(self._schemas.identity, topic, name, registered, same)
+            identity = self._refusals.asked((topic, text), ask)
+        except RecordSchemaError as error:
+            raise of_topic(topic, error) from None
         header = identity.before + message_index(place)
 
         def written(document: bytes, begin: int, end: int) -> bytes:
             try:
                 return header + write(json.loads(document[begin:end]))
-            except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            except UNFIT as error:
                 raise DecodeError(f"a record of topic {topic} does not fit its Protobuf schema: {error!r}") from None
 
         return written
 
-    def _compiled(self, topic: str, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
+    def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
         """Text of the schema, what it imports, how values are written, and the message's place in it."""
         if connect["type"] == "struct":
             file = protobuf_file(connect, self._options)
             return protobuf_text(file), file.imports, compile_writer(file), 0
         if connect["type"] in ("array", "map"):
-            raise SinkError(
-                f"records of topic {topic} are of type {connect['type']}, and Protobuf has messages only",
+            raise RecordSchemaError(
+                f"they are of type {connect['type']}, and Protobuf has messages only",
                 hint="A transformation that makes such values goes with JSON or Avro.",
             )
         write, place = compile_single(connect)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import quote_plus
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
+from minercdc.formats.naming import NOT_ADJUSTED, Naming
 
 META: Final = "confluent/meta.proto"
 LOGICAL: Final[Mapping[str, tuple[str, str]]] = {
@@ -64,11 +65,13 @@ class ProtobufOptions:
     :param optional: nullable fields get the label `optional`.
     :param wrappers: nullable scalars are google.protobuf's wrappers.
     :param scrub: other characters in names of fields and messages are replaced.
+    :param naming: for the hints of errors.
     """
 
     optional: bool = False
     wrappers: bool = False
     scrub: bool = False
+    naming: Naming = NOT_ADJUSTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,8 @@ class ProtobufFile:
 def protobuf_file(schema: Schema, options: ProtobufOptions) -> ProtobufFile:
     """The file of a Connect struct.
 
-    :raises SinkError: a name in it is none of Protobuf's, two become the same, or Protobuf does not have what is in it.
+    :raises RecordSchemaError: a name in it is none of Protobuf's, two become the same, or Protobuf does not have what is in it.
+    :raises SinkError: the same of a name that all tables have a part of.
     """
     return _Conversion(options).file(schema)
 
@@ -135,10 +139,8 @@ class _Conversion:
         package, _, name = self._full_name(schema).rpartition(".")
         for part in package.split("."):
             if package and not _NAME.fullmatch(part):
-                raise SinkError(
-                    f"the schema name {package}.{name} has a part that is no package of Protobuf: {part}",
-                    hint="schema.name.adjustment.mode=avro replaces other characters.",
-                )
+                full = f"{package}.{name}"
+                raise self._options.naming.refused_schema(full, part, "has a part that is no package of Protobuf")
         return ProtobufFile(package, self._message(self._name(name), schema), self._imports)
 
     def _full_name(self, schema: Schema) -> str:
@@ -152,9 +154,9 @@ class _Conversion:
         if _FREE.fullmatch(name) or (not self._options.scrub and _NAME.fullmatch(name)):
             return name
         if not self._options.scrub:
-            raise SinkError(
+            raise RecordSchemaError(
                 f"the name {name} is none of Protobuf's: they have letters, digits and _ only, and begin with no digit",
-                hint="scrub.invalid.names=true of the converter, or field.name.adjustment.mode=avro, replaces other characters.",
+                hint=self._options.naming.of_field("scrub.invalid.names=true of the converter"),
             )
         found = quote_plus(name, safe="*").replace("~", "%7E")
         return _NOT_IN_NAMES.sub("_", f"x{found}" if found[0] == "_" or found[0].isdigit() else found)
@@ -162,15 +164,16 @@ class _Conversion:
     def _message(self, name: str, schema: Schema) -> Message:
         message, seen = Message(name), dict[str, str]()
         if len(schema["fields"]) > _MOST_FIELDS:
-            raise SinkError(f"message {name} has {len(schema['fields'])} fields, more than Protobuf numbers")
+            raise RecordSchemaError(f"message {name} has {len(schema['fields'])} fields, more than Protobuf numbers")
         known: dict[str, tuple[Schema, Message]] = {name: (schema, message)}
         for number, member in enumerate(schema["fields"], 1):
             found = self._field(message, known, number, member["field"], member)
-            if seen.setdefault(found.name, member["field"]) != member["field"]:
-                raise SinkError(
+            if found.name in seen:
+                raise RecordSchemaError(
                     f"fields {seen[found.name]} and {member['field']} of {name} both become {found.name} in Protobuf",
-                    hint="field.name.adjustment.mode=avro_unicode keeps them apart.",
+                    hint=self._options.naming.apart(),
                 )
+            seen[found.name] = member["field"]
             message.fields.append(found)
         return message
 
@@ -185,7 +188,7 @@ class _Conversion:
         elif self._options.optional and schema.get("optional"):
             label = "optional"
         if inner["type"] == "array":
-            raise SinkError(f"field {member} is an array of arrays, which Protobuf does not have")
+            raise RecordSchemaError(f"field {member} is an array of arrays, which Protobuf does not have")
         params, wrapped, message = dict[str, str](), "", None
         if inner["type"] in ("struct", "map"):
             message = self._nested(within, known, name, inner)
@@ -227,7 +230,7 @@ class _Conversion:
         if name in known:
             other, message = known[name]
             if _content(other) != _content(schema):
-                raise SinkError(f"message {within.name} would have two messages {name} that are not the same")
+                raise RecordSchemaError(f"message {within.name} would have two messages {name} that are not the same")
             return message
         message = self._message(name, schema)
         known[name] = (schema, message)

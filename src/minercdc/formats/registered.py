@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import struct
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.formats.converting import Headers
 from minercdc.formats.registry import SchemaRegistry, SchemaText
 from minercdc.formats.subjects import Subject
 
+_KEPT_S = 1.0
 _CONFLUENT = struct.Struct(">bI").pack
 
 
@@ -27,6 +29,29 @@ class Identity:
     number: int
     before: bytes
     headers: Headers = ()
+
+
+class Refusals:
+    """Keeps the refusal of a schema for a second, so that a registry is not asked at each row of a table that is left out row by row
+    (`event.processing.failure.handling.mode` `warn` or `skip`); then it is asked again, for its rules may be others by now.
+
+    :param clock: seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._refused: dict[tuple[str, str], tuple[float, RecordSchemaError]] = {}
+
+    def asked(self, schema: tuple[str, str], ask: Callable[[], Identity]) -> Identity:
+        """What `ask` returns for a schema of a topic. Raises what it raises, or RecordSchemaError as a moment ago."""
+        at, known = self._refused.get(schema, (-_KEPT_S, None))
+        if known is not None and self._clock() - at < _KEPT_S:
+            raise RecordSchemaError(known.message, hint=known.hint)
+        try:
+            return ask()
+        except RecordSchemaError as error:
+            self._refused[schema] = (self._clock(), error)
+            raise
 
 
 class RegisteredSchemas(Protocol):
@@ -47,7 +72,8 @@ class RegisteredSchemas(Protocol):
 
         :param name: full name of the record's schema.
         :param same: whether records of this schema are read by another one in the same way, given its text.
-        :raises SinkError: the registry refuses the schema, or does not have it.
+        :raises RecordSchemaError: the registry refuses the schema, or does not have it.
+        :raises SinkError: the registry refuses us, or answers as no registry.
         :raises DeliveryError: the registry does not answer.
         """
 
@@ -105,12 +131,12 @@ class ConfluentSchemas:
         return self.registry.lookup(subject, schema)
 
 
-def other_fields(what: str, latest: str, property_name: str) -> SinkError:
+def other_fields(what: str, latest: str, property_name: str) -> RecordSchemaError:
     """The error for a registered schema, `latest`, that the table's rows do not fit.
 
     :param what: the schema's place, and `property_name` the property that chose it; for the message.
     """
-    return SinkError(
+    return RecordSchemaError(
         f"the schema of {what} has other fields than the table: {latest}",
         hint=f"Register a schema of the table's fields, or leave {property_name} out.",
     )

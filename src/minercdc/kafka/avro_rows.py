@@ -68,7 +68,8 @@ class AvroRows:
         :param compiled: of the table version of `event`.
         :param before, after: the rows, None for one that the change does not have.
         :param ns: engine time, nanoseconds since the epoch.
-        :raises SinkError, DeliveryError: the registry refuses the schema, or does not answer.
+        :raises RecordSchemaError: the registry refuses the schema.
+        :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
         if compiled is not self._format:
             self._format, self._write = compiled, self._write_of(compiled, event)

@@ -127,10 +127,9 @@ class EnvelopeEncoder:
         :raises ValueDecodeError: a value does not fit its column's type, or a column that is to be hidden is no text.
         :raises SchemaMismatchError: redo does not hold the key of a row (MissingKeyError), or the ROWID that serves as its key;
             or the key of a VanishedRow cannot be read.
-        :raises ConfigError: from `key_columns`; two columns become one name; a pattern takes too long; or a converter or naming
-            function gives what is not usable.
-        :raises SinkError: another table has the same topic, or it is one of the connector's own; with `avro`, the registry refuses
-            a schema, or does not answer (DeliveryError).
+        :raises RecordSchemaError: as `TableFormats.of`; with `avro`, the registry refuses the schema.
+        :raises ConfigError: a pattern takes too long; or a converter or naming function gives what is not usable.
+        :raises SinkError: with `avro`, the registry refuses us, or does not answer (DeliveryError).
         """
         if type(event) is not ChangeEvent:
             return self._encode_other(event)

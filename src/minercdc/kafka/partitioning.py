@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from minercdc.contracts import Record, RecordEncoder
-from minercdc.errors import ConfigError
+from minercdc.errors import RecordSchemaError
 from minercdc.events import ChangeEvent, Event, Op, Row
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
@@ -60,7 +60,8 @@ class PartitionedEncoder:
     def encode(self, event: Event) -> Sequence[Record]:
         """See `contracts.RecordEncoder`.
 
-        :raises ConfigError: a rule names a column that is not of the table's record key, or a pattern takes too long.
+        :raises RecordSchemaError: a rule names a column that is not of the table's record key.
+        :raises ConfigError: a pattern takes too long.
         :raises DeliveryError, SinkError: what `count` raises.
         """
         records = self._encoder.encode(event)
@@ -92,7 +93,11 @@ class PartitionedEncoder:
             if configured_pattern(pattern).matches(str(table.id)):
                 own = {table.columns[place].name.upper(): place for place in self._key(table)}
                 if other := [name for name in names if name.upper() not in own]:
-                    raise ConfigError([f"{PROPERTY}: {other[0]} is no column of the record key of {table.id}"])
+                    raise RecordSchemaError(
+                        f"{PROPERTY}: {other[0]} is no column of the record key of {table.id}",
+                        where=f"table {table.id}",
+                        hint="Name columns of its key there, or give it a key with this column by message.key.columns.",
+                    )
                 return tuple(own[name.upper()] for name in names)
         return ()
 

@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc.config.sections import ValueConfig
-from minercdc.errors import ConfigError, ValueDecodeError
+from minercdc.errors import ConfigError, RecordSchemaError, SharedTopicError, SinkError, ValueDecodeError
 from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema
 from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, null, unavailable
@@ -99,15 +99,15 @@ class TableFormats:
         """The format of a table version.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
-        :raises ConfigError: from `key_columns`; two columns become one name; a pattern takes too long; or a converter or naming
-            function gives what is not usable.
-        :raises SinkError: another table has the same topic, or it is one of the connector's own.
+        :raises RecordSchemaError: its record key has a column that it does not have; or two columns become one name.
+        :raises SharedTopicError: another table has the same topic, or it is one of the connector's own.
+        :raises ConfigError: a pattern takes too long; or a converter or naming function gives what is not usable.
         """
         return self._formats.get((schema.id, schema.version)) or self._compile(schema)
 
     def _compile(self, schema: TableSchema) -> TableFormat:
-        topic, name = self.topics.of_table(schema.id), self._schema_name
-        key = self.key_columns(schema)
+        topic, name = self._topic(schema), self._schema_name
+        key = self._key(schema, topic)
         rowid_key = not key and self._rowid_keys
         if not key and not rowid_key:
             log.warning(
@@ -115,7 +115,7 @@ class TableFormats:
                 "(minercdc.keyless.table.key=rowid or message.key.columns give it one)",
                 schema.id,
             )
-        names = self._field_names(schema)
+        names = self._field_names(schema, key, topic)
         plain = {i: codec_for(column, self.handling) for i, column in enumerate(schema.columns) if is_supported(column)}
         codecs = {i: self._codec_of(schema.id, schema.columns[i], codec) for i, codec in plain.items()}
         described = _with_defaults_of(schema, {i for i, codec in codecs.items() if codec is plain[i]})
@@ -165,21 +165,33 @@ class TableFormats:
         _, by_number = self.by_number
         return numbered(schema) if by_number else connect_schema.wrapped(self.values.value_converter_schemas_enable, schema)
 
-    def _field_names(self, schema: TableSchema) -> list[str]:
-        """Names of the columns in records. Raises ConfigError when two of them become the same."""
+    def _topic(self, schema: TableSchema) -> str:
+        try:
+            return self.topics.of_table(schema.id)
+        except SinkError as error:
+            raise SharedTopicError(error.message, where=f"table {schema.id}", hint=error.hint) from None
+
+    def _key(self, schema: TableSchema, topic: str) -> tuple[int, ...]:
+        try:
+            return self.key_columns(schema)
+        except ConfigError as error:  # as after ALTER TABLE .. DROP COLUMN
+            where = f"table {schema.id}, topic {topic}"
+            raise RecordSchemaError("; ".join(error.problems), where=where, hint=error.hint) from None
+
+    def _field_names(self, schema: TableSchema, key: tuple[int, ...], topic: str) -> list[str]:
+        """Names of the columns in records. Raises RecordSchemaError when two of the key, or of the value, become the same."""
         names = [self._field_name(column.name) for column in schema.columns]
-        seen: dict[str, Column] = {}
-        for name, column in zip(names, schema.columns, strict=True):
-            if not self._published(schema.id, column):
-                continue
-            if (other := seen.setdefault(name, column)) is not column:
-                mode = self.values.field_name_adjustment_mode
-                raise ConfigError(
-                    [
-                        f"columns {other.name} and {column.name} of {schema.id} both become {name} by field.name.adjustment.mode={mode}"
-                    ],
-                    hint="avro_unicode keeps them apart; or leave one out by column.exclude.list.",
-                )
+        published = [i for i, column in enumerate(schema.columns) if self._published(schema.id, column)]
+        for positions in (published, key):
+            seen: dict[str, int] = {}
+            for i in positions:
+                if (other := seen.setdefault(names[i], i)) != i:
+                    mode, pair = self.values.field_name_adjustment_mode, (schema.columns[other].name, schema.columns[i].name)
+                    raise RecordSchemaError(
+                        f"columns {pair[0]} and {pair[1]} both become {names[i]} by field.name.adjustment.mode={mode}",
+                        where=f"table {schema.id}, topic {topic}",
+                        hint="avro_unicode keeps them apart; or leave one out by column.exclude.list.",
+                    )
         return names
 
     def _unavailable(self, column: Column, codec: Codec) -> str:

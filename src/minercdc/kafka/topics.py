@@ -4,7 +4,7 @@ captured, and `<prefix>` for schema changes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from minercdc.config.ad_hoc import NotificationConfig
 from minercdc.config.heartbeat import HeartbeatConfig
@@ -57,6 +57,15 @@ class TopicNames:
         """A table's name in figures: with its database where several are captured."""
         return f"{table.database}.{table}" if self._with_database else str(table)
 
+    def claim(self, tables: Iterable[TableId]) -> None:
+        """Take the topics of tables that are published already, in this order: of two with one topic, the later one does not get it,
+        whichever has the first row."""
+        for table in tables:
+            try:
+                self._tables.setdefault(_sanitized(self._name(table)), table)
+            except ConfigError:  # raised again by `of_table`, once there is a row
+                continue
+
     def of_table(self, table: TableId) -> str:
         """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
         `_`, and it is cut after 249 characters. The name stays taken.
@@ -69,12 +78,12 @@ class TopicNames:
         if owner != table:
             raise SinkError(
                 f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
-                hint="leave one of them out with table.exclude.list, or capture it with a connector of another topic.prefix",
+                hint="Leave one of them out with table.exclude.list, set a topic.naming.strategy that keeps them apart, or capture one with a connector of another topic.prefix.",
             )
         if name in (self.schema_changes, self.schema_history, self.offsets, self.heartbeats, self.notifications):
             raise SinkError(
                 f"the topic {name} of table {table} would be one of the connector's own topics",
-                hint="choose another topic.naming.strategy, or another name for that topic",
+                hint="Choose another topic.naming.strategy, or another name for that topic.",
             )
         return name
 

@@ -13,7 +13,8 @@ from minercdc.config.registries import SIDES
 from minercdc.errors import MinerCdcError
 from minercdc.formats.apicurio import ApicurioRegistry
 from minercdc.formats.configured import registry_access
-from minercdc.formats.registry import RegistryAccess, SchemaRegistry
+from minercdc.formats.registry import SchemaRegistry
+from minercdc.formats.registry_access import RegistryAccess
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.prerequisites import Finding

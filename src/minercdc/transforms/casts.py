@@ -15,7 +15,7 @@ from minercdc.config.registries import Side
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.transforms.fields import members, on
-from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, typed
+from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, floating, typed
 from minercdc.transforms.schemas import field_of, fields_of, struct_like
 
 Convert: TypeAlias = Callable[[Any], Any]
@@ -96,7 +96,7 @@ def _cast(value: Any, target: str) -> Any:
             raise ValueError(value)
         return number
     found = float(value)
-    return struct.unpack("<f", struct.pack("<f", found))[0] if target == "float32" else found
+    return floating(struct.unpack("<f", struct.pack("<f", found))[0] if target == "float32" else found)
 
 
 # Java's SimpleDateFormat, as far as strftime has the like. Other letters are refused.

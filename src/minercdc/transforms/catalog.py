@@ -17,6 +17,7 @@ from minercdc.schema.name_adjustment import schema_name
 from minercdc.transforms import casts, expressions, fields, headers, outbox, routing, time_zones, unwrap
 from minercdc.transforms.chain import Chain, Step
 from minercdc.transforms.record import ConnectRecord, Transform
+from minercdc.transforms.routing import SECONDS
 
 # By the class of the options.
 _PLAIN: dict[type[Options], Callable[[Any], Transform]] = {
@@ -82,7 +83,7 @@ def _applies(predicate: Predicate | None) -> Callable[[ConnectRecord], bool] | N
 def _holds(options: Options) -> Callable[[ConnectRecord], bool]:
     if isinstance(options, options_of.TopicNameMatches):
         pattern = regex.compile(options.pattern)
-        return lambda record: pattern.fullmatch(record.topic) is not None
+        return lambda record: pattern.fullmatch(record.topic, timeout=SECONDS) is not None
     if isinstance(options, options_of.HasHeaderKey):
         wanted = options.name
         return lambda record: any(name == wanted for name, _ in record.headers)

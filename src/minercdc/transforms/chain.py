@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from minercdc.errors import DecodeError, ValueDecodeError
+from minercdc.errors import DecodeError, MinerCdcError, RecordSchemaError, ValueDecodeError
 from minercdc.transforms.record import ConnectRecord, Transform
 
 
@@ -30,19 +30,23 @@ class Chain:
     def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
         """What the chain makes of a record; None when it is left out.
 
-        :raises DecodeError: a transformation does not fit it; the message names the transformation.
+        :raises DecodeError: a transformation does not fit it; the message names the transformation. RecordSchemaError where it fits none
+            of the table's records.
         :raises ConfigError: a row of an outbox table was updated, where `table.op.invalid.behavior` is `fatal`.
         """
         found: ConnectRecord | None = record
         for step in self._steps:
             assert found is not None
-            if step.applies is not None and not step.applies(found):
-                continue
             try:
+                if step.applies is not None and not step.applies(found):
+                    continue
                 found = step.transform(found)
             except DecodeError as error:
-                raise ValueDecodeError(f"transforms.{step.name}: {error.message}", hint=error.hint) from None
-            except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+                kind = RecordSchemaError if isinstance(error, RecordSchemaError) else ValueDecodeError
+                raise kind(f"transforms.{step.name}: {error.message}", hint=error.hint) from None
+            except (MinerCdcError, MemoryError):
+                raise
+            except Exception as error:  # of Python or of a library, for one record
                 raise ValueDecodeError(f"transforms.{step.name}: the record does not fit: {error!r}") from None
             if found is None:
                 return None

@@ -7,12 +7,12 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 
 from minercdc.contracts import Record, RecordEncoder, RunEncoder
-from minercdc.errors import DecodeError, ValueDecodeError
+from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
 from minercdc.events import ChangeEvent, Event
 from minercdc.formats.connect import Schema, numbered, schema_of, split
 from minercdc.formats.converting import rewriting
 from minercdc.transforms.chain import Chain
-from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed
+from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Typed, utf8
 
 _log = logging.getLogger(__name__)
 _HEAD = len(b'{"schema":')
@@ -131,9 +131,11 @@ class _TransformingEncoder:
         try:
             return self._transformer.records(records)
         except DecodeError as error:
-            raise ValueDecodeError(
-                error.message, where=f"table {event.schema.id}, key {_key(records)}, scn {event.scn}", hint=error.hint
-            ) from None
+            table = f"table {event.schema.id}"
+            if isinstance(error, RecordSchemaError):  # of all its rows
+                raise RecordSchemaError(error.message, where=f"{table}, topic {records[0].topic}", hint=error.hint) from None
+            where = f"{table}, key {_key(records)}, scn {event.scn}"
+            raise ValueDecodeError(error.message, where=where, hint=error.hint) from None
 
 
 def _key(records: Sequence[Record]) -> str:
@@ -145,4 +147,4 @@ def _header(content: Typed | bytes) -> bytes:
     """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON."""
     if isinstance(content, bytes):
         return content
-    return content.value.encode() if isinstance(content.value, str) else content.text
+    return utf8(content.value) if isinstance(content.value, str) else content.text

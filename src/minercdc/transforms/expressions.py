@@ -17,6 +17,7 @@ import regex
 from minercdc.config.transform_options import Expression, FilterByExpression, RouteByExpression
 from minercdc.errors import ConfigError, ValueDecodeError
 from minercdc.transforms.record import ConnectRecord, Transform
+from minercdc.transforms.routing import SECONDS
 
 _HINT = "What may be null, or not be there, needs a look before: value.after != null && has(value.after.X) && .."
 Evaluate = Callable[[ConnectRecord], Any]
@@ -86,7 +87,7 @@ def _guarded(options: Expression, transform: Transform) -> Transform:
     topics = regex.compile(options.topic_regex) if options.topic_regex else None
 
     def guarded(record: ConnectRecord) -> ConnectRecord | None:
-        if topics is not None and topics.fullmatch(record.topic) is None:
+        if topics is not None and topics.fullmatch(record.topic, timeout=SECONDS) is None:
             return record
         if record.value is None and options.null_handling_mode != "evaluate":
             return record if options.null_handling_mode == "keep" else None

@@ -16,11 +16,12 @@ from minercdc.config import field_options as options_of
 from minercdc.config.registries import Side
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import DECIMAL, Schema
-from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json, typed
+from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, floating, to_json, typed
 from minercdc.transforms.schemas import (
     OPTIONAL_STRING,
     STRING,
     bare,
+    distinct,
     field_of,
     fields_of,
     member,
@@ -111,7 +112,7 @@ def masked(schema: Schema, replacement: str | None) -> Any:
         if kind in _INTEGERS:
             return _integer(int(replacement or 0), _INTEGERS[kind])
         if kind in _FLOATS:
-            return float(replacement or 0)
+            return floating(float(replacement or 0))
     except (ValueError, InvalidOperation):
         raise ValueDecodeError(f"field {name}: the replacement {replacement} is no value of {kind}") from None
     if kind == "string":
@@ -240,7 +241,7 @@ def value_to_key(options: options_of.ValueToKey) -> Transform:
     """See `config.field_options.ValueToKey`. The transformation raises ValueDecodeError for a record without a value."""
 
     def compiled(schema: Schema) -> Schema:
-        fields = [field_of(schema, name, "the value") for name in options.fields_]
+        fields = distinct(member(field_of(schema, name, "the value"), name) for name in options.fields_)
         return {"type": "struct", "fields": fields, "optional": False}
 
     by_schema = BySchema(compiled)

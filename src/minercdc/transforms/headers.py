@@ -53,8 +53,7 @@ def _with_field(schema: Schema, path: tuple[str, ...], added: Schema) -> Schema:
     fields = fields_of(schema, "HeaderToValue")
     others = {part: schema[part] for part in ("field",) if part in schema}
     if not rest:
-        kept = [field for field in fields if field["field"] != name]
-        return struct_like(schema, [*kept, member(added, name)], optional=schema.get("optional", False), **others)
+        return struct_like(schema, [*fields, member(added, name)], optional=schema.get("optional", False), **others)
     if all(field["field"] != name for field in fields):
         raise ValueDecodeError(f"the value has no struct {name}")
     inner = [_with_field(field, tuple(rest), added) if field["field"] == name else field for field in fields]

@@ -8,11 +8,12 @@ identity, so a transformation makes each schema once (`BySchema`), and never cha
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
-from minercdc.errors import ValueDecodeError
+from minercdc.errors import RecordSchemaError, ValueDecodeError
 from minercdc.formats.connect import Schema
 
 T = TypeVar("T")
@@ -52,10 +53,22 @@ class Typed:
 
 def to_json(value: Any) -> bytes:
     """JSON without blanks. Raises ValueDecodeError for a text with half a surrogate pair."""
+    return utf8(json.dumps(value, separators=(",", ":"), ensure_ascii=False))
+
+
+def utf8(text: str) -> bytes:
+    """A text in UTF-8. Raises ValueDecodeError for half a surrogate pair."""
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+        return text.encode()
     except UnicodeEncodeError:
         raise ValueDecodeError("a text holds half a surrogate pair, which UTF-8 does not have") from None
+
+
+def floating(number: float) -> float | str:
+    """A number as our JSON has it: NaN and the infinities, which JSON has not, are texts, as Jackson writes them."""
+    if math.isfinite(number):
+        return number
+    return "NaN" if math.isnan(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def typed(schema: Schema, value: Any) -> Typed:
@@ -106,14 +119,26 @@ ConfigError (`outbox.event_router`)."""
 
 
 class BySchema(Generic[T]):
-    """Keeps what `make` makes of each schema, by the schema's identity: it is called once for each."""
+    """Keeps what `make` makes of each schema, by the schema's identity: it is called once for each, and so is RecordSchemaError kept that it
+    raises."""
 
     def __init__(self, make: Callable[[Schema], T]) -> None:
         self._make = make
         self._made: dict[int, tuple[Schema, T]] = {}  # with the schema, whose address is taken as long as it is there
+        self._refused: dict[int, tuple[Schema, RecordSchemaError]] = {}
 
     def __call__(self, schema: Schema) -> T:
         found = self._made.get(id(schema))
         if found is None:
-            found = self._made[id(schema)] = (schema, self._make(schema))
+            found = self._made[id(schema)] = (schema, self._first(schema))
         return found[1]
+
+    def _first(self, schema: Schema) -> T:
+        if id(schema) in self._refused:
+            _, known = self._refused[id(schema)]
+            raise RecordSchemaError(known.message, hint=known.hint)
+        try:
+            return self._make(schema)
+        except RecordSchemaError as error:
+            self._refused[id(schema)] = (schema, error)
+            raise

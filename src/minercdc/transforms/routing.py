@@ -13,9 +13,9 @@ from minercdc.config.transform_options import LogicalTable, Router
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed, to_json
-from minercdc.transforms.schemas import STRING, bare, fields_of, member
+from minercdc.transforms.schemas import STRING, bare, distinct, fields_of, member
 
-_SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
+SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
 _REFERENCE = re.compile(r"\\(.)|\$\{(\w+)\}|\$(\d)", re.DOTALL)
 
 
@@ -28,9 +28,9 @@ def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
     @lru_cache(maxsize=4096)
     def replaced(text: str) -> str | None:
         try:
-            match = compiled.fullmatch(text, timeout=_SECONDS)
+            match = compiled.fullmatch(text, timeout=SECONDS)
         except TimeoutError:
-            raise ValueDecodeError(f"the pattern {pattern} was not done with {text} after {_SECONDS:.0f} s") from None
+            raise ValueDecodeError(f"the pattern {pattern} was not done with {text} after {SECONDS:.0f} s") from None
         return None if match is None else _expanded(replacement, match)
 
     return replaced
@@ -105,7 +105,7 @@ def _key_schema(schema: Schema, name: str, options: LogicalTable) -> Schema:
     fields = [*fields_of(schema, "key.enforce.uniqueness: the key")]
     if options.key_enforce_uniqueness:
         fields.append(member(STRING, options.key_field_name))
-    return {**schema, "fields": fields, "name": f"{name}.Key"}
+    return {**schema, "fields": distinct(fields), "name": f"{name}.Key"}
 
 
 def _envelope_schema(schema: Schema, name: str) -> Schema:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from minercdc.errors import ValueDecodeError
+from minercdc.errors import RecordSchemaError, ValueDecodeError
 from minercdc.formats.connect import Schema
 
 STRING: Schema = {"type": "string", "optional": False}
@@ -29,10 +29,23 @@ def optional(schema: Schema) -> Schema:
     return {name: value for name, value in {**schema, "optional": True}.items() if name != "default"}
 
 
+def distinct(fields: Iterable[Schema]) -> list[Schema]:
+    """The fields of a struct. Raises RecordSchemaError where two have one name, as Connect's SchemaBuilder does, which Debezium's and
+    Kafka's transformations make their structs with ("Cannot create field because of field name duplication")."""
+    found: dict[str, Schema] = {}
+    for field in fields:
+        if found.setdefault(field["field"], field) is not field:
+            raise RecordSchemaError(
+                f"field {field['field']} would be there twice",
+                hint="Let the step give another name, or leave the other field out before it (ReplaceField's exclude, or column.exclude.list).",
+            )
+    return list(found.values())
+
+
 def struct_like(schema: Schema, fields: Iterable[Schema], **others: Any) -> Schema:
-    """A struct with other fields and the name of `schema`, not optional."""
+    """A struct with other fields and the name of `schema`, not optional. Raises RecordSchemaError as `distinct`."""
     basics = {name: schema[name] for name in _BASICS if schema.get(name) is not None}
-    made: Schema = {"type": "struct", "fields": list(fields), "optional": False, **basics, **others}
+    made: Schema = {"type": "struct", "fields": distinct(fields), "optional": False, **basics, **others}
     return {name: value for name, value in made.items() if value is not None}
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from minercdc.capture.adapter import Adapter
 from minercdc.config.load import ConnectorConfig
 from minercdc.formats.configured import record_converter
+from minercdc.formats.naming import Naming
 from minercdc.kafka.ownership import Ownership
 from minercdc.metrics import Counters
 from minercdc.notices.posting import Posting
@@ -74,7 +75,15 @@ def build(
     transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
     schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
     converter = record_converter(
-        config.converters, config.kafka.minercdc_kafka_timeout_ms / 1000, schemas if transformer else None
+        config.converters,
+        config.kafka.minercdc_kafka_timeout_ms / 1000,
+        schemas if transformer else None,
+        Naming(
+            config.values.field_name_adjustment_mode,
+            config.values.schema_name_adjustment_mode,
+            transformed=transformer is not None,
+            prefix=config.identity.topic_prefix,
+        ),
     )
     ownership = ownership or Ownership(config.identity.name)
     seen = watch or Watch(counted)

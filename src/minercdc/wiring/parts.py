@@ -24,6 +24,7 @@ from minercdc.formats.topic_reading import readable
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.topic_fold import TopicFold
+from minercdc.left_out import is_skipped
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect
@@ -164,9 +165,10 @@ class PipelineParts:
 
     def _skip_undecodable(self, error: DecodeError) -> bool:
         mode = self._config.run.event_processing_failure_handling_mode
-        if mode == "warn":
+        skipped = is_skipped(mode, error)
+        if skipped and mode == "warn":
             log.warning("a row is left out: %s", error)
-        return mode != "fail"
+        return skipped
 
     def _connect_standby(self) -> oracledb.Connection:
         return self._connect_to(self._config.physical_standby.database(self._config.database), "root")
@@ -255,6 +257,9 @@ class PipelineParts:
             self._counters.history_recovered = recovered
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
+        suspended = {entry.table for entry in offset.suspended} if offset is not None else set()
+        known = (schema.id for schema in self._tables if self._databases.captured(schema.id))
+        self._topics.claim(table for table in known if str(table) not in suspended)
         return self.opened().capture
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, encoder, event
 
 from minercdc.contracts import Record
-from minercdc.errors import ConfigError, SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.events import Op, Row
 from minercdc.formats.avro_encoding import compile_writer
 from minercdc.formats.avro_schema import avro_schema, avro_text
@@ -198,7 +198,7 @@ def test_a_number_of_any_scale_is_a_documented_record() -> None:
 
 @pytest.mark.parametrize("name", ["EMP$ID", "1ST", "ÄÖ"])
 def test_a_name_that_avro_does_not_have_is_refused_with_the_way_out(name: str) -> None:
-    with pytest.raises(SinkError, match=r"field name .*\n.*field.name.adjustment.mode"):
+    with pytest.raises(RecordSchemaError, match=r"field name .*\n.*field.name.adjustment.mode"):
         column(name, "VARCHAR2", 10)
 
 
@@ -210,7 +210,7 @@ def test_a_negative_scale_is_refused_with_the_way_out() -> None:
         "name": "org.apache.kafka.connect.data.Decimal",
         "parameters": {"scale": "-2"},
     }
-    with pytest.raises(SinkError, match=r"column N .* scale -2(.|\n)*decimal.handling.mode"):
+    with pytest.raises(RecordSchemaError, match=r"column N .* scale -2(.|\n)*decimal.handling.mode"):
         avro_schema(connect_schema.struct([field], name="a.B"))
 
 
@@ -294,7 +294,10 @@ def test_names_that_become_the_same_are_refused() -> None:
     table = TableSchema(
         ORDERS.id, (Column("A$B", "NUMBER", 9, 0), Column("A#B", "NUMBER", 9, 0)), key=(), stored=("A$B", "A#B")
     )
-    with pytest.raises(ConfigError, match=r"columns A\$B and A#B of .* both become A_B"):
+    with pytest.raises(
+        RecordSchemaError,
+        match=r"columns A\$B and A#B both become A_B by field.name.adjustment.mode=avro .table SALES.ORDERS, topic shop.SALES.ORDERS.",
+    ):
         encoder(field_name_adjustment_mode="avro").encode(event(Op.CREATE, None, ("1", "2"), table))
 
 

@@ -15,7 +15,7 @@ from tests.unit.kafka.test_envelope import NEW, PAID, encoder, event
 
 from minercdc.config.load import parse_properties
 from minercdc.contracts import Record
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, RecordSchemaError
 from minercdc.events import Op
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.cloud_events import CloudEventsFormat, CloudEventsOptions
@@ -192,6 +192,64 @@ def test_records_of_a_connector_keep_keys_tombstones_and_other_records() -> None
 def test_what_does_not_go_together_is_refused_by_name(given: dict[str, str], problem: str) -> None:
     with pytest.raises(ConfigError, match=re.escape(problem)):
         configured(given)
+
+
+@pytest.mark.parametrize("predicate", [{}, {"transforms.t.predicate": "p", "predicates": "p", "predicates.p.pattern": "x"}])
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("io.debezium.transforms.ExtractNewRecordState", {}),
+        ("io.debezium.transforms.outbox.EventRouter", {}),
+        ("org.apache.kafka.connect.transforms.ExtractField$Value", {"field": "after"}),
+        ("org.apache.kafka.connect.transforms.HoistField$Value", {"field": "x"}),
+        ("org.apache.kafka.connect.transforms.Flatten$Value", {}),
+    ],
+)
+def test_a_step_that_leaves_no_envelope_is_refused(kind: str, options: dict[str, str], predicate: dict[str, str]) -> None:
+    """Debezium's converter makes nulls of such rows, without an error."""
+    given = {"transforms": "t", "transforms.t.type": kind, **{f"transforms.t.{name}": v for name, v in options.items()}}
+    if predicate:
+        predicate = predicate | {"predicates.p.type": "org.apache.kafka.connect.transforms.predicates.TopicNameMatches"}
+    with pytest.raises(ConfigError, match=re.escape(f"transforms.t.type: {kind} leaves no envelope")):
+        configured(given | predicate)
+    assert configured(given | predicate | {"value.converter": "org.apache.kafka.connect.json.JsonConverter"})
+
+
+def test_steps_that_keep_the_envelope_are_taken() -> None:
+    kept = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.RegexRouter"}
+    assert configured({**kept, "transforms.t.regex": "a", "transforms.t.replacement": "b"}).transforms
+    key = {"transforms": "t", "transforms.t.type": "org.apache.kafka.connect.transforms.ExtractField$Key"}
+    assert configured({**key, "transforms.t.field": "ID"}).transforms
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {**SCHEMA, "name": "ce.BENCH.T.Value"},
+        {**SCHEMA, "name": None},
+        {**SCHEMA, "fields": SCHEMA["fields"][:2]},
+        {"type": "string", "optional": False},
+    ],
+)
+@pytest.mark.parametrize("binary", [False, True])
+def test_a_row_that_is_no_envelope_is_an_error_of_its_table(schema: Any, binary: bool) -> None:
+    side = Side(CloudEventsFormat(CloudEventsOptions(binary=binary)))
+    with pytest.raises(
+        RecordSchemaError, match="values of topic t are of .* CloudEventsConverter makes events of envelopes"
+    ):
+        side.rewritten("t", f'{{"schema":{json.dumps(schema)},"payload":{{}}}}'.replace(": ", ":").encode())
+
+
+def test_members_of_source_that_become_one_attribute_are_refused() -> None:
+    fields = [*json.loads(json.dumps(SOURCE))["fields"], {"type": "string", "field": "tx_id"}]
+    schema = {
+        **SCHEMA,
+        "fields": [*SCHEMA["fields"][:2], {**SOURCE, "fields": fields, "field": "source"}, SCHEMA["fields"][3]],
+    }
+    document = f'{{"schema":{json.dumps(schema)},"payload":{PAYLOAD}}}'.replace(": ", ":").encode()
+    with pytest.raises(RecordSchemaError, match="transaction.id and source.tx_id both become the attribute iodebeziumtxid"):
+        Side(CloudEventsFormat(CloudEventsOptions())).rewritten("t", document)
+    assert Side(CloudEventsFormat(CloudEventsOptions(extensions=False))).rewritten("t", document)
 
 
 def test_debeziums_default_sources_of_attributes_are_taken() -> None:

@@ -9,7 +9,7 @@ import pytest
 from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import parse_properties
-from minercdc.errors import DecodeError, SinkError
+from minercdc.errors import DecodeError, RecordSchemaError
 from minercdc.formats.configured import record_converter
 from minercdc.formats.converting import Side
 from minercdc.formats.plain import BytesFormat, StringFormat
@@ -54,13 +54,13 @@ def test_a_single_value_is_its_text(kind: str, value: Any, text: str) -> None:
 @pytest.mark.parametrize(("kind", "name"), [("bytes", None), ("int64", "org.apache.kafka.connect.data.Timestamp")])
 def test_what_java_has_no_text_for_is_refused_with_the_field(kind: str, name: str | None) -> None:
     row = {"type": "struct", "fields": [{"type": kind, "name": name, "field": "V"}]}
-    with pytest.raises(SinkError, match=r"topic t .*\(V\)(.|\n)*handling.mode"):
+    with pytest.raises(RecordSchemaError, match=r"topic t .*\(V\)(.|\n)*handling.mode"):
         Side(StringFormat()).rewritten("t", document(row, {"V": None}))
 
 
 def test_bytes_are_written_as_they_are() -> None:
     assert Side(BytesFormat()).rewritten("t", document({"type": "bytes"}, "AAH/")) == b"\0\1\xff"
-    with pytest.raises(SinkError, match=r"topic t are of type struct(.|\n)*outbox"):
+    with pytest.raises(RecordSchemaError, match=r"topic t are of type struct(.|\n)*outbox"):
         Side(BytesFormat()).rewritten("t", document(ROW, {}))
 
 

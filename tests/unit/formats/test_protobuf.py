@@ -13,7 +13,7 @@ from tests.unit.formats.protoc import message_class
 from tests.unit.formats.test_avro import ALL, ROWS, encoded, name_structs, parts, typed_values
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, event
 
-from minercdc.errors import SinkError
+from minercdc.errors import RecordSchemaError
 from minercdc.events import Op, Row
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.formats.protobuf_encoding import compile_single, compile_writer, message_index
@@ -239,7 +239,7 @@ def test_messages_of_one_name_that_differ_are_refused() -> None:
     one, other = (
         {**connect_schema.struct([connect_schema.plain(name, "int32")], name=f"{name}.Twin"), "field": name} for name in "ab"
     )
-    with pytest.raises(SinkError, match="two messages Twin that are not the same"):
+    with pytest.raises(RecordSchemaError, match="two messages Twin that are not the same"):
         text_of(connect_schema.struct([one, other], name="a.Row"))
 
 
@@ -249,7 +249,7 @@ def row_with(name: str) -> Schema:
 
 @pytest.mark.parametrize("name", ["EMP$ID", "1ST", "ÄÖ"])
 def test_a_name_that_protobuf_does_not_have_is_refused_with_the_way_out(name: str) -> None:
-    with pytest.raises(SinkError, match=r"the name .*\n.*scrub.invalid.names=true"):
+    with pytest.raises(RecordSchemaError, match=r"the name .*\n.*scrub.invalid.names=true"):
         text_of(row_with(name))
 
 
@@ -263,18 +263,18 @@ def test_scrubbed_names_are_the_converters(name: str, written: str) -> None:
 
 def test_names_that_become_the_same_are_refused() -> None:
     schema = connect_schema.struct([connect_schema.plain(name, "int32") for name in ("A B", "A+B", "A_B")], name="a.Row")
-    with pytest.raises(SinkError, match="fields A B and A_B of Row both become A_B"):
+    with pytest.raises(RecordSchemaError, match="fields A B and A_B of Row both become A_B"):
         text_of(schema, ProtobufOptions(scrub=True))
 
 
 def test_a_topic_that_is_no_package_is_refused_with_the_way_out() -> None:
-    with pytest.raises(SinkError, match=r"my-shop.*\n.*schema.name.adjustment.mode"):
+    with pytest.raises(RecordSchemaError, match=r"my-shop.*\n.*schema.name.adjustment.mode"):
         text_of(connect_schema.key("my-shop.SALES.T", [connect_schema.plain("ID", "int32")]))
 
 
 def test_an_array_of_arrays_is_refused() -> None:
     nested: dict[str, Any] = {"type": "array", "items": {"type": "array", "items": {"type": "string"}}, "field": "a"}
-    with pytest.raises(SinkError, match="array of arrays"):
+    with pytest.raises(RecordSchemaError, match="array of arrays"):
         text_of(connect_schema.struct([nested], name="a.Row"))
 
 

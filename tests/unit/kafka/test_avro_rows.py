@@ -17,7 +17,7 @@ from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, PAID, TX, event
 
 from minercdc import selection
 from minercdc.config.load import parse_properties
-from minercdc.errors import MinerCdcError, SinkError
+from minercdc.errors import MinerCdcError, RecordSchemaError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.formats.avro import AvroFormat
 from minercdc.formats.converting import RecordConverter, Side
@@ -178,7 +178,7 @@ _PAIR = Pair()
 def test_the_registry_refuses_as_it_does_otherwise() -> None:
     table = replace(ORDERS, columns=(*ORDERS.columns, Column("N", "NUMBER", 38, -2)))
     (refused,) = Pair().records(event(Op.CREATE, None, (*NEW, "100"), table))
-    assert refused[0] is SinkError
+    assert refused[0] is RecordSchemaError
 
 
 def test_a_masked_null_of_the_key_is_masked_in_the_value_only() -> None:

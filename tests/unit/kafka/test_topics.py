@@ -60,6 +60,20 @@ def test_a_name_is_cut_where_kafka_ends_it() -> None:
     assert len(names().of_table(TableId("D", "S" * 128, "T" * 128))) == 249
 
 
+def test_a_topic_is_that_of_the_table_that_was_published_first_whichever_has_the_first_row() -> None:
+    first, second = (TableId("ORCLPDB1", "SHOP", name) for name in ("EMP$1", "EMP#1"))
+    topics = names()
+    topics.claim([first, second])
+    for _ in range(2):
+        with pytest.raises(SinkError, match="SHOP.EMP.1 and SHOP.EMP#1 would share"):
+            topics.of_table(second)
+        assert topics.of_table(first) == "server1.SHOP.EMP_1"
+    unnamed = names(topic_naming_strategy=f"{__name__}:no_name")
+    unnamed.claim([first])
+    with pytest.raises(ConfigError, match="gives no name"):
+        unnamed.of_table(first)
+
+
 def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> None:
     topics = names(topic_naming_strategy=f"{PACKAGE}DefaultTopicNamingStrategy")
     topics.of_table(A)

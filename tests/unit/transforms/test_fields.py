@@ -55,6 +55,13 @@ def test_masked_fields_may_have_a_replacement() -> None:
         flat("MaskField$Value", {"fields": "ORDER_ID", "replacement": "***"})
 
 
+@pytest.mark.parametrize(("text", "shown"), [("nan", "NaN"), ("1e999", "Infinity"), ("-inf", "-Infinity"), ("1.5", 1.5)])
+def test_what_is_no_number_in_json_is_a_text(text: str, shown: Any) -> None:
+    for target in ("float32", "float64"):
+        ((_, value),) = flat("Cast$Value", {"spec": f"STATUS:{target}"}, event(Op.CREATE, None, ("1", text, None, None)))
+        assert value["STATUS"] == shown
+
+
 def test_null_is_not_masked() -> None:
     ((_, value),) = flat("MaskField$Value", {"fields": "STATUS"}, event(Op.CREATE, None, ("1", None, None, None)))
     assert value["STATUS"] is None

@@ -1,0 +1,132 @@
+"""A step that makes a field twice is an error of its table, as of Connect's SchemaBuilder, and of no other table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, encoder, event
+from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured, records
+
+from minercdc.errors import RecordSchemaError, ValueDecodeError
+from minercdc.events import ChangeEvent, Op
+from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.transforms.catalog import chain_of
+from minercdc.transforms.chain import Chain, Step
+from minercdc.transforms.encoding import RecordTransformer
+from minercdc.transforms.record import BySchema, ConnectRecord, typed
+
+INSERT, UPDATE, DELETE = event(Op.CREATE, None, NEW), event(Op.UPDATE, NEW, PAID), event(Op.DELETE, PAID, None)
+HEADER = (f"{KAFKA}InsertHeader", {"header": "origin", "value.literal": "eu"})
+EVENTS = TableSchema(
+    TableId("SHOPPDB", "SALES", "EVENTS"),
+    tuple(Column(name, "VARCHAR2", length=99) for name in ("id", "aggregatetype", "payload", "kind")),
+    key=(0,),
+)
+
+
+@pytest.mark.parametrize(
+    ("steps", "field"),
+    [
+        ([(UNWRAP, {"add.fields": "op:STATUS", "add.fields.prefix": ""})], "STATUS"),
+        ([(UNWRAP, {"add.fields": "op,op"})], "__op"),
+        ([(UNWRAP, {"add.fields": "op:deleted", "delete.tombstone.handling.mode": "rewrite"})], "__deleted"),
+        ([(UNWRAP, {}), (f"{KAFKA}InsertField$Value", {"topic.field": "TOTAL"})], "TOTAL"),
+        ([(f"{KAFKA}InsertField$Value", {"static.field": "op!", "static.value": "x"})], "op"),
+        ([(f"{KAFKA}InsertField$Key", {"static.field": "K", "static.value": "x", "topic.field": "K"})], "K"),
+        ([(UNWRAP, {}), (f"{KAFKA}ReplaceField$Value", {"renames": "TOTAL:STATUS"})], "STATUS"),
+        ([(UNWRAP, {}), (f"{KAFKA}ReplaceField$Value", {"renames": "TOTAL:A,STATUS:A"})], "A"),
+        ([HEADER, (f"{DEBEZIUM}HeaderToValue", {"headers": "origin", "fields": "op", "operation": "move"})], "op"),
+        ([HEADER, (f"{DEBEZIUM}HeaderToValue", {"headers": "origin", "fields": "source.scn", "operation": "copy"})], "scn"),
+        (
+            [
+                (
+                    f"{DEBEZIUM}ByLogicalTableRouter",
+                    {"topic.regex": "(.*)ORDERS", "topic.replacement": "$1ALL", "key.field.name": "ORDER_ID"},
+                )
+            ],
+            "ORDER_ID",
+        ),
+        ([(f"{KAFKA}ValueToKey", {"fields": "op,op"})], "op"),
+        ([(f"{KAFKA}HoistField$Key", {"field": "A"}), (f"{KAFKA}InsertField$Key", {"topic.field": "A"})], "A"),
+    ],
+)
+def test_the_error_names_step_field_table_and_topic(steps: list[tuple[str, dict[str, str]]], field: str) -> None:
+    for one in (INSERT, UPDATE):
+        with pytest.raises(RecordSchemaError) as raised:
+            records(chain(*steps), one, schemas=True)
+        assert raised.value.message.startswith(f"transforms.t{len(steps) - 1}: field {field} would be there twice")
+        assert raised.value.message.endswith("(table SALES.ORDERS, topic shop.SALES.ORDERS)")
+        assert "ReplaceField" in raised.value.hint
+
+
+@pytest.mark.parametrize(("alias", "twice"), [("payload", "payload"), ("kind", ""), ("other,id:envelope:other", "other")])
+def test_placements_of_an_outbox(alias: str, twice: str) -> None:
+    step = (f"{DEBEZIUM}outbox.EventRouter", {"table.fields.additional.placement": f"kind:envelope:{alias}"})
+    row = ChangeEvent(Op.CREATE, EVENTS, None, ("1", "order", "{}", "k"), INSERT.scn, 0, INSERT.tx, 1)
+    if not twice:
+        assert len(records(chain(step), row)) == 1
+        return
+    with pytest.raises(RecordSchemaError, match=f"transforms.t0: field {twice} would be there twice .*SALES.EVENTS"):
+        records(chain(step), row)
+
+
+def test_names_are_compared_once_another_step_has_left_a_field_out() -> None:
+    steps: tuple[tuple[str, dict[str, str]], ...] = (
+        (UNWRAP, {}),
+        (f"{KAFKA}ReplaceField$Value", {"exclude": "STATUS", "renames": "TOTAL:STATUS"}),
+        (f"{KAFKA}InsertField$Value", {"topic.field": "TOTAL"}),
+    )
+    (record,) = records(chain(*steps), INSERT)
+    assert record.value is not None
+    assert record.value.count(b'"STATUS":') == record.value.count(b'"TOTAL":') == 1
+
+
+def test_other_tables_and_records_that_the_step_leaves_alone_go_on() -> None:
+    """Two columns of one table have the added name; the same chain publishes the other table, and tombstones."""
+    properties = chain((UNWRAP, {"add.fields": "op:KIND", "add.fields.prefix": ""}))
+    other = replace(ORDERS, id=TableId("SHOPPDB", "SALES", "KINDS"), columns=(*ORDERS.columns, Column("KIND", "DATE")))
+    transformed = RecordTransformer(chain_of(configured(properties).transforms)).encoder(encoder(by_number=(True, True)))
+    row = ChangeEvent(Op.CREATE, other, None, (*NEW, None), INSERT.scn, 0, INSERT.tx, 1)
+    for _ in range(2):
+        assert len(transformed.encode(INSERT)) == 1
+        with pytest.raises(RecordSchemaError, match="field KIND would be there twice .table SALES.KINDS"):
+            transformed.encode(row)
+    assert len(transformed.encode(DELETE)) == 1
+
+
+def test_a_shape_is_judged_once() -> None:
+    calls: list[object] = []
+
+    def refuse(schema: object) -> None:
+        calls.append(schema)
+        raise RecordSchemaError("no", hint="change it")
+
+    made: BySchema[None] = BySchema(refuse)
+    schema: dict[str, object] = {"type": "string"}
+    for _ in range(3):
+        with pytest.raises(RecordSchemaError, match=r"no\n  hint: change it"):
+            made(schema)
+    assert len(calls) == 1
+
+
+def test_an_error_of_a_library_is_one_of_the_record() -> None:
+    """Half a surrogate pair in a header, which Python cannot write; and errors of Python that a step did not expect."""
+    half = typed({"type": "string"}, "\ud800")
+
+    def failing(error: BaseException) -> Chain:
+        def step(record: ConnectRecord) -> ConnectRecord:
+            raise error
+
+        return Chain([Step("t0", step)])
+
+    printing = encoder(by_number=(True, True))
+    with_half = Chain([Step("t0", lambda record: replace(record, headers=(("h", half),)))])
+    with pytest.raises(ValueDecodeError, match="half a surrogate pair.*SALES.ORDERS"):
+        RecordTransformer(with_half).encoder(printing).encode(INSERT)
+    for error in (RecursionError("deep"), UnicodeError("u"), RuntimeError("cel")):
+        with pytest.raises(ValueDecodeError, match="transforms.t0: the record does not fit: .*SALES.ORDERS"):
+            RecordTransformer(failing(error)).encoder(printing).encode(INSERT)
+    for other in (MemoryError(), KeyboardInterrupt()):
+        with pytest.raises(type(other)):
+            RecordTransformer(failing(other)).encoder(printing).encode(INSERT)
