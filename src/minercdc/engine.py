@@ -183,7 +183,7 @@ def read_events(
 @contextmanager
 def _ended(events: Iterator[Event]) -> Iterator[Iterator[Event]]:
     """A context that ends a generator on leaving. An error's traceback would keep it, with its threads and what they fetched,
-    for as long as somebody keeps the error: while a restart waits, for one."""
+    as long as there is a reference to the error: while a restart waits, for one."""
     try:
         yield events
     finally:
