@@ -46,6 +46,9 @@ def topic_names(config: ConnectorConfig) -> TopicNames:
     loaded."""
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
+        signals=config.signals,
+        messages=config.messages,
+        run=config.run,
         with_database=config.database.has_several_pdbs,
     )
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
+from minercdc.config.own_topics import topics_of_their_own
 from minercdc.config.physical_standby import contradictions_of_standby
 from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out
 from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
@@ -139,6 +140,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     brokers_given,
     channels_of_sink,
     history_of_sink,
+    topics_of_their_own,
     _archived_only,
     contradictions_of_standby,
     _replicator,

@@ -165,12 +165,12 @@ def test_a_record_that_does_not_fit_names_table_key_and_transformation() -> None
         ("an order", "'an order', which cannot be the name of a topic"),
         ("..", "cannot be the name"),
         ("x" * 250, "cannot be the name"),
-        ("shop-offsets", "shop-offsets, where the connector keeps its own state"),
+        ("shop-offsets", "shop-offsets, where the connector keeps its own state .minercdc.offset.topic."),
     ],
 )
 def test_a_topic_that_kafka_does_not_take_is_an_error_of_the_row(topic: str, why: str) -> None:
     steps = chain((f"{KAFKA}RegexRouter", {"regex": ".*", "replacement": topic}))
-    made = RecordTransformer(chain_of(configured(steps).transforms), ("shop-offsets",)).encoder(
+    made = RecordTransformer(chain_of(configured(steps).transforms), {"shop-offsets": "minercdc.offset.topic"}).encoder(
         encoder(by_number=(True, True))
     )
     with pytest.raises(DecodeError, match=f"a record is routed to .*{why}"):
