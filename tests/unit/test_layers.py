@@ -82,6 +82,7 @@ ALLOWED["repositioning"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["bundle"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["recording"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["reload"] = {"contracts"}
+ALLOWED["loadable"] = ALLOWED["encoding"] | {"snapshot"}
 ALLOWED["plan"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["tail"] = set(ALLOWED) - {"lake", "local", "demo"}
 ALLOWED["connector"] = set(ALLOWED) - {"lake", "local", "demo"}

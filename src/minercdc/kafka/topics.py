@@ -127,7 +127,7 @@ def _naming(config: TopicConfig, prefix: str, with_database: bool) -> Callable[[
 
 
 def _plugged_in(name: str, prefix: str, delimiter: str) -> Callable[[TableId], str]:
-    function = load_callable(name, "topic.naming.strategy")
+    function = load_callable(name, "topic.naming.strategy", "prefix", "delimiter", "table")
 
     def call(table: TableId) -> str:
         found = function(prefix, delimiter, table)

@@ -1,0 +1,54 @@
+"""Where a property is given: file, line, and the name that it has there."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from minercdc.config.files import FileProperties
+from minercdc.config.messages import without_salt
+from minercdc.config.renaming import Spelled
+from minercdc.config.section import environment_name
+
+_NAME = re.compile(r"[^:,\s]+")
+_HAS_LINE = re.compile(r"\bline \d")
+
+
+def origin(given: Spelled, content: FileProperties, where: str) -> str:
+    """The place of a property: `orders.yaml:12, as database.server.name`.
+
+    :param where: the file, or another place that holds the configuration; '' for none.
+    """
+    line = content.lines.get(given.given_as)
+    place = f"{Path(where).name}:{line}" if line else Path(where).name
+    return place if given.given_as == given.name else f"{place}, as {without_salt(given.given_as)}"
+
+
+def placed(problems: Iterable[str], found: Iterable[Spelled], content: FileProperties, where: str) -> Iterator[str]:
+    """The problems, each with the place of the property that it begins with, where that has one: a line of the file, another name than
+    in the problem, or a variable of the environment."""
+    by_name: dict[str, Spelled] = {}
+    for given in found:
+        for name in (given.given_as, given.name, given.name.partition(".with.salt.")[0]):
+            by_name.setdefault(name.casefold(), given)
+    for problem in problems:
+        match = _NAME.match(problem)
+        name = match[0] if match else ""
+        place = "" if _HAS_LINE.search(problem) else _place(name, by_name.get(name.casefold()), content, where)
+        yield f"{problem} ({place})" if place else problem
+
+
+def _place(name: str, given: Spelled | None, content: FileProperties, where: str) -> str:
+    variable = environment_name(name)
+    for of_environment in (variable, f"{variable}_FILE"):
+        if os.environ.get(of_environment):
+            return f"environment {of_environment}"
+    if given is None:
+        return ""
+    line = content.lines.get(given.given_as)
+    parts = [f"{Path(where).name}:{line}"] if line else []
+    if name.casefold() not in (given.given_as.casefold(), given.given_as.partition(".with.salt.")[0].casefold()):
+        parts.append(f"given as {without_salt(given.given_as)}")
+    return ", ".join(parts)
