@@ -259,6 +259,12 @@ RULES: Final = (
         "GRANT SELECT, FLASHBACK ON table TO user",
     ),
     Rule(
+        "patterns",
+        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, and the envelope has what `add.fields` names.",
+        "It has no effect: a column that it should hide is published.",
+        "Correct the property that the finding names",
+    ),
+    Rule(
         "keys",
         "Each captured table has a primary key, or a unique key of NOT NULL columns.",
         "Records have no key: topics cannot be compacted, and readers cannot bring the changes of a row together.",
