@@ -80,6 +80,7 @@ class ChangeEvent:
     :param redo_sql: SQL_REDO; None when it is not kept, or the row is not from LogMiner.
     :param snapshot: None for a change of the stream.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
+    :param has_unknown_large: the change set a large value that redo does not hold.
     """
 
     op: Op
@@ -96,6 +97,7 @@ class ChangeEvent:
     redo_sql: str | None = None
     snapshot: SnapshotMark | None = None
     reselected_scn: Scn | None = None
+    has_unknown_large: bool = False
 
 
 class ScannedRows(Protocol):

@@ -136,6 +136,7 @@ def envelope_encoder(
         notifications=notifications,
         captured=captured,
         skip_unchanged=config.messages.skip_messages_without_change,
+        lobs=config.capture.lob_enabled,
         transactions=transactions,
         counts=counts,
         moved=moved,

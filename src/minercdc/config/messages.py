@@ -34,7 +34,8 @@ class MessageConfig(Section):
         "transaction", pattern=r"^[A-Za-z0-9._-]+$", description="That topic is `<topic.prefix>.<this>`."
     )
     skip_messages_without_change: bool = Field(
-        False, description="Leave out updates that change no published column; they need all columns in the redo."
+        False,
+        description="Leave out updates that change no published column; they need all columns in the redo. An update of a table with published LOBs is left out with `lob.enabled` only, where redo shows that none was set ([messages](messages.md#fewer-messages-and-more)).",
     )
     include_schema_comments: bool = Field(
         False,
