@@ -120,6 +120,7 @@ def test_names_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         "debezium.source.table.include.lst": "1",
         "log.mining.view.fetch.size": "many",
         "debezium.sink.type": "jsink",
+        "debezium.source.poll.interval.ms": "soon",
     }
     problems = found(tmp_path, more)
     assert problems == {
@@ -128,6 +129,8 @@ def test_names_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyP
         " debezium.source.table.include.list? (c.properties:22)",
         "c.properties:23, given as log.mining.view.fetch.size": "query.fetch.size: Input should be a valid integer, unable to"
         " parse string as an integer (c.properties:23, given as log.mining.view.fetch.size)",
+        "c.properties:25": "debezium.source.poll.interval.ms: Input should be a valid integer, unable to parse string as an"
+        " integer (c.properties:25)",
         "c.properties:24": "debezium.sink.type: 'jsink' is not one of kafka, segments, json, relay; did you mean json?"
         " (c.properties:24)",
     }

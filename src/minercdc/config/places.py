@@ -27,21 +27,24 @@ def origin(given: Spelled, content: FileProperties, where: str) -> str:
 
 
 def placed(problems: Iterable[str], found: Iterable[Spelled], content: FileProperties, where: str) -> Iterator[str]:
-    """The problems, each with the place of the property that it begins with, where that has one: a line of the file, another name than
-    in the problem, or a variable of the environment."""
+    """The problems, each with the place of the property that it begins with, where that has one: a line of the file, the older name that it
+    has there, or a variable of the environment. The prefix of Debezium Server is put before the name, where the file has it."""
     by_name: dict[str, Spelled] = {}
-    for given in found:
-        for name in (given.given_as, given.name, given.name.partition(".with.salt.")[0]):
-            by_name.setdefault(name.casefold(), given)
+    for one in found:
+        for name in (one.given_as, one.name, one.name.partition(".with.salt.")[0]):
+            by_name.setdefault(name.casefold(), one)
     for problem in problems:
         match = _NAME.match(problem)
         name = match[0] if match else ""
-        place = "" if _HAS_LINE.search(problem) else _place(name, by_name.get(name.casefold()), content, where)
+        given = by_name.get(name.casefold())
+        if given is not None and given.given_as in (f"debezium.source.{name}", f"debezium.{name}"):
+            problem, name = given.given_as + problem[len(name) :], given.given_as
+        place = "" if _HAS_LINE.search(problem) else _place(name, given, content, where)
         yield f"{problem} ({place})" if place else problem
 
 
 def _place(name: str, given: Spelled | None, content: FileProperties, where: str) -> str:
-    variable = environment_name(name)
+    variable = environment_name(given.name if given else name)
     for of_environment in (variable, f"{variable}_FILE"):
         if os.environ.get(of_environment):
             return f"environment {of_environment}"
