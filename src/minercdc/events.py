@@ -245,6 +245,7 @@ class SchemaChange:
     :param ddl: the statement, '' when there is none; of a structure that a snapshot read, the text of CREATE TABLE or ''.
     :param time_us: of the statement, or when the snapshot read the structure; microseconds since the epoch in UTC.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
+    :param left_out: a TRUNCATE of a table that is suspended, or read again: it is no message of the table.
     :param snapshot: found by a snapshot, not read from redo.
     :param rows: the snapshot is an initial one that reads the table's rows, too, as of `scn`.
     :param tx_id, user, redo_thread: of the statement; None when not known.
@@ -262,6 +263,7 @@ class SchemaChange:
     tx_id: str | None = None
     user: str | None = None
     redo_thread: int | None = None
+    left_out: bool = False
 
 
 @dataclass(slots=True)
