@@ -236,6 +236,8 @@ def test_a_resumed_snapshot_reads_no_table_that_the_configuration_has_lost(
     rest = list(lab.snapshot(tables).take(state, threading.Event()))
     assert keys(rest) == []
     assert keys(rest, "MARKER") == ["1"]
+    marks = [event.snapshot for event in [*delivered, *rest] if isinstance(event, ChangeEvent)]
+    assert (marks.count(SnapshotMark.FIRST), marks[-1]) == (1, SnapshotMark.LAST)
     assert f"{lab.schema}.ITEM is not in the configuration any more" in caplog.text
     last = rest[-1]
     assert isinstance(last, Progress)

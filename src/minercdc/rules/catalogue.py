@@ -327,8 +327,8 @@ RULES: Final = (
     ),
     Rule(
         "table-topics",
-        "With `topic.creation.enable=false`, the topic of each captured table is there.",
-        "The connector stops at the table's first record, unless the broker creates topics by itself.",
+        "Each captured table has a topic of its own, none of the connector's; with `topic.creation.enable=false` it is there.",
+        "The connector stops at the table's first record, unless the broker creates a missing topic by itself.",
         "kafka-topics.sh --create --topic topic",
     ),
     Rule(

@@ -116,6 +116,7 @@ class InitialSnapshot:
             *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
             runs=self._runs,
             defers=not self._databases.are_several,
+            begun=any(table.rows for table in left_out),
         )
         reads = rows.read(self._databases.connect, self._config, stop)
         yield from (_with_tables(event, left_out) for event in reads) if left_out else reads
