@@ -27,9 +27,12 @@ def not_loadable(config: ConnectorConfig, unusable: Collection[str]) -> Iterator
 
     :param unusable: properties without a value that can be used.
     """
-    yield from _problems(lambda: chain_of(config.transforms))
+    whole = [one for one in config.transforms if not _has_any(f"transforms.{one.name}.", unusable)]
+    yield from _problems(lambda: chain_of(whole))
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     for one in config.custom_converters:
+        if _has_any(f"{one.name}.", unusable):
+            continue
         yield from _problems(partial(column_codecs, (one,), handling))
     snapshot = config.snapshot
     for name, load in (
@@ -42,6 +45,10 @@ def not_loadable(config: ConnectorConfig, unusable: Collection[str]) -> Iterator
             yield from _problems(load)
     if config.sink.is_kafka:
         yield from _refused(config)
+
+
+def _has_any(prefix: str, names: Collection[str]) -> bool:
+    return any(name.startswith(prefix) for name in names)
 
 
 def _problems(load: Callable[[], Any]) -> Iterator[str]:

@@ -109,9 +109,21 @@ def test_what_a_wrong_value_leads_to_is_no_problem_of_its_own(tmp_path: Path) ->
         "predicates": "p",
         "predicates.p.type": f"{KAFKA}predicates.TopicNameMatches",
         "predicates.p.pattern": "(",
+        "converters": "c",
+        "c.type": "${env:MINERCDC_NOT_SET}:Converter",
+        "post.processors": "${env:MINERCDC_NOT_SET}",
     }
-    starts = [problem.partition(":")[0] for problem in found(tmp_path, more).values()]
-    assert sorted(starts) == ["predicates.p.pattern", "snapshot.mode.custom.name", "topic.regex", "transforms.r.regex"]
+    assert found(tmp_path, more)
+    with pytest.raises(ConfigError) as caught:
+        load_config(tmp_path / "c.properties", not_loadable)
+    assert [problem.partition(":")[0] for problem in caught.value.problems] == [
+        "c.type",
+        "post.processors",
+        "predicates.p.pattern",
+        "snapshot.mode.custom.name",
+        "topic.regex",
+        "transforms.r.regex",
+    ]
 
 
 def test_names_are_those_of_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

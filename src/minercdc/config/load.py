@@ -30,7 +30,7 @@ from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.olr import OlrConfig
 from minercdc.config.physical_standby import PhysicalStandbyConfig
-from minercdc.config.places import origin, placed
+from minercdc.config.places import UNRESOLVED, independent, origin, placed
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.relay import RelayConfig, implied, refused_by_relay
@@ -233,10 +233,7 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
 
 def _parse(content: FileProperties, where: str, examine: Examination = _nothing_more) -> ConnectorConfig:
     problems = list(content.problems)
-    values = content.values
-    if values.get("debezium.sink.type") == "relay":
-        values = implied(values) | dict(values)
-    found, unusable = _spelled(values, problems)
+    found, unusable = _spelled(_with_implied(content.values), problems)
     rest = {given.name: given.value for given in found}
     post_processed = take_post_processors(rest, problems)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
@@ -244,8 +241,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     signal_client = as_librdkafka(dict(take_client(rest, debezium.SIGNAL_PASS_THROUGH)), "signal.consumer.", problems)
     lake_spark = {f"spark.{name}": value for name, value in take_client(rest, debezium.SPARK_PASS_THROUGH)}
     selects = dict(take_selects(rest, rest.get(_SCN_TOKEN)))
-    if "rac.nodes" in rest and given["log_mining"].get(_FLUSH_TABLE):
-        problems.append(f"rac.nodes: {_FLUSH_TABLE} is written on one node only; leave one of them out")
+    problems += _two_nodes(rest, given["log_mining"])
     creation = {name: rest.pop(name) for name in list(rest) if name.startswith("topic.creation.")}
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
@@ -253,8 +249,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
-    given_as = {one.name: one.given_as for one in found}
-    problems += (_unknown(given_as.get(name, name)) for name in rest)
+    problems += (_unknown(one.given_as) for one in found if one.name in rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, problems, unusable)
     if not problems:
@@ -268,15 +263,30 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
         "signal_client": signal_client,
         "lake_spark": lake_spark,
         "ignored": ignored,
-        "notices": {given.given_as: given.notice for given in found if given.notice},
-        "given": {given.name: given.value for given in found},
-        "origins": {given.name: origin(given, content, where) for given in found},
+        "notices": {one.given_as: one.notice for one in found if one.notice},
+        "given": {one.name: one.value for one in found},
+        "origins": {one.name: origin(one, content, where) for one in found},
     }
     config = ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
     problems.extend(examine(config, unusable))
-    if problems:
-        raise ConfigError(sorted(set(placed(problems, found, content, where))), where=where)
+    _refuse_any(problems, found, content, where)
     return config
+
+
+def _refuse_any(problems: Collection[str], found: Collection[Spelled], content: FileProperties, where: str) -> None:
+    if problems:
+        kept = independent(problems, {one.given_as: one.name for one in found})
+        raise ConfigError(sorted(set(placed(kept, found, content, where))), where=where)
+
+
+def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
+    """The properties of a file, with those that a relay needs not be given."""
+    return implied(values) | dict(values) if values.get("debezium.sink.type") == "relay" else values
+
+
+def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterator[str]:
+    if "rac.nodes" in rest and log_mining.get(_FLUSH_TABLE):
+        yield f"rac.nodes: {_FLUSH_TABLE} is written on one node only; leave one of them out"
 
 
 def _of_another_database(connector_class: str) -> Iterator[str]:
@@ -341,16 +351,17 @@ def _resolved(
 ) -> Iterator[tuple[str, str]]:
     """Name and value of each property, with placeholders resolved.
 
-    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in.
+    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in, or no name
+        where names are listed.
     """
     for name, value in properties.items():
         try:
             yield name, providers.resolved(value)
         except Exception as error:  # a plug-in's own code
             reason = f"{error.args[0]} is not set" if isinstance(error, KeyError) and error.args else str(error)
-            problems.append(f"{name}: placeholder cannot be resolved: {reason}")
+            problems.append(f"{name}{UNRESOLVED}{reason}")
             unresolved.add(name)
-            yield name, "1"
+            yield name, "" if name.endswith(_LISTS) else "1"
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

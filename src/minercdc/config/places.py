@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from minercdc.config.files import FileProperties
@@ -12,6 +12,7 @@ from minercdc.config.messages import without_salt
 from minercdc.config.renaming import Spelled
 from minercdc.config.section import environment_name
 
+UNRESOLVED = ": placeholder cannot be resolved: "
 _NAME = re.compile(r"[^:,\s]+")
 _HAS_LINE = re.compile(r"\bline \d")
 
@@ -24,6 +25,21 @@ def origin(given: Spelled, content: FileProperties, where: str) -> str:
     line = content.lines.get(given.given_as)
     place = f"{Path(where).name}:{line}" if line else Path(where).name
     return place if given.given_as == given.name else f"{place}, as {without_salt(given.given_as)}"
+
+
+def independent(problems: Iterable[str], names: Mapping[str, str]) -> Iterator[str]:
+    """The problems without those that follow from a placeholder that cannot be resolved.
+
+    :param names: present name of each property, by the name that is given.
+    """
+    problems = list(problems)
+    given = [problem.partition(UNRESOLVED)[0] for problem in problems if UNRESOLVED in problem]
+    unresolved = {names.get(name, name) for name in given}
+    for problem in problems:
+        match = _NAME.match(problem)
+        name = match[0] if match else ""
+        if UNRESOLVED in problem or not any(name == one or name.startswith(f"{one}.") for one in unresolved):
+            yield problem
 
 
 def placed(problems: Iterable[str], found: Iterable[Spelled], content: FileProperties, where: str) -> Iterator[str]:
