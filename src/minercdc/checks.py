@@ -6,6 +6,8 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
+from typing import Final
 
 import oracledb
 
@@ -20,8 +22,11 @@ from minercdc.oracle.prerequisites import Finding, check
 from minercdc.oracle.scn import one_row
 from minercdc.selection import table_filter, topic_names
 from minercdc.signalling import signal_findings
+from minercdc.unmatched import pattern_findings
 
 log = logging.getLogger(__name__)
+
+_OF_ALL: Final = ("include-list", "patterns")  # rules that hold for several databases when they hold for one
 
 
 def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
@@ -35,7 +40,9 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
         return _together({name: _checked_in(config, name) for name in database_names(config.database)})
     factory = adapter_factory(config.database.database_connection_adapter)
     with closing(connect(config.database, "pdb")) as connection:
-        found = check(connection, config.database, table_filter(config), factory.prerequisites)
+        found = check(
+            connection, config.database, table_filter(config), factory.prerequisites, partial(pattern_findings, config)
+        )
         if any(finding.blocking for finding in found):
             return found
         if config.physical_standby.is_mined:
@@ -56,7 +63,7 @@ def _checked_in(config: ConnectorConfig, name: str) -> list[Finding]:
             if _is_mounted(connection):
                 fix = f"ALTER PLUGGABLE DATABASE {name} OPEN; or leave it out of database.pdb.name."
                 return [Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")]
-            return check(connection, one, table_filter(config, name), needed)
+            return check(connection, one, table_filter(config, name), needed, partial(pattern_findings, config))
     except MinerCdcError as error:
         if name not in error.message:
             error.message = f"{name}: {error.message}"
@@ -84,7 +91,7 @@ def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
     own = [
         finding
         for name, some in found.items()
-        for finding in in_database(name, (one for one in some if one not in common and one.rule != "include-list"))
+        for finding in in_database(name, (one for one in some if one not in common and one.rule not in _OF_ALL))
     ]
     return sorted([*common, *own], key=lambda finding: (not finding.blocking, not finding.suspends))
 

@@ -10,6 +10,7 @@ import oracledb
 
 from minercdc import native
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.own_topics import transaction_topic
 from minercdc.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.events import ChangeEvent
 from minercdc.formats.converting import RecordConverter
@@ -129,8 +130,8 @@ class Encoding:
         config = self._config
         if not config.messages.provide_transaction_metadata:
             return None
-        names = (config.identity.topic_prefix, config.messages.topic_transaction)
+        sections = {"identity": config.identity, "topics": config.topics, "messages": config.messages}
         return TransactionEncoder(
-            config.topics.topic_delimiter.join(names),
+            transaction_topic(sections),
             **self._schemas,
         )

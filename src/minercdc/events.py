@@ -80,6 +80,7 @@ class ChangeEvent:
     :param redo_sql: SQL_REDO; None when it is not kept, or the row is not from LogMiner.
     :param snapshot: None for a change of the stream.
     :param reselected_scn: SCN as of which large values that redo does not hold were read from the row; None when none were.
+    :param has_unknown_large: the change set a large value that redo does not hold.
     """
 
     op: Op
@@ -96,6 +97,7 @@ class ChangeEvent:
     redo_sql: str | None = None
     snapshot: SnapshotMark | None = None
     reselected_scn: Scn | None = None
+    has_unknown_large: bool = False
 
 
 class ScannedRows(Protocol):
@@ -243,6 +245,7 @@ class SchemaChange:
     :param ddl: the statement, '' when there is none; of a structure that a snapshot read, the text of CREATE TABLE or ''.
     :param time_us: of the statement, or when the snapshot read the structure; microseconds since the epoch in UTC.
     :param truncate: the statement was a TRUNCATE, which changes no shape.
+    :param left_out: a TRUNCATE of a table that is suspended, or read again: it is no message of the table.
     :param snapshot: found by a snapshot, not read from redo.
     :param rows: the snapshot is an initial one that reads the table's rows, too, as of `scn`.
     :param tx_id, user, redo_thread: of the statement; None when not known.
@@ -260,6 +263,7 @@ class SchemaChange:
     tx_id: str | None = None
     user: str | None = None
     redo_thread: int | None = None
+    left_out: bool = False
 
 
 @dataclass(slots=True)

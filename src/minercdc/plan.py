@@ -18,8 +18,9 @@ import oracledb
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError
+from minercdc.errors import MinerCdcError, ValueDecodeError
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.codes import oracle_errors
@@ -59,7 +60,7 @@ class TablePlan:
 
     :param rows: by the optimizer's statistics, None without.
     :param exists: the topic is there already; None when Kafka does not answer, or is not the sink.
-    :param columns: (name, Oracle's type, the record's type) of each published column.
+    :param columns: of each published column: name, Oracle's type, and the record's with what hides or cuts its values.
     :param key: names of the record key's columns; empty for none.
     """
 
@@ -132,7 +133,7 @@ def _tables(
     keys, published = key_columns(config.filters), published_columns(config.filters)
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     present = _existing(config, [names.of_table(one) for one in ids])
-    codec_of = column_codecs(config.custom_converters, handling)
+    codec_of, changes = column_codecs(config.custom_converters, handling), ColumnChanges(config.column_rules)
     for schema in read_tables(connection, ids):
         topic = names.of_table(schema.id)
         columns = []
@@ -140,9 +141,23 @@ def _tables(
             if not published(schema.id, one):
                 continue
             codec = codec_of(schema.id, one, codec_for(one, handling)) if is_supported(one) else None
-            columns.append((one.name, _oracle_type(one), _record_type(codec) if codec else "left out: not supported"))
+            kind = _record_type(codec) + hidden(schema.id, one, changes) if codec else "left out: not supported"
+            columns.append((one.name, _oracle_type(one), kind))
         key = [schema.columns[position].name for position in keys(schema)]
         yield TablePlan(schema, topic, None if present is None else topic in present, rows.get(schema.id), columns, key)
+
+
+def hidden(table: TableId, column: Column, changes: ColumnChanges) -> str:
+    """What becomes of a column's values by `column.mask.*` or `column.truncate.*`, for the end of a line; '' when they stay. Raises
+    ConfigError when a pattern takes too long."""
+    try:
+        rule = changes.rule_of(table, column)
+    except ValueDecodeError as error:
+        return f"; refused: {error.message}"
+    if rule is None:
+        return ""
+    by = {"mask": f"masked, {rule.length} asterisks", "truncate": f"cut after {rule.length} characters"}
+    return f"; {by.get(rule.kind) or f'hashed by {rule.algorithm}'} ({rule.given_as})"
 
 
 def check_tables(config: ConnectorConfig) -> None:

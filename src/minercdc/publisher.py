@@ -298,6 +298,7 @@ class _Publisher:
             self._write(entry)
         else:
             self._batch.records += 1  # the offset has to count what is remembered elsewhere
+        change.left_out = change.truncate and self._suspensions.leaves_out_truncate(str(change.table), change.scn)
         try:
             for record in self._pipeline.encoder.encode(change):
                 self._write(record)

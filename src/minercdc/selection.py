@@ -46,6 +46,9 @@ def topic_names(config: ConnectorConfig) -> TopicNames:
     loaded."""
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
+        signals=config.signals,
+        messages=config.messages,
+        run=config.run,
         with_database=config.database.has_several_pdbs,
     )
 
@@ -133,6 +136,7 @@ def envelope_encoder(
         notifications=notifications,
         captured=captured,
         skip_unchanged=config.messages.skip_messages_without_change,
+        lobs=config.capture.lob_enabled,
         transactions=transactions,
         counts=counts,
         moved=moved,

@@ -13,6 +13,7 @@ import oracledb
 
 from minercdc import native
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.own_topics import signal_topic_name
 from minercdc.contracts import OpenTransactions
 from minercdc.errors import ConfigError
 from minercdc.http_port.client import post_signal
@@ -239,7 +240,7 @@ def signal_topic(config: ConnectorConfig) -> SignalTopicAddress:
         **(config.kafka_client if not signals.signal_kafka_bootstrap_servers else {}),
         **config.signal_client,
     }
-    return SignalTopicAddress(settings, signals.signal_kafka_topic or f"{prefix}-signal", prefix, create)
+    return SignalTopicAddress(settings, signal_topic_name(signals, prefix), prefix, create)
 
 
 def http_token(config: ConnectorConfig) -> str:

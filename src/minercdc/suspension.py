@@ -5,7 +5,7 @@
 
 Which rows are left out depends on where they were committed, so that it is the same at every replay:
 
-    suspended                        every row, unless they are read without their transactions (`SuspendedTable.delivered`)
+    suspended                        every row, and TRUNCATE, unless they are read without their transactions (`SuspendedTable.delivered`)
     read again (`Resumption`)        rows committed at or before `covered_scn`: reading the table delivers them, and their deletes
     read again, row not decodable    its transaction began at or before `fixed_scn`: the redo is older than the repair, so the
                                      table is read once more after it; else it is a new fault, and the table is suspended
@@ -80,6 +80,14 @@ class Suspensions:
             return not entry.delivered
         resumption = self._resuming.get(table)
         return resumption is not None and tx is not None and tx.commit_scn <= resumption.covered_scn
+
+    def leaves_out_truncate(self, table: str, scn: int) -> bool:
+        """Whether a TRUNCATE of this table at this SCN is not delivered: reading the table again finds the rows that are gone."""
+        entry = self._suspended.get(table)
+        if entry is not None:
+            return not entry.delivered
+        resumption = self._resuming.get(table)
+        return resumption is not None and scn <= resumption.covered_scn
 
     def unread(self, tx: TransactionInfo) -> frozenset[str]:
         """Tables whose rows in this transaction need not be decoded. The same at every replay of it."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +14,7 @@ from typing import Any, Final, TypeAlias
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.transforms import Transformation
 from minercdc.contracts import StopFlag
 from minercdc.errors import ConfigError
 from minercdc.formats.reading import record_readers
@@ -20,10 +22,13 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.codes import classify
 from minercdc.selection import topic_names
 from minercdc.stored_offset import read_stored
+from minercdc.transforms.routed import routed_topics, routes_by_content
 
 LATEST: Final = 10
 """Places of each partition that are read first, unless a time is given: so many at least, twice the messages that are wanted if
 that is more; commit markers take some of them."""
+
+_log = logging.getLogger(__name__)
 
 Readers: TypeAlias = tuple[Callable[[bytes], Any], Callable[[bytes], Any]]
 
@@ -123,6 +128,8 @@ def tail(
     readers = record_readers(config)
     with closing(client.consumer(settings)) as consumer:
         places = _places(client, consumer, tables, since, max(LATEST, 2 * (count or 0)))
+        if not places:
+            _log.warning("nothing to read: there is no topic %s", ", ".join(sorted(tables)))
         consumer.assign(places)
         polled = _polled(consumer, stop)
         found: Iterator[Message | None] = (None if one is None else _message(one, tables, readers) for one in polled)
@@ -199,7 +206,26 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
         raise ConfigError(
             [f"connector {config.identity.name} has captured no table yet"], hint="Start it: minercdc run CONFIG"
         )
-    return known
+    return followed(known, config.transforms)
+
+
+def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict[str, str]:
+    """Topic -> table for the topics that transformations route the messages of the tables' topics to; the topic itself stands for the
+    table where it has messages of several. A line in the log says which transformations leave that open.
+
+    :param tables: by their own topics.
+    """
+    found: dict[str, str] = {}
+    for topic, table in tables.items():
+        for routed in routed_topics(topic, chain):
+            found[routed] = table if found.get(routed, table) == table else routed
+    for name in routes_by_content(chain):
+        _log.warning(
+            "transforms.%s chooses topics by what is in a message: those that it routes are not followed; name their topic:"
+            " minercdc tail CONFIG TOPIC",
+            name,
+        )
+    return found
 
 
 def _places(

@@ -242,6 +242,7 @@ class Lab:
             load_position=capture.load_position,
             selects=selects,
             lobs=self.shared.lob_enabled,
+            captured=lambda table: self.filter.includes(table.schema, table.table),
         )
 
     def rows(self, table: str) -> list[tuple[Any, ...]]:

@@ -18,9 +18,11 @@ from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
 from minercdc.errors import SchemaHistoryError
 from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
+from minercdc.offset import SnapshotState
 from minercdc.oracle import dictionary, scn
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import check
+from minercdc.schema.filter import TableFilter
 from minercdc.schema.tables import Tables
 from minercdc.snapshot import delivery, start
 
@@ -204,6 +206,64 @@ def test_killed_snapshot_goes_on_at_the_same_scn(lab: Lab, monkeypatch: pytest.M
     reader.events = delivered
     reader.until_marker(1)
     assert {str(row[0]) for row in lab.rows("item")} == {str(row[0]) for row in reader.replica("ITEM")}
+
+
+def interrupted(lab: Lab, tables: Tables) -> tuple[SnapshotState, list[Event]]:
+    """The state of a snapshot that ends after its second Progress, and what came until then."""
+    delivered: list[Event] = []
+    taking = lab.snapshot(tables).take(None, threading.Event())
+    while sum(isinstance(event, Progress) for event in delivered) < 2:
+        delivered.append(next(taking))
+    last = delivered[-1]
+    assert isinstance(last, Progress)
+    assert last.snapshot is not None
+    return last.snapshot, delivered
+
+
+def test_a_resumed_snapshot_reads_no_table_that_the_configuration_has_lost(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(delivery, "_PROGRESS_ROWS", 20)
+    fill(lab, 50)
+    lab.run("insert into marker values (1)", "create table added (n number primary key)")
+    lab.app.commit()
+    tables = Tables()
+    state, delivered = interrupted(lab, tables)
+    assert 0 < len(keys(delivered)) < 50
+    lab.filter = TableFilter(table_include=[rf"{lab.schema}\.(MARKER|ADDED)"])
+    lab.run("insert into added values (1)")
+    lab.app.commit()
+    rest = list(lab.snapshot(tables).take(state, threading.Event()))
+    assert keys(rest) == []
+    assert keys(rest, "MARKER") == ["1"]
+    marks = [event.snapshot for event in [*delivered, *rest] if isinstance(event, ChangeEvent)]
+    assert (marks.count(SnapshotMark.FIRST), marks[-1]) == (1, SnapshotMark.LAST)
+    assert f"{lab.schema}.ITEM is not in the configuration any more" in caplog.text
+    last = rest[-1]
+    assert isinstance(last, Progress)
+    assert isinstance(last.position, LogMinerPosition)
+    assert last.snapshot is not None
+    assert last.snapshot.completed
+    done = {table.table: table.completed for table in last.snapshot.tables}
+    assert done == {f"{lab.schema}.ADDED": True, f"{lab.schema}.ITEM": False, f"{lab.schema}.MARKER": True}
+
+
+def test_a_table_that_the_configuration_has_again_is_read_to_its_end(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delivery, "_PROGRESS_ROWS", 20)
+    fill(lab, 50)
+    lab.run("insert into marker values (1)")
+    lab.app.commit()
+    tables = Tables()
+    state, delivered = interrupted(lab, tables)
+    everything, lab.filter = lab.filter, TableFilter(table_include=[rf"{lab.schema}\.MARKER"])
+    stop = threading.Event()
+    for event in lab.snapshot(tables).take(state, stop):
+        delivered.append(event)
+        stop.set()
+    assert isinstance(event, Progress)
+    lab.filter = everything
+    delivered += lab.snapshot(tables).take(event.snapshot, threading.Event())
+    assert sorted(keys(delivered), key=int) == [str(n) for n in range(50)]
 
 
 def test_stopped_snapshot_is_not_taken_for_complete(lab: Lab) -> None:

@@ -22,7 +22,7 @@ from minercdc.events import (
     VanishedRow,
 )
 from minercdc.metrics import Counters
-from minercdc.offset import Offset, PartialTransaction, Position, SignalState
+from minercdc.offset import Offset, PartialTransaction, Position, Resumption, SignalState, SuspendedTable
 from minercdc.pipeline import Bounds
 
 pytestmark = pytest.mark.usefixtures("as_runs")
@@ -230,6 +230,44 @@ def test_ddl_makes_a_notification_that_is_shown_once_it_is_durable() -> None:
     assert (notice.aggregate_type, notice.type, notice.time_us) == ("Schema", "CHANGED", 5)
     assert notice.additional_data["ddl"] == "ALTER TABLE T ADD C NUMBER"
     assert notice.id.encode() in store.values
+
+
+class Truncated(ScriptedCapture):
+    """T and another table are truncated at SCN 7 and 9, after the first transaction."""
+
+    def __init__(self) -> None:
+        super().__init__([[1]])
+        other = replace(TABLE, id=TABLE.id._replace(table="OTHER"))
+        self.ddl = [
+            SchemaChange(table.id, table, table, "TRUNCATE TABLE X", Scn(scn), 5, truncate=True)
+            for table in (TABLE, other)
+            for scn in (7, 9)
+        ]
+
+    def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
+        for event in super().stream(start, stop):
+            yield event
+            if isinstance(event, Progress):
+                yield from self.ddl
+                yield replace(event, committed=None)
+
+
+@pytest.mark.parametrize(
+    ("suspended", "resuming", "left_out"),
+    [
+        ([SuspendedTable(str(TABLE.id), 1, "", "")], [], [True, True, False, False]),
+        ([SuspendedTable(str(TABLE.id), 1, "", "", delivered=True)], [], [False] * 4),
+        ([], [Resumption(str(TABLE.id), "s", 8, 8)], [True, False, False, False]),
+        ([], [], [False] * 4),
+    ],
+)
+def test_a_truncate_of_a_suspended_table_is_no_message(
+    suspended: list[SuspendedTable], resuming: list[Resumption], left_out: list[bool]
+) -> None:
+    capture = Truncated()
+    store = Store(offset=replace(at(0), suspended=tuple(suspended), signals=SignalState(resuming=tuple(resuming))))
+    run_once(parts_of(store, capture), threading.Event())
+    assert [change.left_out for change in capture.ddl] == left_out
 
 
 class Refusing(Store):

@@ -151,10 +151,11 @@ def run(
     from minercdc.cli.next_steps import connector_steps
     from minercdc.config.load import load_config
     from minercdc.connector import Connector
+    from minercdc.loadable import not_loadable
 
     console = Console(stderr=True)
     log_to(console, verbose)
-    loaded = load_config(config)
+    loaded = load_config(config, not_loadable)
     if loaded.run.minercdc_log_format == "json":
         log_as_json(loaded.identity.name)
         console = Console(stderr=True, force_terminal=False)
@@ -197,11 +198,12 @@ def check(
         raise typer.BadParameter("the file of the configuration is needed, or --rules")
     Stop(patience=0, status=UNFINISHED)  # the clients' calls do not let Python's handlers run while a server does not answer
     from minercdc.config.load import load_config
+    from minercdc.loadable import not_loadable
     from minercdc.rules.examination import examine
 
     out = Console(highlight=False, markup=False, soft_wrap=True)
     findings: list[Finding] = []
-    for finding in examine(load_config(config)):
+    for finding in examine(load_config(config, not_loadable)):
         findings.append(finding)
         for line in lines_of(finding):
             out.print(line)
@@ -241,8 +243,9 @@ def config(
         return
     from minercdc.config.in_force import report
     from minercdc.config.load import load_config
+    from minercdc.loadable import not_loadable
 
-    sys.stdout.write(report(load_config(file), file))
+    sys.stdout.write(report(load_config(file, not_loadable), file))
 
 
 @app.command()
@@ -250,9 +253,10 @@ def plan(config: ConfigFile) -> None:
     """Print what a start would do: tables, topics, types, rows, estimated time, redo rate and grants; nothing is written."""
     Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
+    from minercdc.loadable import not_loadable
     from minercdc.plan import plan as lines
 
-    loaded = load_config(config)
+    loaded = load_config(config, not_loadable)
     log_to(errors, verbose=False)
     for line in lines(loaded):
         sys.stdout.write(f"{line}\n")

@@ -35,7 +35,8 @@ _PARAGRAPHS: Mapping[type[MinerCdcError], tuple[str, str]] = {
     errors.ConfigError: (
         "configuration",
         """*Exit status 2.* The file cannot be read, or properties are missing, misspelt, of a wrong form, contradictory or not supported. All
-problems are listed at once, one line each, with the property that was probably meant. Correct them; `minercdc config` prints every
+problems are listed at once, one line each, with file and line, and the property that was probably meant. `minercdc config FILE` finds all that `run` would, without a
+database: expressions, Python code and settings of librdkafka are loaded, too. Correct them; `minercdc config` prints every
 property. The same code says that a stored offset belongs to another adapter: use another `name`, or remove the offset.""",
     ),
     errors.PrerequisiteError: (

@@ -34,12 +34,13 @@ Words = Annotated[
 def relay(words: Words, verbose: Verbose = False) -> None:
     """Capture changes into a buffer that many clients read over HTTP; prints `ready HOST:PORT` when they may connect."""
     from minercdc.config.load import load_relay_config
+    from minercdc.loadable import not_loadable
 
     match words:
         case [config] if config != _SCHEMAS:
             stop = Stop(_STOP_SECONDS)
             log_to(Console(stderr=True), verbose)
-            _serve(load_relay_config(Path(config)), stop)
+            _serve(load_relay_config(Path(config), not_loadable), stop)
         case [first, config] if first == _SCHEMAS:
             Stop(patience=0, status=UNFINISHED)
             log_to(Console(stderr=True), verbose)

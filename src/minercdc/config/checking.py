@@ -11,8 +11,9 @@ from typing import Any, Final
 from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
+from minercdc.config.own_topics import topics_of_their_own
 from minercdc.config.physical_standby import contradictions_of_standby
-from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out
+from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out, one_of
 from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
 
 _STANDS_IN: Final = "x"  # for a required text that is missing
@@ -139,6 +140,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     brokers_given,
     channels_of_sink,
     history_of_sink,
+    topics_of_their_own,
     _archived_only,
     contradictions_of_standby,
     _replicator,
@@ -154,6 +156,9 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
 
 def _problem_lines(error: ValidationError) -> Iterator[tuple[str, str]]:
     """(Property, problem)."""
-    for item in error.errors(include_url=False, include_input=False):
+    for item in error.errors(include_url=False):
         name = str(item["loc"][0]) if item["loc"] else ""
-        yield name, f"{name}: {item['msg'].removeprefix('Value error, ')}"
+        # Of an enumeration, which holds no secrets, the value is shown.
+        is_word = item["type"] == "literal_error"
+        message = one_of(str(item["input"]), item["ctx"]["expected"]) if is_word else item["msg"]
+        yield name, f"{name}: {message.removeprefix('Value error, ')}"

@@ -43,3 +43,10 @@ class HeartbeatConfig(Section):
         if "topic_heartbeat_prefix" not in self.model_fields_set:
             head = self.heartbeat_topics_prefix or head
         return self.topic_heartbeat_name or f"{head}{delimiter}{prefix}"
+
+    def names_topic(self) -> str:
+        """The property that names the heartbeat topic."""
+        if self.topic_heartbeat_name:
+            return "topic.heartbeat.name"
+        is_older = "topic_heartbeat_prefix" not in self.model_fields_set and self.heartbeat_topics_prefix
+        return "heartbeat.topics.prefix" if is_older else "topic.heartbeat.prefix"

@@ -6,8 +6,10 @@ Most have the same name. Key stores are read where librdkafka reads them: PEM, a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
+
+from minercdc.config.debezium import KAFKA_PASS_THROUGH
 
 _LOGIN: Final = re.compile(r"\.(PlainLoginModule|ScramLoginModule)\s+required\b", re.IGNORECASE)
 _OPTION: Final = re.compile(r"(\w+)\s*=\s*(?:\"((?:[^\"\\]|\\.)*)\"|'([^']*)'|([^\s;]+))")
@@ -50,6 +52,24 @@ _RENAMED: Final[Mapping[str, str]] = {
 _STORES: Final = "ssl.truststore.", "ssl.keystore."
 
 
+def take_kafka(rest: dict[str, str], problems: list[str]) -> dict[str, str]:
+    """librdkafka's settings of the data; our own spelling wins over those of Java clients."""
+    found: dict[str, str] = {}
+    for prefix in KAFKA_PASS_THROUGH:
+        settings = dict(take_client(rest, (prefix,)))
+        found |= settings if prefix.startswith("minercdc.") else as_librdkafka(settings, prefix, problems)
+    return found
+
+
+def take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Names, without the prefix, and values of the properties that begin with one of the prefixes; takes them out of `rest`."""
+    for name in list(rest):
+        for prefix in prefixes:
+            if name.startswith(prefix):
+                yield name.removeprefix(prefix), rest.pop(name)
+                break
+
+
 def as_librdkafka(settings: Mapping[str, str], prefix: str, problems: list[str]) -> dict[str, str]:
     """librdkafka's settings for those of a Java client; what is Java's own is left out.
 
@@ -70,6 +90,20 @@ def as_librdkafka(settings: Mapping[str, str], prefix: str, problems: list[str])
             found[_RENAMED.get(name, name)] = value
     found |= dict(_stores(settings, prefix, problems))
     return found
+
+
+def given_settings(
+    given: Mapping[str, str], prefixes: Sequence[str] = KAFKA_PASS_THROUGH
+) -> Iterator[tuple[str, dict[str, str]]]:
+    """The properties that are passed on to librdkafka, each with the settings that librdkafka gets for it.
+
+    :param given: all properties of a configuration.
+    """
+    for name, value in given.items():
+        prefix = next((prefix for prefix in prefixes if name.startswith(prefix)), None)
+        if prefix is not None:
+            bare = name.removeprefix(prefix)
+            yield name, {bare: value} if prefix.startswith("minercdc.") else as_librdkafka({bare: value}, prefix, [])
 
 
 def _login(value: str, prefix: str, problems: list[str]) -> dict[str, str]:

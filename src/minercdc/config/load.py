@@ -9,10 +9,10 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
@@ -25,12 +25,13 @@ from minercdc.config.files import FileProperties, read_file
 from minercdc.config.flashback import FlashbackConfig
 from minercdc.config.fors import ForsConfig
 from minercdc.config.heartbeat import HeartbeatConfig
-from minercdc.config.kafka_client import as_librdkafka
+from minercdc.config.kafka_client import as_librdkafka, take_client, take_kafka
 from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.olr import OlrConfig
 from minercdc.config.physical_standby import PhysicalStandbyConfig
+from minercdc.config.places import UNRESOLVED, independent, origin, placed
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.relay import RelayConfig, implied, refused_by_relay
@@ -48,6 +49,7 @@ from minercdc.config.sections import (
     TopicConfig,
     ValueConfig,
 )
+from minercdc.config.selects import SELECT_OVERRIDE, take_selects, unpaired
 from minercdc.config.sink import SinkConfig, adapt_to_sink
 from minercdc.config.topics import take_creation
 from minercdc.config.transforms import Transformation, take_transformations
@@ -56,7 +58,6 @@ from minercdc.errors import ConfigError
 
 log = logging.getLogger(__name__)
 
-_SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 _FLUSH_TABLE = "minercdc.log.mining.flush.table"
 _SCN_TOKEN = "snapshot.enhance.predicate.scn"
 
@@ -152,7 +153,7 @@ _PASSED_ON = (
     *debezium.KAFKA_PASS_THROUGH,
     *debezium.SIGNAL_PASS_THROUGH,
     *debezium.SPARK_PASS_THROUGH,
-    _SELECT_OVERRIDE,
+    SELECT_OVERRIDE,
     *("topic.creation.", "transforms.", "predicates.", "column.mask.", "column.truncate."),
 )
 _PREFIXES = (*debezium.IGNORED_PREFIXES, *debezium.UNSUPPORTED_PREFIXES, *_PASSED_ON)
@@ -174,25 +175,35 @@ def standing(name: str) -> tuple[str, str]:
     return _elsewhere(name)
 
 
-def load_config(path: Path) -> ConnectorConfig:
+Examination: TypeAlias = Callable[[ConnectorConfig, Collection[str]], Iterator[str]]
+"""Further problems of a configuration, a line each that begins with the property. The second argument has the properties without a value
+that can be used: what depends on them is not examined."""
+
+
+def _nothing_more(config: ConnectorConfig, unusable: Collection[str]) -> Iterator[str]:
+    return iter(())
+
+
+def load_config(path: Path, examine: Examination = _nothing_more) -> ConnectorConfig:
     """Read and check a configuration file; warn of environment variables that look misspelt.
 
+    :param examine: see `Examination`; its problems are listed with the others.
     :raises ConfigError: the file cannot be read or has problems; all of them are listed.
     """
-    return _checked_environment(read_file(path), path)
+    return _checked_environment(read_file(path), path, examine)
 
 
-def load_relay_config(path: Path) -> ConnectorConfig:
+def load_relay_config(path: Path, examine: Examination = _nothing_more) -> ConnectorConfig:
     """As `load_config`, for `minercdc relay`: what only a topic, or with an upstream relay a database, needs may be absent."""
     content = read_file(path)
-    return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path)
+    return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path, examine)
 
 
-def _checked_environment(content: FileProperties, path: Path) -> ConnectorConfig:
+def _checked_environment(content: FileProperties, path: Path, examine: Examination) -> ConnectorConfig:
     used = {name for value in content.values.values() for name in variables_used(value)}
     for variable, meant in misspelt_variables(os.environ, used):
         log.warning("the environment variable %s sets no property; did you mean %s?", variable, meant)
-    return _parse(content, str(path))
+    return _parse(content, str(path), examine)
 
 
 # Not properties: the cache of jars, and what Kubernetes injects for a service called minercdc.
@@ -221,21 +232,17 @@ def parse_properties(properties: Mapping[str, str], *, where: str = "") -> Conne
     return _parse(FileProperties(properties), where)
 
 
-def _parse(content: FileProperties, where: str) -> ConnectorConfig:
+def _parse(content: FileProperties, where: str, examine: Examination = _nothing_more) -> ConnectorConfig:
     problems = list(content.problems)
-    values = content.values
-    if values.get("debezium.sink.type") == "relay":
-        values = implied(values) | dict(values)
-    found, unusable = _spelled(values, problems)
+    found, unusable = _spelled(_with_implied(content.values), problems)
     rest = {given.name: given.value for given in found}
     post_processed = take_post_processors(rest, problems)
     given = {name: {p: rest.pop(p) for p in section.properties() if p in rest} for name, section in SECTIONS.items()}
-    client = _take_kafka(rest, problems)
-    signal_client = as_librdkafka(dict(_take_client(rest, debezium.SIGNAL_PASS_THROUGH)), "signal.consumer.", problems)
-    lake_spark = {f"spark.{name}": value for name, value in _take_client(rest, debezium.SPARK_PASS_THROUGH)}
-    selects = dict(_take_selects(rest, rest.get(_SCN_TOKEN)))
-    if "rac.nodes" in rest and given["log_mining"].get(_FLUSH_TABLE):
-        problems.append(f"rac.nodes: {_FLUSH_TABLE} is written on one node only; leave one of them out")
+    client = take_kafka(rest, problems)
+    signal_client = as_librdkafka(dict(take_client(rest, debezium.SIGNAL_PASS_THROUGH)), "signal.consumer.", problems)
+    lake_spark = {f"spark.{name}": value for name, value in take_client(rest, debezium.SPARK_PASS_THROUGH)}
+    selects = dict(take_selects(rest, rest.get(_SCN_TOKEN)))
+    problems += _two_nodes(rest, given["log_mining"])
     creation = {name: rest.pop(name) for name in list(rest) if name.startswith("topic.creation.")}
     transforms = take_transformations(rest, problems)
     column_rules = take_column_rules(rest, problems)
@@ -243,14 +250,13 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
     problems += _of_another_database(rest.get("connector.class", ""))
     custom_converters = take_custom_converters(rest, problems)
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
-    problems += map(_unknown, rest)
+    problems += (_unknown(one.given_as) for one in found if one.name in rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
     _check_together(sections, creation, selects, problems, unusable)
     if "value.converter" not in unusable:
         problems += without_envelope(sections["converters"], transforms)
-    if problems:
-        raise ConfigError(sorted(set(problems)), where=where)
-    ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
+    if not problems:
+        ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
     rest_of_it: dict[str, Any] = {
         "transforms": transforms,
         "column_rules": column_rules,
@@ -260,11 +266,30 @@ def _parse(content: FileProperties, where: str) -> ConnectorConfig:
         "signal_client": signal_client,
         "lake_spark": lake_spark,
         "ignored": ignored,
-        "notices": {given.given_as: given.notice for given in found if given.notice},
-        "given": {given.name: given.value for given in found},
-        "origins": {given.name: _origin(given, content, where) for given in found},
+        "notices": {one.given_as: one.notice for one in found if one.notice},
+        "given": {one.name: one.value for one in found},
+        "origins": {one.name: origin(one, content, where) for one in found},
     }
-    return ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
+    config = ConnectorConfig(**sections, **rest_of_it)  # type: ignore[arg-type]
+    problems.extend(examine(config, unusable))
+    _refuse_any(problems, found, content, where)
+    return config
+
+
+def _refuse_any(problems: Collection[str], found: Collection[Spelled], content: FileProperties, where: str) -> None:
+    if problems:
+        kept = independent(problems, {one.given_as: one.name for one in found})
+        raise ConfigError(sorted(set(placed(kept, found, content, where))), where=where)
+
+
+def _with_implied(values: Mapping[str, str]) -> Mapping[str, str]:
+    """The properties of a file, with those that a relay needs not be given."""
+    return implied(values) | dict(values) if values.get("debezium.sink.type") == "relay" else values
+
+
+def _two_nodes(rest: Mapping[str, str], log_mining: Mapping[str, str]) -> Iterator[str]:
+    if "rac.nodes" in rest and log_mining.get(_FLUSH_TABLE):
+        yield f"rac.nodes: {_FLUSH_TABLE} is written on one node only; leave one of them out"
 
 
 def _of_another_database(connector_class: str) -> Iterator[str]:
@@ -273,8 +298,11 @@ def _of_another_database(connector_class: str) -> Iterator[str]:
 
 
 def _unknown(name: str) -> str:
-    near = difflib.get_close_matches(name, _KNOWN, 1, 0.75)
-    return f"{name}: unknown property" + (f"; did you mean {near[0]}?" if near else "")
+    """:param name: as it is given."""
+    source = "debezium.source."
+    head = source if name.startswith(source) else ""
+    near = difflib.get_close_matches(name.removeprefix(source), _KNOWN, 1, 0.75)
+    return f"{name}: unknown property" + (f"; did you mean {head}{near[0]}?" if near else "")
 
 
 def _check_together(
@@ -295,13 +323,7 @@ def _check_together(
         sections["topics"] = topics.with_creation(take_creation(creation, topics, problems))
     problems.extend(contradictions(sections, unusable))
     if "snapshot.select.statement.overrides" not in unusable:
-        problems.extend(_unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
-
-
-def _origin(given: Spelled, content: FileProperties, where: str) -> str:
-    line = content.lines.get(given.given_as)
-    place = f"{Path(where).name}:{line}" if line else Path(where).name
-    return place if given.given_as == given.name else f"{place}, as {given.given_as}"
+        problems.extend(unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
 
 
 def _spelled(properties: Mapping[str, str], problems: list[str]) -> tuple[list[Spelled], set[str]]:
@@ -332,51 +354,17 @@ def _resolved(
 ) -> Iterator[tuple[str, str]]:
     """Name and value of each property, with placeholders resolved.
 
-    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in.
+    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in, or no name
+        where names are listed.
     """
     for name, value in properties.items():
         try:
             yield name, providers.resolved(value)
         except Exception as error:  # a plug-in's own code
             reason = f"{error.args[0]} is not set" if isinstance(error, KeyError) and error.args else str(error)
-            problems.append(f"{name}: placeholder cannot be resolved: {reason}")
+            problems.append(f"{name}{UNRESOLVED}{reason}")
             unresolved.add(name)
-            yield name, "1"
-
-
-def _take_kafka(rest: dict[str, str], problems: list[str]) -> dict[str, str]:
-    """librdkafka's settings of the data; our own spelling wins over those of Java clients."""
-    found: dict[str, str] = {}
-    for prefix in debezium.KAFKA_PASS_THROUGH:
-        settings = dict(_take_client(rest, (prefix,)))
-        found |= settings if prefix.startswith("minercdc.") else as_librdkafka(settings, prefix, problems)
-    return found
-
-
-def _take_client(rest: dict[str, str], prefixes: Sequence[str]) -> Iterator[tuple[str, str]]:
-    for name in list(rest):
-        for prefix in prefixes:
-            if name.startswith(prefix):
-                yield name.removeprefix(prefix), rest.pop(name)
-                break
-
-
-def _take_selects(rest: dict[str, str], token: str | None) -> Iterator[tuple[str, str]]:
-    """SELECT by upper-case `SCHEMA.TABLE`.
-
-    :param token: stands for `AS OF SCN n`, which no SELECT needs here: its transaction reads as of the snapshot's SCN.
-    """
-    for name in [name for name in rest if name.startswith(_SELECT_OVERRIDE)]:
-        select = rest.pop(name).strip().rstrip(";")
-        yield name.removeprefix(_SELECT_OVERRIDE).upper(), select.replace(token, "") if token else select
-
-
-def _unpaired(listed: Sequence[str], selects: Mapping[str, str]) -> Iterator[str]:
-    tables = {table.upper() for table in listed}
-    for table in sorted(tables - selects.keys()):
-        yield f"{_SELECT_OVERRIDE}{table}: needed, since snapshot.select.statement.overrides lists the table"
-    for table in sorted(selects.keys() - tables):
-        yield f"{_SELECT_OVERRIDE}{table}: snapshot.select.statement.overrides does not list the table"
+            yield name, "" if name.endswith(_LISTS) else "1"
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:

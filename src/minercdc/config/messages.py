@@ -34,7 +34,8 @@ class MessageConfig(Section):
         "transaction", pattern=r"^[A-Za-z0-9._-]+$", description="That topic is `<topic.prefix>.<this>`."
     )
     skip_messages_without_change: bool = Field(
-        False, description="Leave out updates that change no published column; they need all columns in the redo."
+        False,
+        description="Leave out updates that change no published column; they need all columns in the redo. An update of a table with published LOBs is left out with `lob.enabled` only, where redo shows that none was set ([messages](messages.md#fewer-messages-and-more)).",
     )
     include_schema_comments: bool = Field(
         False,
@@ -92,6 +93,7 @@ class ColumnRule:
     :param kind: `mask` (asterisks in place of a value), `truncate`, or `hash` of the value; `hash_v2` is of the plain text.
     :param patterns: regular expressions of the columns, `SCHEMA.TABLE.COLUMN`.
     :param length: of asterisks, or that a text is cut to; 0 for hashes.
+    :param given_as: the property, without its salt.
     :param algorithm, salt: of the hash, as hashlib has it, and what comes before the value; '' for other kinds.
     """
 
@@ -100,6 +102,7 @@ class ColumnRule:
     length: int = 0
     algorithm: str = ""
     salt: str = field(default="", repr=False)
+    given_as: str = field(default="", compare=False)
 
     def matches(self, name: str) -> bool:
         """Whether it is about a column, `SCHEMA.TABLE.COLUMN`. Raises ConfigError when a pattern takes too long."""
@@ -134,12 +137,12 @@ def _rules(properties: dict[str, str], problems: list[str]) -> Iterator[ColumnRu
             problems.append(f"{shown}: {error}")
             continue
         if kind in ("mask", "truncate"):
-            yield ColumnRule(kind, patterns, length=int(match[1]))  # type: ignore[arg-type]
+            yield ColumnRule(kind, patterns, length=int(match[1]), given_as=shown)  # type: ignore[arg-type]
             continue
         if (algorithm := _algorithm(match[1])) is None:
             problems.append(f"{shown}: there is no hash {match[1]}; MD5, SHA-1, SHA-256, SHA-512 and SHA3-256 are some")
             continue
-        yield ColumnRule(kind, patterns, algorithm=algorithm, salt=match[2])  # type: ignore[arg-type]
+        yield ColumnRule(kind, patterns, algorithm=algorithm, salt=match[2], given_as=shown)  # type: ignore[arg-type]
 
 
 def _algorithm(name: str) -> str | None:

@@ -28,7 +28,7 @@ class SchemaHistoryConfig(Section):
     )
     schema_history_internal_file_filename: Path | None = Field(
         None,
-        description="File of the schema history; needed with `FileSchemaHistory`. The offset says how much of it is valid.",
+        description="File of the schema history; needed with `FileSchemaHistory`. Its directory is made when it is missing. The offset says how much of it is valid.",
     )
 
     @field_validator("schema_history_internal", mode="before")

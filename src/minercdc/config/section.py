@@ -6,7 +6,9 @@ environment (`MINERCDC_DATABASE_PDB_NAME`, or `MINERCDC_DATABASE_PDB_NAME_FILE` 
 
 from __future__ import annotations
 
+import difflib
 import os
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -62,6 +64,17 @@ def choices(annotation: Any) -> Iterator[str]:
             yield part
         else:
             yield from choices(part)
+
+
+def one_of(given: str, expected: str) -> str:
+    """What is wrong with a word that is none of an enumeration.
+
+    :param expected: the words as pydantic lists them: `'a', 'b' or 'c'`.
+    """
+    words = re.findall(r"'([^']*)'", expected)
+    near = difflib.get_close_matches(given.strip().lower(), [word.lower() for word in words], 1, 0.6)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return f"'{given}' is not one of {', '.join(words)}{hint}"
 
 
 _Rule = TypeVar("_Rule", bound=Callable[[Any], Iterator[str]])

@@ -225,6 +225,14 @@ class KafkaConfig(Section):
             yield "minercdc.claim.check.path: needed with minercdc.kafka.record.too.large=claim_check"
 
     @rule
+    def _held_by_transactions(self) -> Iterator[str]:
+        if self.minercdc_kafka_large_transaction == "hold" and not self.minercdc_kafka_transactional:
+            yield (
+                "minercdc.kafka.large.transaction: hold needs Kafka transactions, which minercdc.kafka.transactional=false turns"
+                " off; set split, or leave that out"
+            )
+
+    @rule
     def _one_cluster(self) -> Iterator[str]:
         data, history = self.minercdc_kafka_bootstrap_servers, self.schema_history_internal_kafka_bootstrap_servers
         if data and history and data != history:

@@ -9,6 +9,7 @@ from typing import Final, Self
 
 from pydantic import Field, PrivateAttr, field_validator
 
+from minercdc.config.replacement import unknown_group
 from minercdc.config.section import CommaList, Section, rule
 from minercdc.schema.patterns import configured_pattern
 
@@ -131,6 +132,9 @@ class TopicConfig(Section):
             re.compile(self.topic_regex)
         except re.error as error:
             yield f"topic.regex: '{self.topic_regex}' is not a regular expression: {error}"
+            return
+        if group := unknown_group(self.topic_regex, self.topic_replacement):
+            yield f"topic.replacement: {self.topic_replacement} has {group}, and topic.regex has no such group"
 
     @rule
     def _one_topic_each(self) -> Iterator[str]:

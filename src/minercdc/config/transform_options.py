@@ -24,9 +24,16 @@ from minercdc.config.field_options import (
     ValueToKey,
 )
 from minercdc.config.option_form import Options, Pairs, Regex
+from minercdc.config.replacement import unknown_group
 from minercdc.config.section import CommaList
 
 _OFFSET = re.compile(r"[+-]\d\d:\d\d(:\d\d)?")
+
+
+def _have_groups(option: str, pattern: str, replacement: str) -> None:
+    """Raise ValueError, with the option's name, for a replacement with a group that the pattern does not have."""
+    if group := unknown_group(pattern, replacement):
+        raise ValueError(f"{option}: {replacement} has {group}, and the pattern {pattern} has no such group")
 
 
 class Unwrap(Options):
@@ -85,6 +92,8 @@ class LogicalTable(Options):
     def _replacement(self) -> Self:
         if self.key_field_regex and not self.key_field_replacement:
             raise ValueError("key.field.replacement: needed with key.field.regex")
+        _have_groups("topic.replacement", self.topic_regex, self.topic_replacement)
+        _have_groups("key.field.replacement", self.key_field_regex, self.key_field_replacement)
         return self
 
 
@@ -93,6 +102,11 @@ class Router(Options):
 
     regex: Regex
     replacement: str
+
+    @model_validator(mode="after")
+    def _groups(self) -> Self:
+        _have_groups("replacement", self.regex, self.replacement)
+        return self
 
 
 class Expression(Options):
@@ -155,6 +169,7 @@ class Outbox(Options):
                 raise ValueError("table.fields.additional.placement: the partition cannot come from a column here")
         if self.table_field_event_timestamp:
             raise ValueError("table.field.event.timestamp: not supported; records have the producer's time")
+        _have_groups("route.topic.replacement", self.route_topic_regex, self.route_topic_replacement)
         if self.table_json_payload_null_behavior != "ignore":
             raise ValueError("table.json.payload.null.behavior: only ignore is supported")
         return self

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import difflib
 import logging
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
 from minercdc.config.option_form import Options
+from minercdc.config.section import one_of
 from minercdc.config.transform_options import PREDICATES, TRANSFORMATIONS, Unwrap
 
 log = logging.getLogger(__name__)
@@ -60,7 +62,7 @@ def take_transformations(properties: dict[str, str], problems: list[str]) -> tup
 
 
 def _transformations(
-    properties: dict[str, str], predicates: Mapping[str, Options], problems: list[str]
+    properties: dict[str, str], predicates: Mapping[str, Options | None], problems: list[str]
 ) -> Iterator[Transformation]:
     for name, options in _named(properties, "transforms", problems):
         where = f"transforms.{name}"
@@ -78,17 +80,18 @@ def _transformations(
                 "%s: drop.tombstones and delete.handling.mode are Debezium's old options; write delete.tombstone.handling.mode",
                 where,
             )
-        if made is None or (wanted and wanted not in predicates):
+        condition = predicates.get(wanted)
+        if made is None or (wanted and condition is None):
             continue
-        predicate = Predicate(wanted, predicates[wanted], _FLAGS.get(negate, False)) if wanted else None
+        predicate = Predicate(wanted, condition, _FLAGS.get(negate, False)) if condition is not None else None
         yield Transformation(name, kind, made, predicate)
 
 
-def _predicates(properties: dict[str, str], problems: list[str]) -> Iterator[tuple[str, Options]]:
+def _predicates(properties: dict[str, str], problems: list[str]) -> Iterator[tuple[str, Options | None]]:
+    """Name and options of each that is listed; None for one whose definition is wrong, which is a problem of its own."""
     for name, options in _named(properties, "predicates", problems):
         where = f"predicates.{name}"
-        if (made := _made(where, options.pop("type", "").strip(), options, PREDICATES, problems)) is not None:
-            yield name, made
+        yield name, _made(where, options.pop("type", "").strip(), options, PREDICATES, problems)
 
 
 def _named(properties: dict[str, str], what: str, problems: list[str]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -135,9 +138,13 @@ def _made(
 
 
 def _lines(where: str, error: ValidationError) -> Iterator[str]:
-    for item in error.errors(include_url=False, include_input=False):
+    for item in error.errors(include_url=False):
         message = item["msg"].removeprefix("Value error, ")
         if item["type"] == "extra_forbidden":
             message = "this transformation has no such option"
+        if item["type"] == "literal_error":
+            message = one_of(str(item["input"]), item["ctx"]["expected"])
         name = ".".join([where, *(str(part) for part in item["loc"])])
-        yield f"{name}: {message}"
+        option = message.partition(":")[0]
+        # A problem of several options begins with the name of one.
+        yield f"{name}.{message}" if not item["loc"] and re.fullmatch(r"[a-z][a-z.]+", option) else f"{name}: {message}"

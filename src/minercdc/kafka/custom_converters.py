@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from minercdc.config.custom_converters import ONE_TO_BOOLEAN, RAW_TO_STRING, TO_ZERO_SCALE, CustomConverter
-from minercdc.config.plugin import load_callable
+from minercdc.config.plugin import load_callable, with_arguments
 from minercdc.errors import ConfigError
 from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import Column, TableId
@@ -50,7 +50,20 @@ def _change(converter: CustomConverter, handling: ValueHandling) -> Change:
         except LookupError:
             raise ConfigError([f"{converter.name}.charset: there is no character set {charset}"]) from None
         return _by(converter.name, _selected(options, converter.name, lambda column: _raw_to_string(column, charset)))
-    return _by(converter.name, load_callable(converter.type, f"{converter.name}.type")(dict(options)))
+    return _by(converter.name, _own(converter))
+
+
+def _own(converter: CustomConverter) -> ColumnConverter:
+    """The user's converter, made with its options. Raises ConfigError when it cannot be."""
+    of_property = f"{converter.name}.type"
+    make = load_callable(converter.type, of_property, "options")
+    try:
+        made = make(dict(converter.options))
+    except ConfigError:
+        raise
+    except Exception as error:  # the user's own code
+        raise ConfigError([f"{of_property}: {converter.type} with its options raised {error!r}"]) from error
+    return with_arguments(made, f"what {converter.type} gives", of_property, "table", "column")
 
 
 def _by(name: str, convert: ColumnConverter) -> Change:

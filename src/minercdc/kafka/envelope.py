@@ -49,10 +49,11 @@ from minercdc.kafka import connect_schema, table_changes
 from minercdc.kafka.avro_rows import AvroRows
 from minercdc.kafka.dead_letter import dead_letter
 from minercdc.kafka.notification import NotificationEncoder
-from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame, PrintedColumn
+from minercdc.kafka.row_format import NO_TEXT, NO_TRANSACTION, Frame
 from minercdc.kafka.run_encoder import RunEncoder
 from minercdc.kafka.table_format import ROWID_KEY, TableFormat, TableFormats
 from minercdc.kafka.transaction_metadata import TransactionEncoder
+from minercdc.kafka.unchanged import is_unchanged
 from minercdc.kafka.vanished import fits_key, fits_row, members, print_vanished
 from minercdc.moved_keys import MovedKeys
 from minercdc.schema.table import TableId, TableSchema
@@ -79,6 +80,7 @@ class EnvelopeEncoder:
     :param counts: numbers the events of a transaction, where `formats` have them; else None.
     :param moved: keys that rows took over, shared with what passes over delivered changes.
     :param skip_unchanged: leave out updates that change no published column.
+    :param lobs: `lob.enabled`.
     :param avro: writes rows as Avro at once; None: the converter makes it of what is printed. Without effect with `counts`.
     :param clock_ns: engine time, nanoseconds since the epoch.
     """
@@ -93,6 +95,7 @@ class EnvelopeEncoder:
         notifications: NotificationEncoder | None = None,
         captured: Callable[[TableId], bool] = lambda _: True,
         skip_unchanged: bool = False,
+        lobs: bool = False,
         transactions: TransactionEncoder | None = None,
         counts: TransactionCounts | None = None,
         moved: MovedKeys | None = None,
@@ -104,7 +107,7 @@ class EnvelopeEncoder:
         self._moved = moved or MovedKeys(formats.key_columns)
         self._transactions = transactions
         self._counts = counts
-        self._skip_unchanged = skip_unchanged
+        self._skip_unchanged, self._lobs = skip_unchanged, lobs
         self._include_schema_changes = include_schema_changes
         self._clock_ns = clock_ns
         self._dead_letters = dead_letters
@@ -141,7 +144,7 @@ class EnvelopeEncoder:
             for i in compiled.key:
                 if before[i] != after[i] and before[i] is not UNAVAILABLE:
                     return self._key_change(compiled, event)
-            if self._skip_unchanged and _is_unchanged(compiled.columns, before, after):
+            if self._skip_unchanged and is_unchanged(compiled.columns, event, before, after, lobs=self._lobs):
                 return ()
         if op is _DELETE and self._moved.holds(schema.id) and not self._moved.frees(event):
             return ()
@@ -220,7 +223,10 @@ class EnvelopeEncoder:
         shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
         records = [self._schema_change(event)] if shown else []
         if event.truncate and Op.TRUNCATE not in self._skipped:
-            records.append(self._truncate(event))
+            if not event.left_out:
+                records.append(self._truncate(event))
+            elif self._dead_letters:
+                records.append(dead_letter(self._dead_letters, _left_out(event)))
         return records
 
     def _vanished(self, event: VanishedRow) -> Sequence[Record]:
@@ -303,14 +309,10 @@ class EnvelopeEncoder:
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
 
 
-def _is_unchanged(columns: Sequence[PrintedColumn], before: Row, after: Row) -> bool:
-    """Whether both rows are printed alike."""
-    return all(
-        before[c.position] is after[c.position]
-        or before[c.position] == after[c.position]
-        or c.print(before[c.position]) == c.print(after[c.position])
-        for c in columns
-    )
+def _left_out(change: SchemaChange) -> UndecodableRow:
+    """What the dead letter of a TRUNCATE shows."""
+    op, reason = Op.TRUNCATE.name, "the table is suspended"
+    return UndecodableRow(change.table, op, reason, change.ddl, change.scn, change.time_us, None, 0)
 
 
 def _reselected(scn: Scn) -> Headers:

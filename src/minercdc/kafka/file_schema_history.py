@@ -39,12 +39,15 @@ class FileSchemaHistory:
         self._hardened = True
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record | None:
-        """Write the line after the last one, and cut off what follows it; `mark` puts it on disk. No record for Kafka.
+        """Write the line after the last one, and cut off what follows it; `mark` puts it on disk. No record for Kafka. The first
+        line of a history makes its directory.
 
-        :raises SchemaHistoryError: the file cannot be written.
+        :raises SchemaHistoryError: the file cannot be written, or its directory cannot be made.
         """
         document = document_of(change, position, server=self._server, ts_ms=self._clock_ms())
         line = json.dumps(document, separators=(",", ":")).encode() + b"\n"
+        if not self._length:
+            self._make_directory()
         with _file_errors(self._path), self._path.open("r+b" if self._path.exists() else "w+b") as file:
             file.seek(self._length)
             file.write(line)
@@ -52,6 +55,13 @@ class FileSchemaHistory:
         self._length += len(line)
         self._hardened = False
         return None
+
+    def _make_directory(self) -> None:
+        with _file_errors(self._path):
+            missing = [directory for directory in self._path.parents if not directory.exists()]
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            for directory in missing:
+                sync_directory(directory.parent)
 
     def mark(self) -> int | None:
         """Length in bytes of what was written or recovered; all of it is on disk when this returns.
@@ -102,5 +112,5 @@ def _file_errors(path: Path) -> Iterator[None]:
     except OSError as error:
         raise SchemaHistoryError(
             f"the schema history {path} cannot be used: {error.strerror or error}",
-            hint="See schema.history.internal.file.filename; its directory has to be there.",
+            hint="See schema.history.internal.file.filename: the connector needs to be able to write there.",
         ) from error

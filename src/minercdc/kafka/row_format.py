@@ -41,6 +41,8 @@ class PrintedColumn:
     :param position: in the row.
     :param unavailable: JSON printed when redo does not hold the value.
     :param null: JSON printed for NULL.
+    :param large: redo need not hold its value.
+    :param masked: each value is printed as the same mask.
     """
 
     name: str
@@ -48,6 +50,8 @@ class PrintedColumn:
     codec: Codec
     unavailable: str = "null"
     null: str = "null"
+    large: bool = False
+    masked: bool = False
 
     def print(self, value: Value) -> str:
         """JSON of a value. Raises ValueDecodeError for one that does not fit the column's type."""

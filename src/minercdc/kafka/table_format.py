@@ -21,6 +21,7 @@ from minercdc.schema.name_adjustment import field_name, schema_name
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.values import raw
 from minercdc.values.codec import Codec, FieldType, ValueHandling, codec_for, is_supported
+from minercdc.values.supported import is_large
 
 log = logging.getLogger(__name__)
 
@@ -144,9 +145,10 @@ class TableFormats:
         column = schema.columns[i]
         rule = self._changes.rule_of(schema.id, column)
         if rule is None:
-            return PrintedColumn(name, i, codec, self._unavailable(column, codec))
+            return PrintedColumn(name, i, codec, self._unavailable(column, codec), large=is_large(column))
         made = changed(codec, column, rule)
-        return PrintedColumn(name, i, made, unavailable(rule, made, self.handling.unavailable), null(rule, made))
+        texts = unavailable(rule, made, self.handling.unavailable), null(rule, made)
+        return PrintedColumn(name, i, made, *texts, large=is_large(column), masked=rule.kind == "mask")
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
         """The schema of a published column."""

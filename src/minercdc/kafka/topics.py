@@ -6,11 +6,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from minercdc.config.ad_hoc import NotificationConfig
+from minercdc.config.ad_hoc import NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.messages import MessageConfig
+from minercdc.config.own_topics import history_topic, offset_topic, own_topics
 from minercdc.config.plugin import load_callable
 from minercdc.config.schema_history import SchemaHistoryConfig
-from minercdc.config.sections import ConnectorIdentity, KafkaConfig, TopicConfig
+from minercdc.config.section import Section
+from minercdc.config.sections import ConnectorIdentity, KafkaConfig, RunConfig, TopicConfig
 from minercdc.errors import ConfigError, SinkError
 from minercdc.schema.table import TableId
 
@@ -28,6 +31,7 @@ class TopicNames:
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
     :ivar notifications: None when they go to no topic.
+    :ivar own: the connector's topics by name, those of sections that are given.
     """
 
     def __init__(
@@ -39,19 +43,30 @@ class TopicNames:
         heartbeat: HeartbeatConfig | None = None,
         history: SchemaHistoryConfig | None = None,
         *,
+        signals: SignalConfig | None = None,
+        messages: MessageConfig | None = None,
+        run: RunConfig | None = None,
         with_database: bool = False,
     ) -> None:
         self._prefix, self._with_database = identity.topic_prefix, with_database
         self._name = _naming(topics, identity.topic_prefix, with_database)
-        self._delimiter = topics.topic_delimiter
+        self._delimiter, self._rewritten = topics.topic_delimiter, topics.is_rewritten
         self._tables: dict[str, TableId] = {}
         self.schema_changes = self._prefix
         beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
         self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
         self.notifications = notifications.sink_topic if notifications else None
         self.has_history = history is None or history.file is None
-        self.schema_history = kafka.schema_history_internal_kafka_topic or f"{self._prefix}-schema-history"
-        self.offsets = kafka.minercdc_offset_topic or f"{self._prefix}-offsets"
+        self.schema_history = history_topic(kafka, self._prefix)
+        self.offsets = offset_topic(kafka, self._prefix)
+        sections: dict[str, Section | None] = {
+            "identity": identity,
+            "topics": topics,
+            "kafka": kafka,
+            "notifications": notifications,
+        }
+        sections |= {"heartbeat": heartbeat, "history": history, "signals": signals, "messages": messages, "run": run}
+        self.own = {one.topic: one for one in own_topics(sections)}
 
     def shown(self, table: TableId) -> str:
         """A table's name in figures: with its database where several are captured."""
@@ -80,10 +95,12 @@ class TopicNames:
                 f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
                 hint="Leave one of them out with table.exclude.list, set a topic.naming.strategy that keeps them apart, or capture one with a connector of another topic.prefix.",
             )
-        if name in (self.schema_changes, self.schema_history, self.offsets, self.heartbeats, self.notifications):
+        if (own := self.own.get(name)) is not None:
+            naming = "topic.regex" if self._rewritten else "topic.naming.strategy"
             raise SinkError(
-                f"the topic {name} of table {table} would be one of the connector's own topics",
-                hint="Choose another topic.naming.strategy, or another name for that topic.",
+                f"the topic {name} of table {table} ({naming}) would be one of the connector's own topics: it holds {own.holds}"
+                f" ({own.names})",
+                hint=f"Change {naming} or {own.names}, or leave the table out with table.exclude.list.",
             )
         return name
 
@@ -119,7 +136,7 @@ def _naming(config: TopicConfig, prefix: str, with_database: bool) -> Callable[[
 
 
 def _plugged_in(name: str, prefix: str, delimiter: str) -> Callable[[TableId], str]:
-    function = load_callable(name, "topic.naming.strategy")
+    function = load_callable(name, "topic.naming.strategy", "prefix", "delimiter", "table")
 
     def call(table: TableId) -> str:
         found = function(prefix, delimiter, table)

@@ -5,7 +5,7 @@ What reads the database raises SourceError or PrerequisiteError, as `codes.class
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -69,13 +69,18 @@ class CapturePrerequisites(Protocol):
 
 
 def check(
-    connection: oracledb.Connection, config: DatabaseConfig, table_filter: TableFilter, needed: CapturePrerequisites
+    connection: oracledb.Connection,
+    config: DatabaseConfig,
+    table_filter: TableFilter,
+    needed: CapturePrerequisites,
+    of_tables: Callable[[Sequence[TableSchema]], Iterable[Finding]] = lambda _: (),
 ) -> list[Finding]:
     """All findings, blocking ones first, then those that suspend a table. When privileges are missing that the other checks
     need, only findings on privileges.
 
     :param connection: to where the tables are; privileges are examined in the root, too, where redo is mined.
     :param needed: prerequisites of the adapter.
+    :param of_tables: gives further findings of the captured tables.
     :raises SourceError, PrerequisiteError: the query of a check failed.
     :raises ConfigError: a pattern took too long, or `database.pdb.name` names several databases.
     """
@@ -95,6 +100,7 @@ def check(
         findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
     user = config.session_user.upper()
     findings += filter_findings(table_filter, [str(table.id) for table in tables], user)
+    findings += of_tables(tables)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
 

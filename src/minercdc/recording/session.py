@@ -124,4 +124,4 @@ def run_session(
 
 
 def _transformer(transforms: tuple[Transformation, ...]) -> RecordTransformer | None:
-    return RecordTransformer(chain_of(transforms), ()) if transforms else None
+    return RecordTransformer(chain_of(transforms)) if transforms else None

@@ -259,6 +259,12 @@ RULES: Final = (
         "GRANT SELECT, FLASHBACK ON table TO user",
     ),
     Rule(
+        "patterns",
+        "Each pattern of columns and tables (masks, `message.key.columns`, `column.exclude.list` and the like) matches something, and the envelope has what `add.fields` names.",
+        "It has no effect: a column that it should hide is published.",
+        "Correct the property that the finding names",
+    ),
+    Rule(
         "keys",
         "Each captured table has a primary key, or a unique key of NOT NULL columns.",
         "Records have no key: topics cannot be compacted, and readers cannot bring the changes of a row together.",
@@ -321,8 +327,8 @@ RULES: Final = (
     ),
     Rule(
         "table-topics",
-        "With `topic.creation.enable=false`, the topic of each captured table is there.",
-        "The connector stops at the table's first record, unless the broker creates topics by itself.",
+        "Each captured table has a topic of its own, none of the connector's; with `topic.creation.enable=false` it is there.",
+        "The connector stops at the table's first record, unless the broker creates a missing topic by itself.",
         "kafka-topics.sh --create --topic topic",
     ),
     Rule(

@@ -10,7 +10,7 @@ from typing import Final
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.registries import SIDES
-from minercdc.errors import MinerCdcError
+from minercdc.errors import MinerCdcError, SinkError
 from minercdc.formats.apicurio import ApicurioRegistry
 from minercdc.formats.configured import registry_access
 from minercdc.formats.registry import SchemaRegistry
@@ -19,7 +19,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.source import advice
-from minercdc.schema.table import TableSchema
+from minercdc.schema.table import TableId, TableSchema
 
 _LEAST_ROOM: Final = 1 << 30
 _SECONDS: Final = 5.0
@@ -40,19 +40,26 @@ def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iter
 def topic_findings(
     config: ConnectorConfig, client: KafkaClient, names: TopicNames, tables: Sequence[TableSchema], has_key: Sequence[bool]
 ) -> Iterator[Finding]:
-    """Topics of tables that are missing, or do not take records without a key.
+    """Topics of tables that are another's, are missing, or do not take records without a key.
 
-    :raises DeliveryError, SinkError: Kafka cannot be reached, or two tables share a topic.
+    :raises DeliveryError, SinkError: Kafka cannot be reached.
     :raises ConfigError: as `TopicNames.of_table`.
     """
-    by_table = {table.id: names.of_table(table.id) for table in tables}
+    by_table: dict[TableId, str] = {}
+    for table in tables:
+        try:
+            by_table[table.id] = names.of_table(table.id)
+        except SinkError as error:  # the connector would stop at the table's first row
+            yield Finding(error.message, error.hint, blocking=True, rule="table-topics")
     there = client.existing(by_table.values())
     if not config.topics.topic_creation_enable:
-        for table, topic in by_table.items():
+        for name, topic in by_table.items():
             if topic not in there:
                 fix = f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {topic}"
-                yield advice("table-topics", f"topic {topic} of {table} is not there, and topic.creation.enable=false", fix)
-    keyless = [by_table[table.id] for table, keyed in zip(tables, has_key, strict=True) if not keyed]
+                yield advice("table-topics", f"topic {topic} of {name} is not there, and topic.creation.enable=false", fix)
+    keyless = [
+        by_table[table.id] for table, keyed in zip(tables, has_key, strict=True) if not keyed and table.id in by_table
+    ]
     for topic, state in client.states([topic for topic in keyless if topic in there]).items():
         if "compact" in state.settings.get("cleanup.policy", ""):
             problem = f"topic {topic} is compacted, and its table has no key: Kafka refuses its records"

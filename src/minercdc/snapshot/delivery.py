@@ -26,6 +26,7 @@ _log = logging.getLogger(__name__)
 _PROGRESS_ROWS = 10_000
 # Rows wait in one Kafka transaction for the next Progress; it must come well before the broker gives the transaction up.
 _PROGRESS_SECONDS = 2.0
+_OTHER_TABLE = -1  # a place that no table of the state has
 
 
 class SnapshotRows:
@@ -35,6 +36,7 @@ class SnapshotRows:
     :param now: seconds since the epoch.
     :param runs: give ReadRuns for what is fetched together.
     :param defers: a table that cannot be read is left to a snapshot during the stream; else its error is raised.
+    :param begun: rows of other tables were delivered before, so that none is the first.
     :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
     """
 
@@ -46,6 +48,7 @@ class SnapshotRows:
         *,
         runs: bool = False,
         defers: bool = True,
+        begun: bool = False,
     ) -> None:
         self._state = state
         self._defers = defers
@@ -53,7 +56,8 @@ class SnapshotRows:
         self._scans = scans
         self._now = now
         self._tables = [_Table(place, table) for place, table in enumerate(state.tables)]
-        self._marks = RowMarks(place for place, table in enumerate(state.tables) if table.rows)
+        delivered = [place for place, table in enumerate(state.tables) if table.rows]
+        self._marks = RowMarks([*delivered, _OTHER_TABLE] if begun else delivered)
         self._time_us = self._now_us()
         self._since = 0
         self._reported_at = time.monotonic()

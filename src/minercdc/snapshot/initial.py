@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import oracledb
 
@@ -58,6 +59,7 @@ class InitialSnapshot:
     :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then,
         and `fix` has to read the structures of all. A table that cannot be read ends the snapshot, since it is not read beside the
         stream.
+    :param captured: whether a table is still captured when an interrupted snapshot goes on: the rest of another is not read.
     :param runs: emit ReadRuns for rows that are fetched together.
     :param now: seconds since the epoch.
     """
@@ -77,6 +79,7 @@ class InitialSnapshot:
         lobs: bool = False,
         runs: bool = False,
         databases: TableDatabases | None = None,
+        captured: Callable[[TableId], bool] = lambda _: True,
         now: Callable[[], float] = time.time,
     ) -> None:
         self._connect = connect
@@ -90,6 +93,7 @@ class InitialSnapshot:
         self._query = query
         self._lobs = lobs
         self._runs = runs
+        self._captured = captured
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
@@ -107,12 +111,15 @@ class InitialSnapshot:
             state = yield from self._plan()
         else:
             _log.info("going on with the snapshot at SCN %s", state.scn)
+        state, left_out = self._divided(state)
         rows = SnapshotRows(
             *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
             runs=self._runs,
             defers=not self._databases.are_several,
+            begun=any(table.rows for table in left_out),
         )
-        yield from rows.read(self._databases.connect, self._config, stop)
+        reads = rows.read(self._databases.connect, self._config, stop)
+        yield from (_with_tables(event, left_out) for event in reads) if left_out else reads
         if not rows.is_complete:
             return
         state = rows.state()
@@ -120,8 +127,22 @@ class InitialSnapshot:
         position, deferred = self._load_position(state.start), self._deferred(state)
         for snapshot in deferred.snapshots if deferred else ():
             yield deferred_started(snapshot, self._now_us())
-        yield Progress(position, Scn(state.scn), 0, snapshot=state, signals=deferred)
+        yield _with_tables(Progress(position, Scn(state.scn), 0, snapshot=state, signals=deferred), left_out)
         stop.wait(self._config.streaming_delay_ms / 1000)
+
+    def _divided(self, state: SnapshotState) -> tuple[SnapshotState, tuple[TableProgress, ...]]:
+        """The state with the tables to read, and the other tables: those that the configuration has not had since the snapshot was
+        interrupted. They stay in what is stored, so that the snapshot reads their rest if they are captured again before it is
+        complete."""
+        kept: list[TableProgress] = []
+        left_out: list[TableProgress] = []
+        for table in state.tables:
+            found = self._databases.table(table.table)
+            reads = self._captured(found) and self._reads(found)
+            (kept if reads else left_out).append(table)
+            if not reads and not table.completed:
+                _log.warning("%s is not in the configuration any more: what is left of its rows is not read", table.table)
+        return (replace(state, tables=tuple(kept)) if left_out else state), tuple(left_out)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
         """Fix the SCN, emit the structures, and return the state to begin with."""
@@ -213,3 +234,10 @@ class InitialSnapshot:
 
     def _now_us(self) -> int:
         return int(self._now() * 1_000_000)
+
+
+def _with_tables(event: Event, left_out: tuple[TableProgress, ...]) -> Event:
+    """The event; a Progress of the snapshot with these tables, too."""
+    if not left_out or not isinstance(event, Progress) or event.snapshot is None:
+        return event
+    return replace(event, snapshot=replace(event.snapshot, tables=(*event.snapshot.tables, *left_out)))

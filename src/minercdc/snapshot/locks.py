@@ -23,7 +23,8 @@ def lock_of(config: SnapshotConfig) -> Lock:
     :raises ConfigError: `snapshot.locking.mode.custom.name` names nothing that can be called.
     """
     if config.snapshot_locking_mode == "custom":
-        return load_callable(config.snapshot_locking_mode_custom_name or "", "snapshot.locking.mode.custom.name")
+        name = config.snapshot_locking_mode_custom_name or ""
+        return load_callable(name, "snapshot.locking.mode.custom.name", "connection", "tables")
     if config.snapshot_locking_mode == "none":
         return lambda _connection, _tables: nullcontext()
     return lambda connection, tables: row_share_lock(connection, tables, config.snapshot_lock_timeout_ms)

@@ -91,7 +91,7 @@ def decision_of(config: SnapshotConfig) -> Decision:
 
 
 def _custom(name: str) -> Decision:
-    called = load_callable(name, "snapshot.mode.custom.name")
+    called = load_callable(name, "snapshot.mode.custom.name", "start")
 
     def decide(start: Start) -> Steps:
         steps = called(start)

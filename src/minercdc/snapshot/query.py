@@ -23,7 +23,7 @@ def query_of(config: SnapshotConfig) -> Query | None:
     if config.snapshot_query_mode != "custom":
         return None
     name = config.snapshot_query_mode_custom_name or ""
-    called = load_callable(name, "snapshot.query.mode.custom.name")
+    called = load_callable(name, "snapshot.query.mode.custom.name", "table", "columns")
 
     def query(table: TableSchema) -> str | None:
         select = called(str(table.id), [column.name for column in table.columns])

@@ -21,13 +21,9 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.kept_connection import KeptConnection
 from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.values.codec import LARGE_TYPES
+from minercdc.values.supported import is_large
 
 _log = logging.getLogger(__name__)
-
-_LARGE = LARGE_TYPES | {"LONG", "LONG RAW"}
-# Strings and RAWs that may lie outside the row, which are never logged supplementally.
-_EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
 
 
 class RowReselect:
@@ -103,7 +99,7 @@ class RowReselect:
         version = schema.id, schema.version
         if version not in self._large:
             self._large[version] = tuple(
-                i for i, column in enumerate(schema.columns) if _is_large(column) and self._published(schema.id, column)
+                i for i, column in enumerate(schema.columns) if is_large(column) and self._published(schema.id, column)
             )
         return self._large[version]
 
@@ -143,10 +139,6 @@ class RowReselect:
         if table not in self._warned:
             self._warned.add(table)
             _log.warning("%s: large values that redo does not hold stay unavailable: %s", table, reason)
-
-
-def _is_large(column: Column) -> bool:
-    return column.type_name in _LARGE or (column.length or 0) > _EXTENDED.get(column.type_name, 1 << 30)
 
 
 def _place_of(schema: TableSchema, row: Row, row_id: str | None) -> list[tuple[str, str, str]] | None:

@@ -58,7 +58,7 @@ def chain_of(transformations: Sequence[Transformation]) -> Chain:
         try:
             steps.append(Step(one.name, _made(one), _applies(one.predicate)))
         except ConfigError as error:
-            problems += [f"transforms.{one.name}: {problem}" for problem in error.problems]
+            problems += [f"transforms.{one.name}.{problem}" for problem in error.problems]
         except ValueError as error:
             problems.append(f"transforms.{one.name}.{error}")
     if problems:

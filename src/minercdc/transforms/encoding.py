@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from minercdc.contracts import Record, RecordEncoder, RunEncoder
 from minercdc.errors import DecodeError, RecordSchemaError, ValueDecodeError
@@ -23,12 +23,12 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 class RecordTransformer:
     """Applies a chain to records whose keys and values have schemas, or the numbers of such.
 
-    :param reserved: topics that no record may be routed to.
+    :param reserved: topics that no record may be routed to, each with the property that names it.
     """
 
-    def __init__(self, chain: Chain, reserved: Collection[str] = ()) -> None:
+    def __init__(self, chain: Chain, reserved: Mapping[str, str] | None = None) -> None:
         self._chain = chain
-        self._reserved = reserved
+        self._reserved = reserved or {}
         self._topics: set[str] = set()  # that records were routed to
         self._schemas: dict[bytes, Schema] = {}
         self._heads = BySchema(lambda schema: numbered(schema)[0].encode())
@@ -69,7 +69,8 @@ class RecordTransformer:
         if not _TOPIC.fullmatch(topic) or topic in (".", ".."):
             raise ValueDecodeError(f"a record is routed to {topic!r}, which cannot be the name of a topic")
         if topic in self._reserved:
-            raise ValueDecodeError(f"a record is routed to {topic}, where the connector keeps its own state")
+            names = self._reserved[topic]
+            raise ValueDecodeError(f"a record is routed to {topic}, where the connector keeps its own state ({names})")
         self._topics.add(topic)
 
     def other(self, record: Record) -> Record | None:

@@ -9,7 +9,8 @@ Expressions are written in CEL (cel.dev), which neither loops without end nor re
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import regex
@@ -32,9 +33,7 @@ def compile_expression(text: str, result: str) -> Evaluate:
     try:
         from cel_expr_python import cel
     except ImportError:
-        raise ConfigError(
-            ["expressions of transforms need the package cel-expr-python"], hint="pip install 'minercdc[expressions]'"
-        ) from None
+        raise ConfigError(["needs the package cel-expr-python: pip install 'minercdc[expressions]'"]) from None
     dynamic = cel.Type.DYN
     environment = cel.NewEnv(variables={"key": dynamic, "value": dynamic, "topic": cel.Type.STRING, "headers": dynamic})
     try:
@@ -59,6 +58,15 @@ def compile_expression(text: str, result: str) -> Evaluate:
     return evaluate
 
 
+@contextmanager
+def naming_option(option: str) -> Iterator[None]:
+    """Put the option's name before the problems of a ConfigError that is raised in the context."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError([f"{option}: {problem}" for problem in error.problems]) from None
+
+
 def _first_line(error: Exception) -> str:
     return str(error).splitlines()[0].removeprefix("INVALID_ARGUMENT: ").removeprefix("ERROR: ")
 
@@ -66,14 +74,16 @@ def _first_line(error: Exception) -> str:
 def filter_by_expression(options: FilterByExpression) -> Transform:
     """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is not true. Raises as
     `compile_expression`."""
-    evaluate = compile_expression(options.condition, "BOOL")
+    with naming_option("condition"):
+        evaluate = compile_expression(options.condition, "BOOL")
     return _guarded(options, lambda record: record if evaluate(record) is True else None)
 
 
 def route_by_expression(options: RouteByExpression) -> Transform:
     """See `config.transform_options.RouteByExpression`; an empty text, or null, leaves the topic as it is. Raises as
     `compile_expression`."""
-    evaluate = compile_expression(options.topic_expression, "STRING")
+    with naming_option("topic.expression"):
+        evaluate = compile_expression(options.topic_expression, "STRING")
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         topic = evaluate(record)

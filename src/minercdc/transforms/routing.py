@@ -9,6 +9,7 @@ from typing import Any
 
 import regex
 
+from minercdc.config.replacement import REFERENCE, group_of
 from minercdc.config.transform_options import LogicalTable, Router
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
@@ -16,13 +17,12 @@ from minercdc.transforms.record import BySchema, ConnectRecord, Transform, Typed
 from minercdc.transforms.schemas import STRING, bare, distinct, fields_of, member
 
 SECONDS = 1.0  # for one name; a pattern that backtracks without end is a mistake
-_REFERENCE = re.compile(r"\\(.)|\$\{(\w+)\}|\$(\d)", re.DOTALL)
 
 
 def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
     """A function that puts a replacement in place of a whole text; None for a text that the pattern does not match. Both are written as
-    in Java: `$1` and `${name}` stand for groups. The function raises ValueDecodeError for a text that the pattern is not done with in
-    a second, and for a group that it does not have."""
+    in Java: `$1` and `${name}` stand for groups, all of which the pattern has. The function raises ValueDecodeError for a text that the
+    pattern is not done with in a second."""
     compiled = regex.compile(pattern)
 
     @lru_cache(maxsize=4096)
@@ -38,15 +38,10 @@ def replacing(pattern: str, replacement: str) -> Callable[[str], str | None]:
 
 def _expanded(replacement: str, match: Any) -> str:
     def group(found: re.Match[str]) -> str:
-        escaped, name, number = found.groups()
-        if escaped is not None:
-            return escaped
-        try:
-            return match.group(name if name is not None else int(number)) or ""
-        except IndexError:
-            raise ValueDecodeError(f"replacement {replacement}: the pattern has no group {name or number}") from None
+        wanted = group_of(found)
+        return str(found[1]) if wanted is None else match.group(wanted) or ""
 
-    return _REFERENCE.sub(group, replacement)
+    return REFERENCE.sub(group, replacement)
 
 
 def regex_router(options: Router) -> Transform:

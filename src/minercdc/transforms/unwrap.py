@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
@@ -125,6 +125,14 @@ class _Row:
     added: Sequence[tuple[bytes, _Reference, Callable[[bytes], bytes] | None]]
     is_parsed: bool
     headers: Sequence[tuple[_Reference, Schema]]
+
+
+def unknown_members(options: Unwrap, envelope: Schema) -> Iterator[tuple[str, str]]:
+    """Option and text of what `add.fields` and `add.headers` name and an envelope of this schema does not have."""
+    for option, texts in (("add.fields", options.add_fields), ("add.headers", options.add_headers)):
+        for text in texts:
+            if _Reference.parse(text, "").schema_in(envelope) is None:
+                yield option, text
 
 
 def unwrap(options: Unwrap) -> Transform:

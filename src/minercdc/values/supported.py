@@ -1,14 +1,23 @@
-"""Leaves out the columns whose types cannot be captured, and logs them."""
+"""Which columns can be captured, and which redo need not hold the values of."""
 
 from __future__ import annotations
 
 import logging
 from dataclasses import replace
 
-from minercdc.schema.table import TableSchema
-from minercdc.values.codec import is_supported
+from minercdc.schema.table import Column, TableSchema
+from minercdc.values.codec import LARGE_TYPES, is_supported
 
 _log = logging.getLogger(__name__)
+
+_LARGE = LARGE_TYPES | {"LONG", "LONG RAW"}
+# Strings and RAWs that may lie outside the row, which are never logged supplementally.
+_EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
+
+
+def is_large(column: Column) -> bool:
+    """Whether redo holds a value of the column where a statement changed it only, if at all."""
+    return column.type_name in _LARGE or (column.length or 0) > _EXTENDED.get(column.type_name, 1 << 30)
 
 
 def without_unsupported(schema: TableSchema) -> TableSchema:

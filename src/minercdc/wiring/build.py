@@ -27,10 +27,9 @@ from minercdc.wiring.process import ProcessState
 log = logging.getLogger(__name__)
 
 
-def _own_topics(config: ConnectorConfig) -> tuple[str, ...]:
-    """Topics that only the connector reads."""
-    topics = topic_names(config)
-    return (topics.offsets, topics.schema_history)
+def _reserved(config: ConnectorConfig) -> dict[str, str]:
+    """Topics with state, which records may not be routed to, each with the property that names it."""
+    return {one.topic: one.names for one in topic_names(config).own.values() if one.is_state}
 
 
 def adapter_of(config: ConnectorConfig) -> Adapter:
@@ -72,7 +71,7 @@ def build(
         log.info("%s has no effect here: %s", name, reason)
     counted = counters or Counters()
     decided = decide or decision_of(config.snapshot)
-    transformer = RecordTransformer(chain_of(config.transforms), _own_topics(config)) if config.transforms else None
+    transformer = RecordTransformer(chain_of(config.transforms), _reserved(config)) if config.transforms else None
     schemas = (config.values.key_converter_schemas_enable, config.values.value_converter_schemas_enable)
     converter = record_converter(
         config.converters,

@@ -288,6 +288,7 @@ class PipelineParts:
                 lobs=self._config.capture.lob_enabled,
                 runs=native.rows is not None,
                 databases=self._databases.of_tables(),
+                captured=self._databases.captured,
             )
         if not steps.schema and position is not None:
             return SkippedSnapshot() if offset == process.first_offset else None

@@ -230,6 +230,39 @@ def test_a_value_that_redo_lacks_on_one_side_is_a_change() -> None:
     assert encoded(SKIP, event(Op.UPDATE, ("1", UNAVAILABLE, "1", None), ("1", UNAVAILABLE, "1", None))) == []
 
 
+WITH_LARGE = TableSchema(
+    ORDERS.id, (Column("ID", "NUMBER", 9, 0, nullable=False), Column("NOTE", "CLOB"), Column("N", "NUMBER", 9)), (0,)
+)
+LOBS = {**SKIP, "lob.enabled": "true"}
+MASKED = {"column.mask.with.5.chars": r".*\.NOTE"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "before", "after", "unknown", "published"),
+    [
+        (SKIP, UNAVAILABLE, UNAVAILABLE, False, True),  # redo has the statement, and the message no value
+        (LOBS, UNAVAILABLE, UNAVAILABLE, False, False),  # no statement set it
+        (LOBS, UNAVAILABLE, UNAVAILABLE, True, True),  # DBMS_LOB wrote a piece
+        (LOBS, UNAVAILABLE, "read from the row", False, True),
+        (LOBS, UNAVAILABLE, "__debezium_unavailable_value", False, True),
+        (LOBS, "a", "a", False, False),
+        ({**SKIP, **MASKED}, UNAVAILABLE, UNAVAILABLE, False, False),
+        ({**LOBS, **MASKED}, UNAVAILABLE, "x", True, False),
+        ({**SKIP, "column.exclude.list": r".*\.NOTE"}, UNAVAILABLE, UNAVAILABLE, True, False),
+    ],
+)
+def test_an_update_whose_large_value_may_have_changed_is_published(
+    properties: dict[str, str], before: Any, after: Any, unknown: bool, published: bool
+) -> None:
+    update = event(Op.UPDATE, ("1", before, "2"), ("1", after, "2"), WITH_LARGE)
+    update.has_unknown_large = unknown
+    assert len(encoded(properties, update)) == published
+
+
+def test_a_number_that_redo_lacks_before_and_that_is_null_after_may_have_changed() -> None:
+    assert len(encoded(LOBS, event(Op.UPDATE, ("1", "x", UNAVAILABLE), ("1", "x", None), WITH_LARGE))) == 1
+
+
 def test_schemas_say_what_became_of_the_values() -> None:
     assert fields({"column.mask.with.5.chars": STATUS})["STATUS"]["parameters"] == {"masked": "true"}
     assert fields({"column.mask.hash.SHA-256.with.salt.s": STATUS})["STATUS"]["parameters"] == {"masked": "true"}

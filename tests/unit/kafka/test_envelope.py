@@ -76,6 +76,7 @@ def encoder(
         include_schema_changes=config.topics.include_schema_changes,
         clock_ns=clock_ns,
         moved=moved,
+        dead_letters=config.run.minercdc_dead_letter_topic,
     )
 
 
@@ -272,6 +273,16 @@ def test_a_truncate_is_published_only_when_it_is_not_skipped() -> None:
     assert not encoder().encode(truncate)
     (record,) = encoder(skipped_operations="none").encode(truncate)
     assert (record.topic, record.key, value_of(record)["op"]) == ("shop.SALES.ORDERS", None, "t")
+
+
+def test_a_truncate_of_a_suspended_table_is_a_dead_letter_only() -> None:
+    truncate = SchemaChange(ORDERS.id, ORDERS, ORDERS, "truncate table orders", Scn(5), 0, truncate=True, left_out=True)
+    assert not encoder(skipped_operations="none").encode(truncate)
+    (letter,) = encoder(skipped_operations="none", minercdc_dead_letter_topic="dead").encode(truncate)
+    assert letter.topic == "dead"
+    shown = value_of(letter)
+    assert (shown["operation"], shown["redo_sql"], shown["table"]) == ("TRUNCATE", "truncate table orders", "ORDERS")
+    assert not encoder(minercdc_dead_letter_topic="dead").encode(truncate), "skipped operations are no letters, either"
 
 
 def test_a_new_table_version_is_printed_in_its_own_shape() -> None:

@@ -105,9 +105,19 @@ def test_it_can_start_over(path: Path) -> None:
     assert recovered(path, history.mark())[1] == [TABLE]
 
 
-def test_a_directory_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SchemaHistoryError, match="nowhere"):
-        history_of(tmp_path / "nowhere" / "h").entry(CREATED, {})
+def test_a_directory_that_is_not_there_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    monkeypatch.setattr("minercdc.kafka.file_schema_history.sync_directory", synced.append)
+    path = tmp_path / "of" / "shop" / "h"
+    (_, mark) = written(path, CREATED)
+    assert recovered(path, mark)[1] == [TABLE]
+    assert {tmp_path, tmp_path / "of", path.parent} <= set(synced), "the directories are durable, too"
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SchemaHistoryError, match=r"file/h(.|\n)*schema.history.internal.file.filename"):
+        history_of(tmp_path / "file" / "h").entry(CREATED, {})
 
 
 def test_the_offset_remembers_the_mark() -> None:

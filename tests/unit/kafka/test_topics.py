@@ -88,6 +88,57 @@ def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> 
         names(topic_naming_strategy=f"{__name__}:nothing")
 
 
+BEATS = {"heartbeat_interval_ms": "1000"}
+MARKS = {"provide_transaction_metadata": "true"}
+NOTICES = {"notification_enabled_channels": "sink"}
+SIGNALS = {"signal_enabled_channels": "kafka"}
+OWN = {
+    "minercdc.offset.topic": ({}, "server1-offsets"),
+    "schema.history.internal.kafka.topic": ({}, "schema-changes.inventory"),
+    "signal.kafka.topic": (SIGNALS, "server1-signal"),
+    "minercdc.dead.letter.topic": ({"minercdc_dead_letter_topic": "dead"}, "dead"),
+    "topic.prefix": ({}, "server1"),
+    "topic.transaction": (MARKS, "server1.transaction"),
+    "topic.heartbeat.prefix": (BEATS, "__debezium-heartbeat.server1"),
+    "heartbeat.topics.prefix": ({**BEATS, "heartbeat_topics_prefix": "beats"}, "beats.server1"),
+    "topic.heartbeat.name": ({**BEATS, "topic_heartbeat_name": "beats"}, "beats"),
+}
+"""By the property that names a topic: what makes it be in use, and its name."""
+
+
+@pytest.mark.parametrize("by", OWN)
+def test_no_topic_of_the_connector_is_named_as_another(by: str) -> None:
+    more, name = OWN[by]
+    with pytest.raises(ConfigError) as caught:
+        config(**NOTICES, notification_sink_topic_name=name, **more)
+    (problem,) = caught.value.problems
+    assert f"the topic {name} would hold " in problem
+    assert by in problem
+    assert "notification.sink.topic.name" in problem
+
+
+@pytest.mark.parametrize("by", OWN)
+def test_no_table_takes_a_topic_of_the_connector(by: str) -> None:
+    more, name = OWN[by]
+    topics = topic_names(config(**REGEX, topic_regex=r".*\.SHOP\..*", topic_replacement=name, **more))
+    with pytest.raises(SinkError, match=r"of table SHOP.ORDER_A\$1 \(topic.regex\) .* \(" + by + r"\)") as caught:
+        topics.of_table(A)
+    assert by in str(caught.value.hint)
+
+
+def test_topics_that_are_not_in_use_take_no_name(tmp_path: Path) -> None:
+    unused = {"include_schema_changes": "false", "heartbeat_topics_prefix": "beats", "topic_heartbeat_name": "server1"}
+    assert config(**NOTICES, notification_sink_topic_name="server1", **unused)
+    elsewhere = {**SIGNALS, "signal_kafka_bootstrap_servers": "another:9092"}
+    assert config(**NOTICES, notification_sink_topic_name="server1-signal", **elsewhere)
+    lines = {
+        "debezium_sink_type": "json",
+        "minercdc_sink_path": str(tmp_path / "x"),
+        "value_converter_schemas_enable": "true",
+    }
+    assert config(**NOTICES, notification_sink_topic_name="server1-offsets", **lines)
+
+
 @pytest.mark.parametrize(
     ("more", "problem"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +16,10 @@ from minercdc.oracle.grants import Platform
 from minercdc.rules import access, database
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.examination import _examined
-from minercdc.rules.places import key_findings, registry_findings, state_findings
+from minercdc.rules.places import key_findings, registry_findings, state_findings, topic_findings
 from minercdc.rules.source import ExaminedSource
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.selection import topic_names
 
 NOW = datetime(2026, 11, 23, 12)
 ORDERS = TableSchema(TableId("PDB", "SHOP", "ORDERS"), (Column("ID", "NUMBER", 9, 0, False),), (0,))
@@ -271,6 +272,34 @@ def test_a_table_without_a_key_is_named() -> None:
     (finding,) = key_findings([ORDERS, ORDERS], [True, False])
     assert "SHOP.ORDERS has no key" in finding.problem
     assert 'ALTER TABLE "SHOP"."ORDERS" ADD PRIMARY KEY' in finding.fix
+
+
+class NoTopics:
+    """The part of a client that `topic_findings` uses, on a broker without topics."""
+
+    brokers = "b:9092"
+
+    def existing(self, names: Iterable[str]) -> set[str]:
+        return set()
+
+    def states(self, names: Sequence[str]) -> dict[str, Any]:
+        assert not names
+        return {}
+
+
+def test_a_topic_that_is_not_the_tables_own_blocks_capture() -> None:
+    absent = {"topic_creation_enable": "false"}
+    regex = {"topic_regex": ".*", "topic_replacement": "p-offsets", "topic_key_enforce_uniqueness": "false"}
+    naming = {"topic_naming_strategy": "io.debezium.schema.SchemaRegexTopicNamingStrategy"}
+    colliding = configured(**regex, **naming, **absent)
+    client: Any = NoTopics()
+    (found,) = topic_findings(colliding, client, topic_names(colliding), [ORDERS], [False])
+    assert found.blocking
+    assert "minercdc.offset.topic" in found.problem
+    assert "topic.regex" in found.fix
+    plain = configured(**absent)
+    (missing,) = topic_findings(plain, client, topic_names(plain), [ORDERS], [True])
+    assert missing.problem == "topic p.SHOP.ORDERS of SHOP.ORDERS is not there, and topic.creation.enable=false"
 
 
 def test_a_state_directory_that_cannot_be_made_is_found(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, PAID, event
-from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, parsed, records
+from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured, parsed, records
 
 from minercdc.errors import ConfigError, DecodeError
 from minercdc.events import Op, SchemaChange, Scn
@@ -33,9 +33,22 @@ def test_regex_router_writes_groups_as_java_does(regex: str, replacement: str, e
     assert topics(chain((f"{KAFKA}RegexRouter", {"regex": regex, "replacement": replacement})), INSERT) == [expected]
 
 
-def test_a_replacement_with_a_group_that_is_not_there_is_a_clear_error() -> None:
-    with pytest.raises(DecodeError, match=r"transforms.t0: replacement \$3: the pattern has no group 3"):
-        records(chain((f"{KAFKA}RegexRouter", {"regex": "(.*)", "replacement": "$3"})), INSERT)
+@pytest.mark.parametrize(
+    ("kind", "options", "problem"),
+    [
+        (f"{KAFKA}RegexRouter", {"regex": "(.*)", "replacement": "$3"}, r"replacement: \$3 has \$3"),
+        (f"{KAFKA}RegexRouter", {"regex": "(?<a>.*)", "replacement": r"\${b}${b}"}, r"replacement: .* has \$\{b\}"),
+        (
+            f"{DEBEZIUM}ByLogicalTableRouter",
+            {"topic.regex": "(.*)", "topic.replacement": "$2"},
+            r"topic.replacement: \$2 has",
+        ),
+        (f"{DEBEZIUM}outbox.EventRouter", {"route.topic.replacement": "${x}"}, r"route.topic.replacement: \$\{x\} has"),
+    ],
+)
+def test_a_replacement_with_a_group_that_is_not_there_is_refused(kind: str, options: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError, match=rf"transforms.t0.{problem}"):
+        configured(chain((kind, options)))
 
 
 ROUTE = (f"{KAFKA}RegexRouter", {"regex": ".*", "replacement": "routed"})
@@ -144,7 +157,7 @@ def test_headers_are_seen_by_expressions() -> None:
     ],
 )
 def test_an_expression_that_cannot_be_compiled_is_refused_at_the_start(text: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=f"transforms.t0: .*{message}"):
+    with pytest.raises(ConfigError, match=f"transforms.t0.condition: .*{message}"):
         records(cel("Filter", text))
 
 

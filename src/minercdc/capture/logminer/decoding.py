@@ -206,6 +206,8 @@ class TransactionDecoder:
                 row.ssn,
                 row.sql if self._include_redo_sql else None,
             )
+            if change.unknown:
+                event.has_unknown_large = True
             if self._reselect is not None:
                 self._reselect(event)
             if change.unknown and event.reselected_scn is None:
