@@ -73,9 +73,9 @@ def set_constraints(session: SqlSession, parser: Parser) -> None:
     parser.end()
     modes = session.transactions.constraint_modes
     keys = [_deferrable(session, owner or session.schema, name) for owner, name in names]
-    chosen = {None: mode == "DEFERRED"} if everything else modes | dict.fromkeys(keys, mode == "DEFERRED")
+    changed: dict[tuple[str, str] | None, bool] = dict.fromkeys([None] if everything else keys, mode == "DEFERRED")
     with session.storage.lock:
-        session.transactions.constraint_modes = chosen
+        session.transactions.constraint_modes = changed if everything else modes | changed
         try:
             verify_deferred(session, committing=False)
         except OraError:

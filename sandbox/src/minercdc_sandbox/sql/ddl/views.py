@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from minercdc_sandbox.interfaces import ColumnDescription, OraError
 from minercdc_sandbox.objects import StoredView, Synonym
-from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.alter_table import rename_table
 from minercdc_sandbox.sql.ddl.create_table import column_like
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
-from minercdc_sandbox.sql.ddl.names import named_objects, new_name
+from minercdc_sandbox.sql.ddl.names import named_objects, named_once, new_name
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import column_list
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -51,7 +49,7 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False,
                 raise
             broken = True
         columns = names or tuple(column.name for column in found)
-        _named_once(query, names, columns)
+        named_once(query, names, columns)
         if len(found) != len(columns) and not broken:
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
@@ -61,18 +59,6 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False,
         view.names, view.broken = named_objects(session, place, name, text), broken
         catalog.containers[session.container].views[place, name] = view
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
-
-
-def _named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises ORA-00957, ORA-00998 for an expression without a name."""
-    if len(set(columns)) < len(columns):
-        raise OraError(957, "duplicate column name")
-    body = query.body
-    while not isinstance(body, ast.Select):
-        body = body.left if isinstance(body, ast.SetOperation) else body.body
-    for item in body.items:
-        if not names and item.expr is not None and item.alias is None and not isinstance(item.expr, ast.Name):
-            raise OraError(998, "must name this expression with a column alias", item.at)
 
 
 def drop_view(session: SqlSession, parser: Parser) -> None:
