@@ -107,7 +107,7 @@ class Run:
                 return None
             return cell or None
         if isinstance(expr, ast.Literal):
-            if expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
+            if expr.kind is ast.LiteralKind.NUMBER and expr.text.isdecimal():
                 return int(expr.text)
             return expr.text if expr.kind is ast.LiteralKind.STRING and expr.text else None
         return None

@@ -23,6 +23,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
 from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import move_grants
 from minercdc_sandbox.tables import ConstraintKind, Table
 
 _ARCHIVAL_ERRORS = {
@@ -183,7 +184,7 @@ def _rename_constraint(parser: Parser, table: Table) -> None:
 
 
 def rename_table(session: SqlSession, table: Table, name: str) -> None:
-    """Give a table another name, in the foreign keys that refer to it too. Raises ORA-00955."""
+    """Give a table another name, in the foreign keys that refer to it and the grants on it too. Raises ORA-00955."""
     place = session.catalog.containers[table.container].tables
     if session.catalog.object_named(table.container, table.owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
@@ -192,6 +193,7 @@ def rename_table(session: SqlSession, table: Table, name: str) -> None:
         for constraint in child.constraints:
             if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name):
                 constraint.reference = (table.owner, name, constraint.reference[2])
+    move_grants(session.catalog, table.container, table.owner, table.name, name)
     table.name = name
     session.catalog.add_table(table)
 
