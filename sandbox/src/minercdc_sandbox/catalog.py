@@ -123,6 +123,8 @@ class Catalog:
             for kind in ("programs", "bodies", "triggers", "jobs"):
                 if not hasattr(place, kind):  # of a directory that an earlier release made
                     setattr(place, kind, {})
+            for job in place.jobs.values():
+                job.running = False
             for user in place.users.values():
                 if not hasattr(user, "proxies"):
                     user.proxies = set()

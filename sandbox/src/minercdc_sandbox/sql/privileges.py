@@ -8,8 +8,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from minercdc_sandbox.catalog import Catalog, Grant
+from minercdc_sandbox.catalog import Catalog, Grant, User
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Role
 
 ANY = {
     "SELECT": ("SELECT ANY TABLE", "READ ANY TABLE"),
@@ -61,7 +62,8 @@ def move_grants(catalog: Catalog, container: int, owner: str, old: str, new: str
     """Let the grants on an object follow its new name; with `new` None they are gone with the object."""
     place = catalog.containers[container]
     was = f"{owner}.{old}"
-    for holder in (*place.users.values(), *place.roles.values()):
+    holders: list[User | Role] = [*place.users.values(), *place.roles.values()]
+    for holder in holders:
         grants: set[Any] = holder.grants
         for grant in [g for g in grants if isinstance(g, Grant) and g.object == was]:
             grants.remove(grant)

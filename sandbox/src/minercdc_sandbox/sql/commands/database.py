@@ -97,6 +97,7 @@ def _undo_retention(session: SqlSession, value: str, at: int) -> None:
     if not value.isdecimal():
         raise OraError(2017, "integer value required", at)
     session.storage.keep_undo_for(int(value))
+    session.catalog.version += 1
 
 
 def _goldengate(session: SqlSession, value: str, at: int) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from minercdc_sandbox.catalog import Container, Grant, User
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Role
 from minercdc_sandbox.sql.commands.grants import PREDEFINED
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
@@ -157,7 +158,8 @@ def _drop_objects(session: SqlSession, place: Container, name: str) -> None:
     for objects in kinds:
         for key in [key for key in objects if key[0] == name]:
             del objects[key]
-    for holder in (*place.users.values(), *place.roles.values()):
+    holders: list[User | Role] = [*place.users.values(), *place.roles.values()]
+    for holder in holders:
         grants: set[Any] = holder.grants
         grants -= {g for g in grants if isinstance(g, Grant) and g.object is not None and g.object.startswith(f"{name}.")}
 
