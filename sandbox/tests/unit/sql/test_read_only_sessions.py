@@ -66,3 +66,8 @@ def test_a_function_that_a_query_calls_may_not_lock_rows(items: SqlClient) -> No
         "create function locked return number is n number; begin select id into n from item where id = 1 for update; return n; end;"
     )
     items.fails(14551, "select locked from dual")
+
+
+def test_a_standby_says_what_it_is(standby: SqlClient) -> None:
+    values = [standby.value(f"sys_context('USERENV', '{name}')") for name in ("DATABASE_ROLE", "DB_UNIQUE_NAME")]
+    assert values == list(standby.rows("select database_role, db_unique_name from v$database")[0])
