@@ -235,8 +235,6 @@ class Catalog:
     def triggers_of(self, table: Table) -> list[Trigger]:
         """The triggers of a table, the oldest first."""
         found = self.containers[table.container].triggers
-        if not found:
-            return []
         return sorted((t for t in found.values() if t.table_id == table.object_id), key=lambda t: t.object_id)
 
     def is_valid(self, one: StoredView | StoredProgram) -> bool:

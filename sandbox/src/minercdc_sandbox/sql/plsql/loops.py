@@ -14,7 +14,7 @@ from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
 from minercdc_sandbox.sql.plsql.names import Scope
-from minercdc_sandbox.sql.plsql.program import DeclaredCursor, record_of, store_returned, types_of
+from minercdc_sandbox.sql.plsql.program import DeclaredCursor, StaticStatement, record_of, store_returned, types_of
 from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, OpenCursor, RefCursor, Variable
 
 SQL_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
@@ -94,16 +94,8 @@ class Loops:
         keys = self._forall_keys()
         saving = self._parser.word("SAVE", "EXCEPTIONS")
         index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
-        at, first = self._parser.token.start, self._parser.at
-        if self._parser.token.text not in _BULK_WORDS:
-            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
-        if self._parser.token.text == "EXECUTE":
-            raise self._parser.refused("FORALL .. EXECUTE IMMEDIATE", at)
         with self._names.inside(Scope(self._names.scope, None, {name: index})):
-            statement = self._sql.statement()
-        if not any(self._is_element(n) for n in range(first, self._parser.at)):
-            raise self._parser.wrong(at, "PLS-00435: DML statement without BULK In-BIND cannot be used inside FORALL")
-        self._parser.need(";")
+            statement = self._bulk_statement()
 
         def step(frame: Frame) -> None:
             counts: list[int] = []
@@ -129,6 +121,18 @@ class Loops:
                 raise OraError(24381, "error(s) in array DML")
 
         return step
+
+    def _bulk_statement(self) -> StaticStatement:
+        at, first = self._parser.token.start, self._parser.at
+        if self._parser.token.text not in _BULK_WORDS:
+            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
+        if self._parser.token.text == "EXECUTE":
+            raise self._parser.refused("FORALL .. EXECUTE IMMEDIATE", at)
+        statement = self._sql.statement()
+        if not any(self._is_element(n) for n in range(first, self._parser.at)):
+            raise self._parser.wrong(at, "PLS-00435: DML statement without BULK In-BIND cannot be used inside FORALL")
+        self._parser.need(";")
+        return statement
 
     def _is_element(self, at: int) -> bool:
         """Whether an element of a collection stands at that word."""
