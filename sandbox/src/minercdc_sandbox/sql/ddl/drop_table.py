@@ -56,15 +56,13 @@ def _renames(table: Table, bin_name: str) -> list[str]:
 
 
 def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
-    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449), the sequence of an identity column too."""
+    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449)."""
     others = [(child, c) for child, c in session.catalog.children_of(table) if child is not table]
     if others and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in others:
         child.constraints.remove(constraint)
     table.constraints = [c for c in table.constraints if c.kind != ConstraintKind.FOREIGN]
-    sequences = session.catalog.containers[table.container].sequences
-    sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
 
 
 def _recycle_name(object_id: int, name: str = "") -> str:
