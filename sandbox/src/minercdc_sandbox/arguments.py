@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from minercdc_sandbox.interfaces import Argument, Cell, OraError, OraType, Procedure, Session
-from minercdc_sandbox.sql import number, temporal
+from minercdc_sandbox.sql import binary, number, temporal
 from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 
@@ -30,8 +30,11 @@ class Arguments:
         return self.value(name) is not None
 
     def value(self, name: str) -> Cell:
-        """The cell of an argument; None for one that is NULL or not given."""
-        return self._values[name].value if name in self._values else None
+        """The cell of an argument; None for one that is NULL or not given. Raises PLS-00306 for a collection."""
+        found = self._values[name].value if name in self._values else None
+        if found is not None and not isinstance(found, (str, bytes)):
+            raise self._wrong()
+        return found
 
     def type(self, name: str) -> OraType:
         """The type of the variable or expression given for a parameter. Raises PLS-00306 when there is none."""
@@ -48,15 +51,26 @@ class Arguments:
 
     def integer(self, name: str) -> int | None:
         """The integer part of a NUMBER, or of a text that is one: SCNs may come as text. None for an argument that is NULL or not
-        given. Raises ORA-01722 for another text."""
-        value = self.value(name)
-        return None if value is None else number.to_int(number.parse(value) if isinstance(value, str) else value)
+        given. Raises ORA-01722 for another text, PLS-00306 for another type."""
+        value = self._number(name)
+        return None if value is None else number.to_int(value)
 
     def number(self, name: str) -> float | None:
         """A NUMBER, or a text that is one, as a float; None for an argument that is NULL or not given. Raises ORA-01722 for another
-        text."""
+        text, PLS-00306 for another type."""
+        value = self._number(name)
+        return None if value is None else float(number.decode(value))
+
+    def _number(self, name: str) -> bytes | None:
         value = self.value(name)
-        return None if value is None else float(number.decode(number.parse(value) if isinstance(value, str) else value))
+        if value is None or isinstance(value, str):
+            return None if value is None else number.parse(value)
+        kind = self.type(name)
+        if kind in (OraType.BINARY_FLOAT, OraType.BINARY_DOUBLE):
+            return binary.to_number(value)
+        if kind is not OraType.NUMBER:
+            raise self._wrong()
+        return value
 
     def seconds(self, name: str) -> int | None:
         """A DATE or TIMESTAMP as whole seconds since the epoch, host time being UTC; None for an argument that is NULL or not

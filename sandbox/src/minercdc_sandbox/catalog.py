@@ -6,7 +6,7 @@ It is changed under the storage lock only; views read it without the lock, mostl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -123,6 +123,8 @@ class Catalog:
             for kind in ("programs", "bodies", "triggers", "jobs"):
                 if not hasattr(place, kind):  # of a directory that an earlier release made
                     setattr(place, kind, {})
+            for job in place.jobs.values():
+                job.running = False
             for user in place.users.values():
                 if not hasattr(user, "proxies"):
                     user.proxies = set()
@@ -233,8 +235,6 @@ class Catalog:
     def triggers_of(self, table: Table) -> list[Trigger]:
         """The triggers of a table, the oldest first."""
         found = self.containers[table.container].triggers
-        if not found:
-            return []
         return sorted((t for t in found.values() if t.table_id == table.object_id), key=lambda t: t.object_id)
 
     def is_valid(self, one: StoredView | StoredProgram) -> bool:
@@ -378,6 +378,7 @@ class Catalog:
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:
             place.dropped.pop(table.dropped_as, None)
+        place.sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
         for trigger in self.triggers_of(table):
             del place.triggers[trigger.owner, trigger.name]
         for object_id in table.object_ids():
@@ -392,11 +393,3 @@ class Catalog:
             table.version += 1
             self._note_version(table)
         self.version += 1
-
-    def rename_column(self, table: Table, at: int, name: str) -> None:
-        old = table.columns[at].name
-        table.columns[at] = replace(table.columns[at], name=name)
-        for constraint in table.constraints:
-            constraint.columns = tuple(name if c == old else c for c in constraint.columns)
-        for index in table.indexes:
-            index.columns = tuple(name if c == old else c for c in index.columns)

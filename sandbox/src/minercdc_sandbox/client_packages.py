@@ -47,6 +47,10 @@ class _Output:
         self.begun = None
 
 
+def _disable(session: ViewSession, arguments: Arguments) -> None:
+    session.state.pop("DBMS_OUTPUT", None)
+
+
 def _output(session: ViewSession) -> _Output | None:
     return cast("_Output | None", session.state.get("DBMS_OUTPUT"))
 
@@ -247,7 +251,7 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     ),
     "DBMS_LOCK.SLEEP": (("SECONDS",), _sleep),
     "DBMS_METADATA.SET_TRANSFORM_PARAM": (("TRANSFORM_HANDLE", "NAME", "VALUE", "OBJECT_TYPE"), _set_transform),
-    "DBMS_OUTPUT.DISABLE": ((), lambda s, a: s.state.pop("DBMS_OUTPUT", None)),
+    "DBMS_OUTPUT.DISABLE": ((), _disable),
     "DBMS_OUTPUT.ENABLE": (("BUFFER_SIZE",), _enable),
     "DBMS_OUTPUT.GET_LINE": (("LINE", "STATUS"), _get_line),
     "DBMS_OUTPUT.GET_LINES": (("LINES", "NUMLINES"), _get_lines),

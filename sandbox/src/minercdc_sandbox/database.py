@@ -233,8 +233,11 @@ class SandboxDatabase:
     def change_password(self, user: str, service: str, password: str) -> None:
         """See `interfaces.Database`."""
         container, _ = self._places().get(service.upper(), (ROOT, 1))
-        if (found := self.catalog.user(container, user)) is not None:
-            found.password, found.expired = password, False
+        with self.storage.lock:
+            if (found := self.catalog.user(container, user)) is not None:
+                found.password, found.expired = password, False
+                self.catalog.version += 1
+                self.storage.durability.settle()
 
     def forget(self, session: Session) -> None:
         """Remove a closed session."""

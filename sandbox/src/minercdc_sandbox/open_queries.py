@@ -11,7 +11,7 @@ from minercdc_sandbox.interfaces import BindType, Cell, OraError, Result
 from minercdc_sandbox.planning import Planner
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.dml.locking import lock_free_rows, lock_rows, only_rows
-from minercdc_sandbox.sql.execution import Plan, Run, SqlSession
+from minercdc_sandbox.sql.execution import Plan, Run, SqlSession, check_writable
 from minercdc_sandbox.sql.row_tests import row_test
 from minercdc_sandbox.sql.runtime import FixedRows, PickedRows, QueryRows, begin_run, execute
 from minercdc_sandbox.tables import Table
@@ -40,12 +40,14 @@ class OpenQueries:
         return self._own
 
     def run(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
-        """Plan and open a query; one FOR UPDATE locks its rows and is read to its end. Raises as `open`, and errors of planning and
-        locking."""
+        """Plan and open a query; one FOR UPDATE locks its rows and is read to its end. Raises as `open`, `check_change` and
+        `check_writable`, and errors of planning and locking."""
         with self._session.storage.lock:
             # Until a query on tables has begun, no DDL may come between its plan and its start.
             plan = self._planner.query(sql, query, bind_types)
             if query.for_update is not None:
+                self._session.programs.check_change()
+                check_writable(self._session)
                 return self._with_locks(sql, query, plan, bind_types, binds)
             if plan.stored:
                 return Result(plan.columns, self.open(plan, binds))

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from minercdc_sandbox.arguments import Arguments, procedures
+from minercdc_sandbox.faults import ConnectionLost
 from minercdc_sandbox.interfaces import OraError, Session
 from minercdc_sandbox.objects import Job
 from minercdc_sandbox.sql.privileges import require
@@ -125,6 +126,7 @@ def _run(session: ViewSession, arguments: Arguments) -> None:
         session.statements.run_inner(text_of(job))
         with session.storage.lock:
             job.runs += 1
+            session.catalog.version += 1
 
 
 def text_of(job: Job) -> str:
@@ -178,7 +180,7 @@ class Scheduler:
         wait: float | None = None
         enabled: set[int] = set()
         for place in self._storage.catalog.containers.values():
-            for job in place.jobs.values():
+            for job in place.jobs.values() if place.open_mode != "MOUNTED" else ():
                 if not job.enabled:
                     continue
                 enabled.add(job.object_id)
@@ -199,7 +201,7 @@ class Scheduler:
                 session.commit()
             finally:
                 session.close()
-        except OraError as caught:
+        except (OraError, ConnectionLost) as caught:
             error = str(caught)
         with self._storage.lock:
             job.running = False
@@ -208,10 +210,13 @@ class Scheduler:
             job.error = error
             if job.seconds is not None:
                 self._due[job.object_id] = begun + job.seconds
-                return
-            job.enabled = False
-            if job.auto_drop:
-                self._storage.catalog.containers[job.container].jobs.pop((job.owner, job.name), None)
+            else:
+                job.enabled = False
+                place = self._storage.catalog.containers.get(job.container)
+                if job.auto_drop and place is not None:
+                    place.jobs.pop((job.owner, job.name), None)
+            self._storage.catalog.version += 1
+            self._storage.durability.settle()
 
 
 PROCEDURES = procedures(

@@ -118,16 +118,22 @@ class SandboxSession:
 
     @contextmanager
     def _in_call(self) -> Iterator[None]:
-        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction."""
+        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction. Raises ORA-03001 for a
+        statement that is nested deeper than Python's stack, which is undone."""
         if self._closed:
             raise OraError(1012, "not logged on")
         # A cancel that came while nothing ran is void.
         self.client.cancelled = False
         self.check_alive()
         self.client.running = True
+        began, mark = self.client.transaction, self.transactions.mark()
         try:
             with lobs_of(self.lobs):
                 yield
+        except RecursionError:
+            with self.storage.lock:
+                self.storage.undo_to(self.client, mark if self.client.transaction is began else 0)
+            raise OraError(3001, "unimplemented feature: a statement that is nested so deeply") from None
         except apsw.Error as error:
             raise translated(error, begin_run(self)) from error
         finally:

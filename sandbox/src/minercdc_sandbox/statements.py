@@ -17,12 +17,12 @@ from minercdc_sandbox.open_queries import OpenQueries
 from minercdc_sandbox.planning import Planner
 from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.commands.registry import run_command
-from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall
+from minercdc_sandbox.sql.execution import Plan, SqlSession, StatementCall, check_writable
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql import block
 from minercdc_sandbox.sql.runtime import begin_run, translated
 from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, VariableNames
-from minercdc_sandbox.standby import may_run, read_only
+from minercdc_sandbox.standby import may_run
 
 Columns: TypeAlias = "tuple[ColumnDescription, ...] | None"
 KINDS = {
@@ -104,10 +104,7 @@ class Change(Statement):
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         session = runner.session
         session.programs.check_change()
-        if session.on_standby:
-            raise read_only()
-        if session.settings.flashback_scn is not None:
-            raise OraError(8182, "operation not supported while in Flashback mode")
+        check_writable(session)
         with session.storage.lock:
             session.transactions.before_change()
             return runner.planner.change(self.sql, self.tree, call.bind_types).run(session, call)
@@ -136,8 +133,8 @@ class Command(Statement):
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
         words = " ".join(self.sql.split()[:2]).upper()
         runner.session.programs.check_command(words)
-        if runner.session.on_standby and not may_run(words):
-            raise read_only()
+        if not may_run(words):
+            check_writable(runner.session)
         return Result(row_count=run_command(runner.session, self.sql))
 
 

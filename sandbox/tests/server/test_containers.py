@@ -65,6 +65,9 @@ def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandb
             fresh_sandbox.connect("boss", "boss", "sales")
         cursor.execute("alter pluggable database sales open")
         fails(65019, admin, "alter pluggable database sales open")
+        fails(65046, admin, "alter pluggable database open")
+        cursor.execute("alter pluggable database all open")
+        cursor.execute("alter pluggable database sales, orclpdb1 open force")
         names = cursor.execute("select con_id, name, open_mode from v$pdbs order by 1").fetchall()
         assert names[1:] == [(3, "ORCLPDB1", "READ WRITE"), (4, "SALES", "READ WRITE")]
         with fresh_sandbox.connect("boss", "boss", "sales") as boss:

@@ -214,6 +214,17 @@ def test_dbms_lob_in_place(lab: Lab, profile: str, call: str, code: int, stateme
     assert lab.cursor.execute("select to_char(c) from doc").fetchall() == [(left,)]
 
 
+def test_erase_counts_the_characters_before_it(lab: Lab) -> None:
+    """As the other statements: code points, where DBMS_LOB counts UTF-16 units."""
+    lab.run("insert into doc values (60, 't', '\U0001f600bcdef', null)")
+    lab.commit()
+    lab.mark()
+    write_in_place(lab, "c", oracledb.DB_TYPE_CLOB, "declare n integer := 2; begin dbms_lob.erase(:lob, n, 3); end")
+    lab.commit()
+    [statement] = lab.redo("operation_code = 29")
+    assert "e_len :=  2;\n  dbms_lob.erase(loc_c, e_len, 2);" in str(statement)
+
+
 def test_e59_erase(lab: Lab, profile: str) -> None:
     lab.run("insert into doc values (59, 't', 'abcdef', null)")
     lab.commit()

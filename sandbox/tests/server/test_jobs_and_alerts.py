@@ -189,6 +189,29 @@ def test_programs_triggers_and_jobs_outlast_the_server(tmp_path: Path) -> None:
         second.close()
 
 
+def test_a_job_that_has_ended_does_not_run_again_with_the_next_server(tmp_path: Path) -> None:
+    create = (
+        "begin dbms_scheduler.create_job(job_name => '{}', job_type => 'PLSQL_BLOCK', job_action => 'begin {} end;', enabled => {},"
+        " auto_drop => false); end;"
+    )
+    first = sandbox_database(data_dir=tmp_path)
+    one = connect(first)
+    one.run(create.format("once", "null;", "true"))
+    one.run(create.format("mine", "null;", "false"))
+    one.run("begin dbms_scheduler.run_job('mine'); end;")
+    until(lambda: one.one("select run_count from user_scheduler_jobs where job_name = 'ONCE'") == 1)
+    first.catalog.containers[3].jobs["SHOP", "MINE"].running = True  # as a kill during its run leaves it
+    first.close()
+    second = sandbox_database(data_dir=tmp_path)
+    try:
+        two = connect(second)
+        found = two.rows("select job_name, enabled, run_count from user_scheduler_jobs order by 1")
+        assert found == [("MINE", "FALSE", 1), ("ONCE", "FALSE", 1)]
+        two.run("begin dbms_scheduler.drop_job('mine'); end;")
+    finally:
+        second.close()
+
+
 def test_alerts_have_to_be_granted_directly_to_the_owner_of_a_program(db: SandboxDatabase) -> None:
     admin = connect(db, "SYSTEM")
     admin.run('create user lone identified by "x1"')

@@ -11,6 +11,7 @@ from minercdc_sandbox.interfaces import Argument, LobKind, OraError, OraType
 from minercdc_sandbox.lobs import access
 from minercdc_sandbox.lobs.locator import unpack
 from minercdc_sandbox.sql import number
+from minercdc_sandbox.sql.convert import hex_to_raw
 from minercdc_sandbox.sql.execution import SqlSession
 
 _LARGEST_BUFFER = 32767
@@ -53,14 +54,17 @@ def _lob(locator: bytes) -> Argument:
 
 
 def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
-    """The data to write. Raises ORA-06502 for a buffer of the wrong kind."""
+    """The data to write. Raises ORA-06502 for a buffer of the wrong kind, and for a text that is not hexadecimal for a BLOB."""
     data = arguments.value("BUFFER")
     if data is None:
         raise _out_of_range("4")
     if isinstance(data, str) is (unpack(locator).value.kind is LobKind.BLOB):
         if isinstance(data, bytes):
             raise OraError(6502, "PL/SQL: numeric or value error")
-        data = bytes.fromhex(data)
+        try:
+            data = hex_to_raw(data) or b""
+        except OraError:
+            raise OraError(6502, "PL/SQL: numeric or value error: hex to raw conversion error") from None
     return data
 
 

@@ -139,8 +139,12 @@ class LargeText:
 
     def _erase(self, record: RedoRecord) -> Rendered:
         assert record.lob is not None
+        assert record.after is not None
         offset, amount = record.lob
-        suffix = _SUFFIX[self._kind(record)]
+        kind = self._kind(record)
+        if kind is not LobKind.BLOB:
+            offset = self._characters_before(unpack(record.after[record.changed[0]]).value, offset)
+        suffix = _SUFFIX[kind]
         return self._statement(record, f"  e_len :=  {amount};\n  dbms_lob.erase(loc_{suffix}, e_len, {offset + 1});")
 
     # ---- XML ----

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -117,11 +118,14 @@ def _between_numbers(have: Family, family: Family) -> Callable[[Any], Cell]:
     return lambda cell: binary.of_number(cell, size) if have is Family.NUMBER else binary.resized(cell, size)
 
 
+_HEX = re.compile("[0-9A-Fa-f]*")
+
+
 def hex_to_raw(text: str) -> bytes | None:
-    try:
-        return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text) or None
-    except ValueError:
-        raise OraError(1465, "invalid hex number") from None
+    """The bytes of hexadecimal digits, with a zero before an odd number of them. Raises ORA-01465."""
+    if _HEX.fullmatch(text) is None:
+        raise OraError(1465, "invalid hex number")
+    return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text) or None
 
 
 def parse_temporal(text: str, family: Family, model: str | None, how: Conversion) -> bytes:
@@ -185,4 +189,4 @@ def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> st
 
 def utf16_units(text: str) -> int:
     """Length in UTF-16 units, the characters of the national character set."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-be", "surrogatepass")) // 2

@@ -193,7 +193,7 @@ class _Scan:
     def digits(self, width: int) -> str:
         """The digits that come next, at most `width`. Raises ORA-01840 at the end of the text, ORA-01858 without a digit."""
         end = self.at
-        while end < len(self.text) and end - self.at < width and self.text[end].isdigit():
+        while end < len(self.text) and end - self.at < width and self.text[end].isdecimal():
             end += 1
         if end == self.at:
             if end == len(self.text):
@@ -270,7 +270,7 @@ def _read(scan: _Scan, name: str, today: date) -> None:
     elif name == "X":
         _read_punctuation(scan, ".")
     elif name.startswith("FF"):
-        found = scan.digits(9) if scan.text[scan.at : scan.at + 1].isdigit() else "0"
+        found = scan.digits(9) if scan.text[scan.at : scan.at + 1].isdecimal() else "0"
         scan.nano = int(found.ljust(9, "0"))
     elif name in _WIDTH:
         _read_number(scan, name)

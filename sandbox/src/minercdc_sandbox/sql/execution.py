@@ -12,7 +12,17 @@ import apsw
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.drawn_sequences import DrawnSequences
 from minercdc_sandbox.faults import Faults
-from minercdc_sandbox.interfaces import BindType, Cell, ColumnDescription, Procedure, Restriction, Result, Session, View
+from minercdc_sandbox.interfaces import (
+    BindType,
+    Cell,
+    ColumnDescription,
+    OraError,
+    Procedure,
+    Restriction,
+    Result,
+    Session,
+    View,
+)
 from minercdc_sandbox.lobs.temporary import SessionLobs
 from minercdc_sandbox.objects import StoredProgram, Trigger
 from minercdc_sandbox.redo.log import RedoLog
@@ -22,7 +32,7 @@ from minercdc_sandbox.sql.settings import Settings
 from minercdc_sandbox.sql.transaction_control import TransactionControl
 from minercdc_sandbox.sql.translate.environment import NO_VARIABLES, Environment, VariableNames
 from minercdc_sandbox.sql_area import SqlArea
-from minercdc_sandbox.standby import Standby
+from minercdc_sandbox.standby import Standby, read_only
 from minercdc_sandbox.storage.clock import ScnClock
 from minercdc_sandbox.storage.engine import Storage
 from minercdc_sandbox.storage.locks import Client
@@ -97,7 +107,7 @@ class Run:
                 return None
             return cell or None
         if isinstance(expr, ast.Literal):
-            if expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
+            if expr.kind is ast.LiteralKind.NUMBER and expr.text.isdecimal():
                 return int(expr.text)
             return expr.text if expr.kind is ast.LiteralKind.STRING and expr.text else None
         return None
@@ -172,6 +182,15 @@ def applied_scn(database: Instance) -> int:
     redo = database.redo
     threads = [number for number, thread in redo.threads.items() if thread.is_open]
     return database.standby.applied_scn(redo.archived(), threads, database.clock.current)
+
+
+def check_writable(session: SqlSession) -> None:
+    """Before a statement that changes, locks or defines something. Raises ORA-16000 on a standby, ORA-08182 in Flashback mode, in which
+    "DDL, DML, and distributed operations are not allowed" (PL/SQL Packages and Types Reference, DBMS_FLASHBACK)."""
+    if session.on_standby:
+        raise read_only()
+    if session.settings.flashback_scn is not None:
+        raise OraError(8182, "operation not supported while in Flashback mode")
 
 
 class InnerStatements(Protocol):

@@ -5,8 +5,12 @@ An object on which the user has no privilege does not exist for the user (ORA-00
 
 from __future__ import annotations
 
-from minercdc_sandbox.catalog import Catalog, Grant
+from dataclasses import replace
+from typing import Any
+
+from minercdc_sandbox.catalog import Catalog, Grant, User
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.objects import Role
 
 ANY = {
     "SELECT": ("SELECT ANY TABLE", "READ ANY TABLE"),
@@ -52,6 +56,19 @@ def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
         if role is not None:
             pending += [g for g in role.grants if isinstance(g, Grant)]
     return seen
+
+
+def move_grants(catalog: Catalog, container: int, owner: str, old: str, new: str | None) -> None:
+    """Let the grants on an object follow its new name; with `new` None they are gone with the object."""
+    place = catalog.containers[container]
+    was = f"{owner}.{old}"
+    holders: list[User | Role] = [*place.users.values(), *place.roles.values()]
+    for holder in holders:
+        grants: set[Any] = holder.grants
+        for grant in [g for g in grants if isinstance(g, Grant) and g.object == was]:
+            grants.remove(grant)
+            if new is not None:
+                grants.add(replace(grant, object=f"{owner}.{new}"))
 
 
 def _system(grants: set[Grant]) -> set[str]:

@@ -28,7 +28,7 @@ class TransactionControl:
     :param ended: called after a commit or rollback, for temporary tables.
     :ivar deferred: keys to check at commit.
     :ivar alone: the present transaction is an autonomous one.
-    :ivar constraint_modes: by constraint or `ALL`, whether SET CONSTRAINTS made it deferred.
+    :ivar constraint_modes: by owner and name, None for all others, whether SET CONSTRAINTS made a constraint deferred.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class TransactionControl:
         self._client, self._storage = client, storage
         self._settle, self._verify, self._ended = settle, verify, ended
         self.deferred: set[Deferred] = set()
-        self.constraint_modes: dict[str, bool] = {}
+        self.constraint_modes: dict[tuple[str, str] | None, bool] = {}
         self.alone = False
 
     def before_change(self) -> None:
@@ -105,11 +105,14 @@ class TransactionControl:
 
     @contextmanager
     def autonomous(self) -> Iterator[None]:
-        """Within it, the session has a transaction of its own. Rolls that back and raises ORA-06519 when it is left open."""
+        """Within it, the session has a transaction of its own, with keys to check and SET CONSTRAINTS of its own. Rolls that back and
+        raises ORA-06519 when it is left open."""
         with self._storage.lock:
             self._settle()
             outer, self._client.transaction = self._client.transaction, None
         around, self.alone = self.alone, True
+        kept = self.deferred, self.constraint_modes
+        self.deferred, self.constraint_modes = set(), {}
         try:
             yield
             if self._client.transaction is not None and self._client.transaction.active:
@@ -117,3 +120,4 @@ class TransactionControl:
         finally:
             self._undo()
             self._client.transaction, self.alone = outer, around
+            self.deferred, self.constraint_modes = kept

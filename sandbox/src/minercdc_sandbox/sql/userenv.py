@@ -5,6 +5,7 @@ from __future__ import annotations
 from minercdc_sandbox.catalog import ROOT
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.standby import SERVICE
 
 
 def session_value(session: SqlSession, name: str) -> str | None:
@@ -15,7 +16,7 @@ def session_value(session: SqlSession, name: str) -> str | None:
         "CON_ID": str(container.con_id),
         "DB_NAME": session.catalog.database_name if session.container == ROOT else container.name,
         "CDB_NAME": session.catalog.database_name,
-        "DB_UNIQUE_NAME": session.catalog.database_name,
+        "DB_UNIQUE_NAME": SERVICE if session.on_standby else session.catalog.database_name,
         "INSTANCE_NAME": session.catalog.instance_name,
         "INSTANCE": "1",
         "SERVICE_NAME": session.service,
@@ -36,7 +37,7 @@ def session_value(session: SqlSession, name: str) -> str | None:
         "CLIENT_IDENTIFIER": session.client.client_id,
         "CLIENT_PROGRAM_NAME": session.details.get("program"),
         "CLOUD_SERVICE": None,
-        "DATABASE_ROLE": "PRIMARY",
+        "DATABASE_ROLE": "PHYSICAL STANDBY" if session.on_standby else "PRIMARY",
         "ISDBA": "TRUE" if session.user == "SYS" else "FALSE",
         "LANGUAGE": "AMERICAN_AMERICA.AL32UTF8",
         "LANG": "US",

@@ -61,7 +61,11 @@ class Moment:
 
 
 class Durability:
-    """Keeps a database in its directory; with `home` None it only lets readers see the redo. Under the storage lock."""
+    """Keeps a database in its directory; with `home` None it only lets readers see the redo. Under the storage lock.
+
+    :ivar horizon: SCN before which row versions may be gone, as a restart does not bring them back.
+    :ivar undo_seconds: UNDO_RETENTION of ALTER SYSTEM; None until it is set.
+    """
 
     def __init__(
         self, home: DataDirectory | None, clock: ScnClock, redo: RedoLog, catalog: Catalog, transactions: Transactions
@@ -70,6 +74,8 @@ class Durability:
         self._held = False
         self._dictionary = self._threads = -1
         self._slots = 0
+        self.horizon, self.undo_seconds = 0, cast("int | None", None)
+        self._undo = (self.horizon, self.undo_seconds)
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -104,6 +110,9 @@ class Durability:
         if self._redo.changes != self._threads:
             self._threads = self._redo.changes
             home.save("redo", self._redo.state())
+        if self._undo != (self.horizon, self.undo_seconds):
+            self._undo = (self.horizon, self.undo_seconds)
+            home.save("undo", self._undo)
         if new := self._clock.slots_since(self._slots):
             home.db.executemany("insert into scn_time values (?, ?)", new)
             self._slots += len(new)
@@ -124,6 +133,7 @@ class Durability:
         assert self._home is not None
         moment: Moment = self._home.load("moment")
         state: RedoState = self._home.load("redo")
+        self.horizon, self.undo_seconds = self._undo = self._home.load("undo") or self._undo
         self._redo.recover(state, moment.journal_end)
         found = self._home.db.execute("select second, scn from scn_time order by scn").fetchall()
         slots = cast(list[tuple[int, int]], found)

@@ -72,14 +72,12 @@ class Storage:
         self.db.execute("create table if not exists commits(scn integer primary key,xid)")
         self.db.execute("create table if not exists shared_commits(segment,first integer,last integer,scn integer,xid)")
         self.lobs = LobStore(self.db, self.lock)
-        self.horizon = 0
         self.strands = Strands(clock, redo, catalog, self.transactions)
         self.changes = RowChanges(self.segments, self.locks, self.strands, self.transactions, self.begin)
         self.meeting: CommitMeeting | None = None
         self.alerts: dict[int, Signals] = {}
         self.jobs_changed = threading.Event()
         self._retention = undo_retention
-        self._retention_seconds: int | None = None
         self._purge_due = 0.0
         self._purged_at = clock.current
         redo.flush_strands = self.strands.flush
@@ -137,13 +135,19 @@ class Storage:
         return scn
 
     @property
+    def horizon(self) -> int:
+        """See `Durability`."""
+        return self.durability.horizon
+
+    @property
     def undo_seconds(self) -> int:
         """UNDO_RETENTION in seconds: 900 until `keep_undo_for` sets another; only then does it make versions go."""
-        return 900 if self._retention_seconds is None else self._retention_seconds
+        seconds = self.durability.undo_seconds
+        return 900 if seconds is None else seconds
 
     def keep_undo_for(self, seconds: int) -> None:
         """Set UNDO_RETENTION: commits from now on forget versions that ended longer ago than these seconds."""
-        self._retention_seconds = seconds
+        self.durability.undo_seconds = seconds
 
     def _purge_old_versions(self) -> None:
         """With a retention, forget versions that ended before it; snapshots older than `horizon` then get ORA-01555."""
@@ -151,20 +155,20 @@ class Storage:
         if self._retention is not None and self.clock.current - self._purged_at >= self._retention:
             self._purged_at = self.clock.current
             horizon = self._purged_at - self._retention
-        if self._retention_seconds is not None and self.clock.now() >= self._purge_due:
+        if self.durability.undo_seconds is not None and self.clock.now() >= self._purge_due:
             self._purge_due = self.clock.now() + 1
             with suppress(OraError):  # ORA-08180: the database is younger than that
-                horizon = max(horizon, self.clock.scn_at(self.clock.now() - self._retention_seconds))
-        if horizon <= self.horizon:
+                horizon = max(horizon, self.clock.scn_at(self.clock.now() - self.durability.undo_seconds))
+        if horizon <= self.durability.horizon:
             return
-        self.horizon = horizon
+        self.durability.horizon = horizon
         for table in self.catalog.tables():
             self.segments.purge(table, horizon)
         self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
         """Raises ORA-01555 when versions that were visible at `scn` may be gone."""
-        if scn < self.horizon:
+        if scn < self.durability.horizon:
             raise OraError(1555, 'snapshot too old: rollback segment number with name "" too small')
 
     def rollback(self, client: Client) -> None:

@@ -77,3 +77,14 @@ def test_fetch_in_batches(items: SqlClient) -> None:
 
 def test_an_empty_statement_is_refused(items: SqlClient) -> None:
     items.fails(900, "")
+
+
+def test_what_is_nested_too_deeply_is_refused_and_undone(items: SqlClient) -> None:
+    items.fails(3001, f"select {'(' * 2000}1{')' * 2000} from dual")
+    items.run("create function deeper return number is begin return deeper; end;")
+    items.fails(3001, "select deeper from dual")
+    items.fails(3001, "begin delete from item; insert into item (id, name) select deeper, 'x' from dual; end;")
+    assert items.one("select count(*) from item") == 3
+    items.run("create force view one as select * from two")
+    items.run("create force view two as select * from one")
+    items.fails(3001, "select * from one")

@@ -57,29 +57,50 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """OPEN and CLOSE of a named PDB or ALL; ADD, DROP, ENABLE and DISABLE as `alter_database`. Raises ORA-01031, ORA-65011,
-    ORA-65017, ORA-65019, ORA-65020, ORA-65118, ORA-03001 for others."""
+    """OPEN and CLOSE of named PDBs, ALL [EXCEPT ..] or, without a name, the session's own; ADD, DROP, ENABLE and DISABLE as
+    `alter_database`. ALL leaves out those that are so already. Raises ORA-01031, ORA-65011, ORA-65017, ORA-65019, ORA-65020, ORA-65046
+    in the root without a name, ORA-65118, ORA-03001 for others."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return
     need(session, "ALTER PLUGGABLE DATABASE")
-    containers = (
-        [c for c in session.catalog.containers.values() if c.con_id > SEED]
-        if parser.word("ALL")
-        else [_named(session, parser)]
-    )
+    every = parser.word("ALL")
+    containers = _every(session, parser) if every else _named_ones(session, parser)
     opening = parser.any_word("OPEN", "CLOSE")
     if opening is None:
         raise OraError(3001, "unimplemented feature: this ALTER PLUGGABLE DATABASE", parser.token.start)
-    read_only = opening == "OPEN" and parser.word("READ", "ONLY")
-    if opening == "OPEN" and not read_only:
-        parser.word("READ", "WRITE")
-    parser.word("IMMEDIATE")
+    at = parser.token.start
+    if opening == "OPEN":
+        read_only = parser.word("READ", "ONLY")
+        if not read_only:
+            parser.word("READ", "WRITE")
+        if read_only or parser.is_any_word("RESTRICTED", "UPGRADE", "RESETLOGS"):
+            raise OraError(3001, f"unimplemented feature: OPEN {'READ ONLY' if read_only else parser.token.text}", at)
+        forced = parser.word("FORCE")
+    else:
+        forced = parser.word("IMMEDIATE") or parser.word("ABORT")
+    if parser.word("INSTANCES"):
+        raise OraError(3001, "unimplemented feature: ALTER PLUGGABLE DATABASE .. INSTANCES", at)
     parser.end()
-    if read_only:
-        raise OraError(3001, "unimplemented feature: OPEN READ ONLY", parser.token.start)
     for container in containers:
-        _open(session, container) if opening == "OPEN" else _close(session, container)
+        if (container.open_mode == "MOUNTED") is (opening == "OPEN"):
+            _open(session, container) if opening == "OPEN" else _close(session, container)
+        elif not every and not (forced and opening == "OPEN"):
+            number, state = (65019, "open") if opening == "OPEN" else (65020, "closed")
+            raise OraError(number, f"pluggable database {container.name} already {state}")
+
+
+def _every(session: SqlSession, parser: Parser) -> list[Container]:
+    left_out = parser.listed(lambda: _named(session, parser)) if parser.word("EXCEPT") else []
+    return [c for c in session.catalog.containers.values() if c.con_id > SEED and c not in left_out]
+
+
+def _named_ones(session: SqlSession, parser: Parser) -> list[Container]:
+    if not parser.is_any_word("OPEN", "CLOSE"):
+        return parser.listed(lambda: _named(session, parser))
+    if session.container == ROOT:
+        raise OraError(65046, "operation not allowed from outside a pluggable database", parser.token.start)
+    return [session.catalog.containers[session.container]]
 
 
 def _named(session: SqlSession, parser: Parser) -> Container:
@@ -92,16 +113,13 @@ def _named(session: SqlSession, parser: Parser) -> Container:
 
 
 def _open(session: SqlSession, container: Container) -> None:
-    if container.open_mode != "MOUNTED":
-        raise OraError(65019, f"pluggable database {container.name} already open")
     with session.storage.lock:
         container.open_mode = "READ WRITE"
         session.catalog.version += 1
+        session.storage.jobs_changed.set()
 
 
 def _close(session: SqlSession, container: Container) -> None:
-    if container.open_mode == "MOUNTED":
-        raise OraError(65020, f"pluggable database {container.name} already closed")
     for other in list(session.database.sessions.values()):
         if other.client.container == container.con_id and other is not session:
             other.kill()

@@ -94,9 +94,10 @@ def _set_parameter(session: SqlSession, parser: Parser) -> None:
 
 
 def _undo_retention(session: SqlSession, value: str, at: int) -> None:
-    if not value.isdigit():
+    if not value.isdecimal():
         raise OraError(2017, "integer value required", at)
     session.storage.keep_undo_for(int(value))
+    session.catalog.version += 1
 
 
 def _goldengate(session: SqlSession, value: str, at: int) -> None:
@@ -174,7 +175,7 @@ def _thread_number(parser: Parser) -> int:
     parser.expect_word("THREAD", 2246, "missing EVENTS text")
     token = parser.take()
     parser.end()
-    if not token.text.isdigit() or not 1 <= int(token.text) <= 4:
+    if not token.text.isdecimal() or not 1 <= int(token.text) <= 4:
         raise OraError(3001, "unimplemented feature: redo threads but 1 to 4", token.start)
     return int(token.text)
 
@@ -186,7 +187,7 @@ def _add_member(session: SqlSession, parser: Parser) -> None:
     group = parser.take()
     parser.end()
     with session.storage.lock:
-        session.database.redo.add_member(int(group.text) if group.text.isdigit() else 0, member)
+        session.database.redo.add_member(int(group.text) if group.text.isdecimal() else 0, member)
 
 
 def _supplemental(session: SqlSession, parser: Parser, *, adding: bool) -> None:

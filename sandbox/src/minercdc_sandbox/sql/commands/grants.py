@@ -6,30 +6,26 @@ from dataclasses import dataclass
 
 from minercdc_sandbox.catalog import Grant
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.objects import Role
+from minercdc_sandbox.objects import Role, Sequence, StoredView, Synonym
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privilege_names import OBJECT, all_of, is_role, is_system
 from minercdc_sandbox.sql.privileges import grants_of, require
 from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.tables import Table
 
 PREDEFINED = frozenset(
     ["DBA", "CONNECT", "RESOURCE", "SELECT_CATALOG_ROLE", "EXECUTE_CATALOG_ROLE", "DELETE_CATALOG_ROLE", "PUBLIC"]
 )
 """Roles every database has."""
 
-_ONE_WORD = frozenset(["LOGMINING", "SYSDBA", "SYSOPER", "SYSBACKUP", "SYSDG", "SYSKM", "INHERIT"])
-"""System privileges of one word; every other word alone is a role."""
-
-_OBJECT = frozenset(
-    "SELECT INSERT UPDATE DELETE ALTER INDEX REFERENCES READ WRITE EXECUTE FLASHBACK DEBUG ALL".split()  # noqa: SIM905
-)
-
 
 @dataclass(slots=True)
 class _Request:
     privileges: list[str]
     object: str | None
+    all: bool
     grantees: list[str]
     option: bool
 
@@ -71,37 +67,44 @@ def grant(session: SqlSession, parser: Parser) -> None:
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)
-        for holder in request.grantees:
-            if request.object is not None and holder == session.user:
-                raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
-            grants = _grants(session, holder)
-            grants |= {Grant(privilege, request.object, request.option) for privilege in request.privileges}
+        holders = _holders(session, request)
+        for grants in holders:
+            for privilege in request.privileges:
+                found = _matching(grants, privilege, request.object)
+                grants -= found
+                option = request.option or any(isinstance(g, Grant) and g.option for g in found)
+                grants.add(Grant(privilege, request.object, option))
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE. Raises ORA-01927, ORA-01951 and ORA-01952 for a privilege or role that was not granted, and as `grant` except for
-    ORA-01749."""
+    """REVOKE; ALL of an object's privileges takes those that there are. Raises ORA-01927, ORA-01951 and ORA-01952 for a privilege or
+    role that was not granted, and as `grant`."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)
-        for holder in request.grantees:
-            grants = _grants(session, holder)
+        gone: list[tuple[set[object], set[object]]] = []
+        for holder, grants in zip(request.grantees, _holders(session, request), strict=True):
             for privilege in request.privileges:
                 found = _matching(grants, privilege, request.object)
-                if not found and request.object is not None:
+                if not found and request.object is not None and not request.all:
                     raise OraError(1927, "cannot REVOKE privileges you did not grant")
-                if not found:
-                    role = _is_role(privilege)
+                if not found and request.object is None:
+                    role = is_role(privilege)
                     raise OraError(
                         1951 if role else 1952, f"{'ROLE' if role else 'system privileges'} not granted to '{holder}'"
                     )
-                grants -= found
+                gone.append((grants, found))
+        for grants, found in gone:
+            grants -= found
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
 
 
-def _is_role(privilege: str) -> bool:
-    return " " not in privilege and privilege not in _ONE_WORD
+def _holders(session: SqlSession, request: _Request) -> list[set[object]]:
+    """The grants of each grantee. Raises ORA-01749, ORA-01917."""
+    if request.object is not None and session.user in request.grantees:
+        raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
+    return [_grants(session, holder) for holder in request.grantees]
 
 
 def _grants(session: SqlSession, holder: str) -> set[object]:
@@ -126,20 +129,31 @@ def _may_grant(session: SqlSession, request: _Request) -> None:
     if request.object is None:
         roles = catalog.containers[container].roles
         for privilege in request.privileges:
-            if _is_role(privilege) and privilege not in PREDEFINED and privilege not in roles:
+            if privilege in OBJECT or not (is_role(privilege) or is_system(privilege)):
+                raise OraError(990, "missing or invalid privilege")
+            if is_role(privilege) and privilege not in PREDEFINED and privilege not in roles:
                 raise OraError(1919, f"role '{privilege}' does not exist")
         require(catalog, container, user, "GRANT ANY PRIVILEGE", "GRANT ANY ROLE")
         return
     owner, _, name = request.object.partition(".")
     if owner != "SYS" and catalog.object_named(container, owner, name) is None:
         raise OraError(942, f'table or view "{owner}"."{name}" does not exist')
-    unknown = [privilege for privilege in request.privileges if privilege not in _OBJECT]
-    if unknown:
+    if not set(request.privileges) <= OBJECT:
         raise OraError(990, "missing or invalid privilege")
+    if request.all:
+        request.privileges = list(all_of(_kind(session, owner, name)))
     mine = {g.privilege for g in grants_of(catalog, container, user) if g.object == request.object and g.option}
     if owner == user or set(request.privileges) <= mine:
         return
     require(catalog, container, user, "GRANT ANY OBJECT PRIVILEGE")
+
+
+def _kind(session: SqlSession, owner: str, name: str) -> str:
+    found = session.catalog.object_named(session.container, owner, name)
+    if isinstance(found, Synonym):
+        found = session.catalog.object_named(session.container, found.table_owner, found.table_name)
+    kinds = ((Table, "TABLE"), (StoredView, "VIEW"), (Sequence, "SEQUENCE"))
+    return next((kind for of, kind in kinds if isinstance(found, of)), "PROGRAM")
 
 
 def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
@@ -162,7 +176,7 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
             packages = {procedure.partition(".")[0] for procedure in session.database.procedures}
             owner = "SYS" if name in packages else None  # by the public synonym of the package
         target = f"{owner or session.schema}.{name}"
-        names = ["ALL" if name == "ALL PRIVILEGES" else name for name in names]
+        names = ["ALL" if privilege == "ALL PRIVILEGES" else privilege for privilege in names]
     parser.expect_word(before)
     grantees = parser.listed(lambda: parser.name(987, "missing or invalid username(s)"))
     option = parser.is_word("WITH")
@@ -170,4 +184,4 @@ def _request(session: SqlSession, parser: Parser, before: str) -> _Request:
         pass
     parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
-    return _Request(names, target, grantees, option)
+    return _Request(names, target, target is not None and names == ["ALL"], grantees, option)

@@ -93,7 +93,7 @@ def _set(session: SqlSession, name: str, value: str, at: int) -> None:
         if value.upper() not in ("READ COMMITTED", "SERIALIZABLE"):
             raise OraError(2248, "invalid option for ALTER SESSION", at)
         session.client.serializable = value.upper() == "SERIALIZABLE"
-    elif name == "DDL_LOCK_TIMEOUT" and not (value.isdigit() and int(value) <= 1_000_000):
+    elif name == "DDL_LOCK_TIMEOUT" and not (value.isdecimal() and int(value) <= 1_000_000):
         raise OraError(68, f"invalid value {value} for parameter ddl_lock_timeout, must be between 0 and 1000000", at)
     elif name in _RECORDED:
         session.settings.parameters[name] = value

@@ -63,27 +63,35 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:
-    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks all that was deferred. Raises ORA-02447, ORA-02448,
-    ORA-00905, and as `verify_deferred`."""
-    names = ["ALL"] if parser.word("ALL") else []
-    while not names or parser.op(","):
-        names.append(parser.qualified()[1])
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks what was deferred of these. One that fails changes
+    nothing: the keys are checked at COMMIT. Raises ORA-02447, ORA-02448, ORA-00905, and as `verify_deferred`."""
+    everything = parser.word("ALL")
+    names = [] if everything else parser.listed(parser.qualified)
     mode = parser.any_word("DEFERRED", "IMMEDIATE")
     if mode is None:
         raise OraError(905, "missing keyword", parser.token.start)
     parser.end()
-    for name in names:
-        if name != "ALL":
-            tables = session.catalog.tables(session.container)
-            found = next((c for t in tables for c in t.constraints if c.name == name), None)
-            if found is None:
-                raise OraError(2448, "constraint does not exist")
-            if not found.deferrable:
-                raise OraError(2447, "cannot defer a constraint that is not deferrable")
-        session.transactions.constraint_modes[name] = mode == "DEFERRED"
-    if mode == "IMMEDIATE":
-        with session.storage.lock:
-            verify_deferred(session)
+    modes = session.transactions.constraint_modes
+    keys = [_deferrable(session, owner or session.schema, name) for owner, name in names]
+    changed: dict[tuple[str, str] | None, bool] = dict.fromkeys([None] if everything else keys, mode == "DEFERRED")
+    with session.storage.lock:
+        session.transactions.constraint_modes = changed if everything else modes | changed
+        try:
+            verify_deferred(session, committing=False)
+        except OraError:
+            session.transactions.constraint_modes = modes
+            raise
+
+
+def _deferrable(session: SqlSession, owner: str, name: str) -> tuple[str, str]:
+    """Owner and name of a constraint. Raises ORA-02447, ORA-02448."""
+    tables = [table for table in session.catalog.tables(session.container) if table.owner == owner]
+    found = next((c for table in tables for c in table.constraints if c.name == name), None)
+    if found is None:
+        raise OraError(2448, "constraint does not exist")
+    if not found.deferrable:
+        raise OraError(2447, "cannot defer a constraint that is not deferrable")
+    return owner, name
 
 
 def set_role(session: SqlSession, parser: Parser) -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.ddl.alter_partitions import alter_partitions, is_of_partitions, move_table
-from minercdc_sandbox.sql.ddl.columns import add_column, drop_column, modify_column
+from minercdc_sandbox.sql.ddl.columns import add_column, drop_column, modify_column, rename_column
 from minercdc_sandbox.sql.ddl.constraints import (
     add_constraint,
     add_group,
+    check_name,
     drop_constraint,
     named_constraint,
     set_state,
@@ -17,12 +18,12 @@ from minercdc_sandbox.sql.ddl.create_table import check_columns, check_defaults
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone, whole_or_not
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state, number_rows
 from minercdc_sandbox.sql.ddl.programs import enable_triggers
-from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec, column_list, state
 from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options, supplemental
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import move_grants
 from minercdc_sandbox.tables import ConstraintKind, Table
 
 _ARCHIVAL_ERRORS = {
@@ -83,7 +84,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
         parser.end()
         return False
     if parser.word("SET", "UNUSED"):
-        _set_unused(session, parser, table)
+        _drop_columns(session, parser, table)
         return True
     if parser.word("MODIFY"):
         _alter_modify(session, parser, table)
@@ -94,7 +95,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
 def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
     """RENAME of a constraint, a column or the table; returns as `_alter`. Raises ORA-03001 for anything else."""
     if parser.word("RENAME", "CONSTRAINT"):
-        _rename_constraint(parser, table)
+        _rename_constraint(session, parser, table)
         return False
     if parser.word("RENAME", "COLUMN"):
         _rename_column(session, parser, table)
@@ -152,26 +153,24 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
     set_state(session, table, constraint, spec, cascade=cascade)
 
 
-def _set_unused(session: SqlSession, parser: Parser, table: Table) -> None:
-    for name in [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser)):
-        drop_column(session, table, name)
-    parser.word("CASCADE", "CONSTRAINTS")
+def _drop_columns(session: SqlSession, parser: Parser, table: Table) -> None:
+    """`COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED."""
+    names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
+    cascade = parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
+    for name in names:
+        drop_column(session, table, name, cascade=cascade)
 
 
 def _rename_column(session: SqlSession, parser: Parser, table: Table) -> None:
-    position = table.position(parser.name(904, "invalid identifier"))
+    old = parser.name(904, "invalid identifier")
     parser.expect_word("TO")
-    name = parser.name(904, "invalid identifier")
+    new = parser.name(904, "invalid identifier")
     parser.end()
-    if any(column.name == name for column in table.columns):
-        raise OraError(957, "duplicate column name")
-    for check in table.checks:
-        rename_in_check(check, table.columns[position].name, name)
-    session.catalog.rename_column(table, position, name)
+    rename_column(session, table, old, new)
 
 
-def _rename_constraint(parser: Parser, table: Table) -> None:
+def _rename_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
     old = parser.name()
     parser.expect_word("TO")
     new = parser.name()
@@ -179,11 +178,12 @@ def _rename_constraint(parser: Parser, table: Table) -> None:
     found = next((c for c in (*table.constraints, *table.checks) if c.name == old), None)
     if found is None:
         raise OraError(23292, "The constraint does not exist")
+    check_name(session, table, new, 0)
     found.name, found.generated = new, False
 
 
 def rename_table(session: SqlSession, table: Table, name: str) -> None:
-    """Give a table another name, in the foreign keys that refer to it too. Raises ORA-00955."""
+    """Give a table another name, in the foreign keys that refer to it and the grants on it too. Raises ORA-00955."""
     place = session.catalog.containers[table.container].tables
     if session.catalog.object_named(table.container, table.owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
@@ -192,6 +192,7 @@ def rename_table(session: SqlSession, table: Table, name: str) -> None:
         for constraint in child.constraints:
             if constraint.reference is not None and constraint.reference[:2] == (table.owner, table.name):
                 constraint.reference = (table.owner, name, constraint.reference[2])
+    move_grants(session.catalog, table.container, table.owner, table.name, name)
     table.name = name
     session.catalog.add_table(table)
 
@@ -252,11 +253,7 @@ def _alter_drop(session: SqlSession, parser: Parser, table: Table) -> bool:
     if parser.word("UNUSED", "COLUMNS"):
         parser.end()
         return False
-    names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
-    parser.word("CASCADE", "CONSTRAINTS")
-    parser.end()
-    for name in names:
-        drop_column(session, table, name)
+    _drop_columns(session, parser, table)
     return True
 
 

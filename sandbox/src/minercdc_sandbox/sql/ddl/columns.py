@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from minercdc_sandbox import tables as dictionary
 from minercdc_sandbox.interfaces import OraError, OraType
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, row_count, validate
 from minercdc_sandbox.sql.declare import check_declared, declare
+from minercdc_sandbox.sql.dml.checks import rename_in_check
 from minercdc_sandbox.sql.dml.target import conversion
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import ConstraintSpec
@@ -13,9 +16,9 @@ from minercdc_sandbox.sql.parse.definitions import Definition, column_options
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.runtime import begin_run, evaluate
 from minercdc_sandbox.sql.store import storer
-from minercdc_sandbox.sql.tokens import TokenKind
+from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 from minercdc_sandbox.sql.translate.expressions import Expressions
-from minercdc_sandbox.tables import Column, ConstraintKind, LengthSemantics, Table
+from minercdc_sandbox.tables import Column, Constraint, ConstraintKind, LengthSemantics, Table
 
 _FRACTIONS = (*(OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ), *(OraType.INTERVAL_DS, OraType.INTERVAL_YM))
 
@@ -48,21 +51,27 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
     table.columns.append(column)
 
 
-def drop_column(session: SqlSession, table: Table, name: str) -> None:
-    """Drop a column with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12991."""
+def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False) -> None:
+    """Drop a column with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12984,
+    ORA-12991, ORA-12992, ORA-54031.
+
+    :param cascade: CASCADE CONSTRAINTS: constraints on several columns and foreign keys that refer to the column go, too.
+    """
     if any(column.name == name for _, column in table.virtual):
         table.virtual = [(place, column) for place, column in table.virtual if column.name != name]
         return
     position = table.position(name)
     if len(table.columns) == 1:
         raise OraError(12983, "cannot drop all columns in a table")
-    if any(name in check.columns and len(check.columns) > 1 for check in table.checks):
+    if table.partitioning is not None and name in table.partitioning.columns:
+        raise OraError(12984, "cannot drop partitioning column")
+    if _used_in_virtual(table, name):
+        raise OraError(54031, "column to be dropped is used in a virtual column expression")
+    if not cascade and any(name in c.columns and len(c.columns) > 1 for c in (*table.constraints, *table.checks)):
         raise OraError(12991, "column is referenced in a multi-column constraint")
+    _drop_references(session, table, name, cascade=cascade)
     table.checks = [check for check in table.checks if name not in check.columns]
-    for constraint in [c for c in table.constraints if name in c.columns]:
-        if len(constraint.columns) > 1:
-            raise OraError(12991, "column is referenced in a multi-column constraint")
-        table.constraints.remove(constraint)
+    table.constraints = [constraint for constraint in table.constraints if name not in constraint.columns]
     for index in [i for i in table.indexes if name in i.columns]:
         session.storage.segments.drop_index(table, index)
         table.indexes.remove(index)
@@ -73,6 +82,57 @@ def drop_column(session: SqlSession, table: Table, name: str) -> None:
     if table.columns[position].identity is not None:
         _drop_identity(session, table, table.columns[position])
     del table.columns[position]
+
+
+def _drop_references(session: SqlSession, table: Table, name: str, *, cascade: bool) -> None:
+    """Foreign keys that refer to a column, disabled ones too. Raises ORA-12992 when there are any and not `cascade`."""
+    for child, constraint in _referring(session, table, name):
+        if not cascade:
+            raise OraError(12992, "cannot drop parent key column")
+        child.constraints.remove(constraint)
+
+
+def _referring(session: SqlSession, table: Table, name: str) -> list[tuple[Table, Constraint]]:
+    return [
+        (child, constraint)
+        for child in session.catalog.tables(table.container)
+        for constraint in child.constraints
+        if constraint.reference is not None
+        and constraint.reference[:2] == (table.owner, table.name)
+        and name in constraint.reference[2]
+    ]
+
+
+def _used_in_virtual(table: Table, name: str) -> bool:
+    return any(t.is_name and t.text == name for _, c in table.virtual for t in tokenize(c.virtual or ""))
+
+
+def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None:
+    """Rename a column wherever the dictionary has its name. Raises ORA-00904, ORA-00957, ORA-54032."""
+    position = table.position(old)
+    if any(column.name == new for column in table.all_columns()):
+        raise OraError(957, "duplicate column name")
+    if _used_in_virtual(table, old):
+        raise OraError(54032, "column to be renamed is used in a virtual column expression")
+
+    def renamed(columns: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(new if column == old else column for column in columns)
+
+    for child, constraint in _referring(session, table, old):
+        assert constraint.reference is not None
+        moved = replace(constraint, reference=(*constraint.reference[:2], renamed(constraint.reference[2])))
+        child.constraints = [moved if one is constraint else one for one in child.constraints]
+    for check in (*table.checks, *table.constraints):
+        rename_in_check(check, old, new)
+    for constraint in table.constraints:
+        constraint.columns = renamed(constraint.columns)
+    for index in table.indexes:
+        index.columns = renamed(index.columns)
+    for group in table.log_groups:
+        group.columns = renamed(group.columns)
+    if table.partitioning is not None:
+        table.partitioning.columns = renamed(table.partitioning.columns)
+    table.columns[position] = replace(table.columns[position], name=new)
 
 
 def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:

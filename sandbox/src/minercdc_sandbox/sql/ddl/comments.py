@@ -11,7 +11,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def comment_on(session: SqlSession, parser: Parser) -> None:
-    """COMMENT ON TABLE and COLUMN. Raises ORA-00904, ORA-00942, ORA-01031, ORA-01780, ORA-03001 for another object."""
+    """COMMENT ON TABLE and COLUMN. Raises ORA-00904, ORA-00942, ORA-01031, ORA-01747, ORA-01780, ORA-03001 for another object."""
     column_wanted = parser.word("COLUMN")
     if not column_wanted:
         parser.expect_word("TABLE", 3001, "unimplemented feature: COMMENT ON this")
@@ -19,6 +19,8 @@ def comment_on(session: SqlSession, parser: Parser) -> None:
     parts = [parser.name()]
     while parser.op("."):
         parts.append(parser.name())
+    if not column_wanted + 1 <= len(parts) <= column_wanted + 2:
+        raise OraError(1747, "invalid user.table.column, table.column, or column specification", at)
     parser.expect_word("IS")
     text = parser.take()
     parser.end()

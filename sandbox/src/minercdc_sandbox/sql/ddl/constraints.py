@@ -28,7 +28,7 @@ def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> I
         raise OraError(2260, "table can have only one primary key", spec.at)
     if spec.kind in KEYS:
         _may_be_key(table, spec, positions)
-    _check_name(session, table, spec.name, spec.at)
+    check_name(session, table, spec.name, spec.at)
     found = Constraint(spec.name or session.catalog.generated_name(), spec.kind, spec.columns, generated=spec.name is None)
     found.enabled, found.validated, found.rely = spec.enabled, spec.validated, spec.rely
     found.deferrable, found.deferred = spec.deferrable, spec.deferred
@@ -106,7 +106,8 @@ def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Const
         raise OraError(2275, "such a referential constraint already exists in the table", spec.at)
 
 
-def _check_name(session: SqlSession, table: Table, name: str | None, at: int) -> None:
+def check_name(session: SqlSession, table: Table, name: str | None, at: int) -> None:
+    """Raises ORA-02264 for the name of a constraint in the table's schema."""
     tables = [t for t in session.catalog.tables(table.container) if t.owner == table.owner]
     taken = {c.name for t in (*tables, table) for c in (*t.constraints, *t.checks)}
     if name in taken:
@@ -117,7 +118,7 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
     """A CHECK. Raises what is wrong with its condition."""
     if spec.deferrable:
         raise OraError(3001, "unimplemented feature: deferrable CHECK", spec.at)
-    _check_name(session, table, spec.name, spec.at)
+    check_name(session, table, spec.name, spec.at)
     assert spec.condition is not None
     columns = columns_of_check(table, spec.condition)
     full = spec.name or session.catalog.generated_name()

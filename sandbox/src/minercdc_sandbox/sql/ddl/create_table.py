@@ -9,11 +9,13 @@ from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.constraints import add_constraint, add_group
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.ddl.generated import add_identity, add_virtual, archive_state
+from minercdc_sandbox.sql.ddl.names import named_once
 from minercdc_sandbox.sql.ddl.partitions import add_partitions
 from minercdc_sandbox.sql.declare import check_declared
+from minercdc_sandbox.sql.dml.checks import plan_checks
 from minercdc_sandbox.sql.dml.partitions import home
 from minercdc_sandbox.sql.dml.target import column_path, conversion
-from minercdc_sandbox.sql.execution import SqlSession
+from minercdc_sandbox.sql.execution import Plan, SqlSession
 from minercdc_sandbox.sql.parse.definitions import Definition, definition_item, large_storage, physical_options
 from minercdc_sandbox.sql.parse.partitions import partition_by
 from minercdc_sandbox.sql.parse.statements import Parser
@@ -21,17 +23,17 @@ from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.store import storer
 from minercdc_sandbox.sql.translate.expressions import Expressions
 from minercdc_sandbox.sql.types import LARGE, column_type
-from minercdc_sandbox.tables import Column, LengthSemantics, Table
+from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, LengthSemantics, Table
 
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
-    """CREATE TABLE. Raises ORA-00955, ORA-01031, ORA-01773, ORA-01918, ORA-14459, and the errors of its parts.
+    """CREATE TABLE. Raises ORA-00955, ORA-01027, ORA-01031, ORA-01773, ORA-01918, ORA-02440, ORA-14459, and as `named_once` and
+    `_checked_rows`, and the errors of its parts.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """
     owner, name = parser.qualified()
     definition = Definition()
-    query: ast.Query | None = None
     if parser.op("("):
         parser.listed(lambda: definition_item(parser, definition))
         parser.expect_op(")")
@@ -42,15 +44,9 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
     row_dependencies, archival = _row_options(parser, definition)
     partitions = partition_by(parser)
     row_movement = _row_movement(parser)
-    if parser.word("AS"):
-        if any(column.type for column in definition.columns):
-            raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
-        query = parser.query()
-    parser.end()
+    query = _query(parser, definition)
     with committed(session):
-        plan = session.statements.plan_inner(query) if query is not None else None
-        if plan is not None:
-            _take_columns(definition, plan.columns)
+        plan = _take_columns(session, definition, query) if query is not None else None
         own = ("CREATE TABLE", "RESOURCE") if (owner or session.schema) == session.user else ()
         require(session.catalog, session.container, session.user, "CREATE ANY TABLE", *own)
         if archival:
@@ -61,20 +57,42 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
             if temporary is not None:
                 raise OraError(14459, "missing GLOBAL keyword", partitions.at)
             add_partitions(session, table, partitions)
+        for column, options in definition.identities.items():  # last of what can fail, as each makes a sequence
+            add_identity(session, table, column, options)
+        rows = _checked_rows(session, table, session.statements.rows_of(plan, ())) if plan is not None else []
         session.storage.segments.create(table)
         session.catalog.add_table(table)
         scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, name)
         table.ddl_scn = scn
-        if plan is not None:
-            _fill(session, table, session.statements.rows_of(plan, ()))
+        if rows:
+            filled = session.environment.private(table) if temporary is not None else table
+            session.storage.changes.insert(session.client, filled, rows)
             session.commit()
 
 
-def _take_columns(definition: Definition, described: Sequence[ColumnDescription]) -> None:
-    """Those of CREATE TABLE .. AS."""
-    if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in described):
+def _query(parser: Parser, definition: Definition) -> ast.Query | None:
+    """The query of CREATE TABLE .. AS; None without one. Reads the statement to its end."""
+    query: ast.Query | None = None
+    if parser.word("AS"):
+        if any(column.type for column in definition.columns):
+            raise OraError(1773, "may not specify column datatypes in this CREATE TABLE")
+        query = parser.query()
+        if parser.binds:
+            raise OraError(1027, "bind variables not allowed for data definition operations")
+    parser.end()
+    return query
+
+
+def _take_columns(session: SqlSession, definition: Definition, query: ast.Query) -> Plan:
+    """Plan the query of CREATE TABLE .. AS, and define its columns."""
+    plan = session.statements.plan_inner(query)
+    named_once(query, (), [column.name for column in plan.columns])
+    if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
         raise OraError(997, "illegal use of LONG datatype")
-    definition.columns = [column_like(column) for column in described]
+    if any(spec.kind == ConstraintKind.FOREIGN for spec in definition.constraints):
+        raise OraError(2440, "Create as select with referential constraints not allowed")
+    definition.columns = [column_like(column) for column in plan.columns]
+    return plan
 
 
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
@@ -94,13 +112,39 @@ def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
         physical_options(parser)
 
 
-def _fill(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> None:
-    """The rows of CREATE TABLE .. AS."""
+def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
+    """The rows of CREATE TABLE .. AS. "If any rows violate the constraint, then the database does not create the table and returns an
+    error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these rows. Raises ORA-00001, ORA-01400, ORA-02290,
+    ORA-14400."""
     rows = _own_contents(session, table, found)
-    for row in rows if table.partitioning is not None else ():
-        home(session, table, row)
-    if rows:
-        session.storage.changes.insert(session.client, table, rows)
+    checks = plan_checks(session.environment, table)
+    required = [(at, column_path(table, column)) for at, column in enumerate(table.columns) if not column.nullable]
+    for row in rows:
+        for at, path in required:
+            if row[at] is None:
+                raise OraError(1400, f"cannot insert NULL into ({path})")
+        if checks is not None:
+            checks.enforce(session, row)
+    for constraint in table.constraints:
+        if constraint.kind in KEYS and constraint.enabled:
+            _check_key(table, constraint, rows)
+    try:
+        for row in rows if table.partitioning is not None else ():
+            home(session, table, row)
+    except OraError:
+        session.catalog.purge(table)  # partitions that INTERVAL has made
+        raise
+    return rows
+
+
+def _check_key(table: Table, constraint: Constraint, rows: Sequence[tuple[Cell, ...]]) -> None:
+    """Raises ORA-00001."""
+    places, seen = table.positions(constraint.columns), set[tuple[Cell, ...]]()
+    for row in rows:
+        key = tuple(row[at] for at in places)
+        if key in seen and any(key):
+            raise OraError(1, f"unique constraint ({table.owner}.{constraint.name}) violated")
+        seen.add(key)
 
 
 def _row_movement(parser: Parser) -> bool:
@@ -168,8 +212,6 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
         session.container, owner, name, object_id, object_id, definition.columns, now, now, session.storage.clock.advance()
     )
     table.next_slot = len(definition.columns)
-    for name_, options in definition.identities.items():
-        add_identity(session, table, name_, options)
     for place, column in virtual:
         add_virtual(session, table, column, place)
     for spec in definition.constraints:

@@ -10,6 +10,7 @@ from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
 from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
+from minercdc_sandbox.sql.privileges import move_grants
 from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 
@@ -29,9 +30,11 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
         if purge or table.temporary is not None:
             session.storage.drop_segment(table)
             session.catalog.purge(table)
+            move_grants(session.catalog, table.container, table.owner, name, None)
         else:
             bin_name = _recycle_name(table.object_id)
             session.catalog.recycle(table, bin_name)
+            move_grants(session.catalog, table.container, table.owner, name, bin_name)
             text = f'{text} AS "{bin_name}" '
             renames = _renames(table, bin_name)
         session.storage.log_ddl(session.client, text, table, table.owner, name, renames)
@@ -53,15 +56,13 @@ def _renames(table: Table, bin_name: str) -> list[str]:
 
 
 def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
-    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449), the sequence of an identity column too."""
+    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449)."""
     others = [(child, c) for child, c in session.catalog.children_of(table) if child is not table]
     if others and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
     for child, constraint in others:
         child.constraints.remove(constraint)
     table.constraints = [c for c in table.constraints if c.kind != ConstraintKind.FOREIGN]
-    sequences = session.catalog.containers[table.container].sequences
-    sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
 
 
 def _recycle_name(object_id: int, name: str = "") -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from minercdc_sandbox.interfaces import OraError
+from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.privileges import require
 from minercdc_sandbox.sql.tokens import tokenize
@@ -46,3 +49,18 @@ def named_objects(session: SqlSession, owner: str, name: str, text: str) -> froz
     """The objects of a schema that a text names, without the object `name` that it defines."""
     words = {token.text for token in tokenize(text) if token.is_name} - {name}
     return frozenset(word for word in words if session.catalog.object_named(session.container, owner, word) is not None)
+
+
+def named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
+    """Check the column names of a view, or of CREATE TABLE .. AS. Raises ORA-00957, ORA-00998 for an expression without a name.
+
+    :param names: that the statement gives the columns; empty without any. `columns`: their names.
+    """
+    if len(set(columns)) < len(columns):
+        raise OraError(957, "duplicate column name")
+    body = query.body
+    while not isinstance(body, ast.Select):
+        body = body.left if isinstance(body, ast.SetOperation) else body.body
+    for item in body.items:
+        if not names and item.expr is not None and item.alias is None and not isinstance(item.expr, ast.Name):
+            raise OraError(998, "must name this expression with a column alias", item.at)

@@ -17,7 +17,7 @@ from minercdc_sandbox.sql.dml.target import target_table
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
 from minercdc_sandbox.sql.plsql.triggers import read_header
-from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.privileges import move_grants, require
 from minercdc_sandbox.tables import Table
 
 _MISSING = {"TRIGGER": 4080}
@@ -122,7 +122,7 @@ def alter_trigger(session: SqlSession, parser: Parser) -> None:
     parser.end()
     with committed(session):
         triggers = session.catalog.containers[session.container].triggers
-        trigger = _existing(session, triggers, "TRIGGER", owner, name)
+        trigger = _existing(session, triggers, "TRIGGER", owner, name, "ALTER")
         table = session.catalog.table_of(trigger.table_id)
         if word == "COMPILE" and table is not None:
             _compiled(trigger, lambda: session.programs.compile_trigger(trigger, table))
@@ -152,7 +152,7 @@ def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
     parser.any_word("SPECIFICATION", "BODY", "PACKAGE")
     parser.end()
     with committed(session):
-        program = _existing(session, session.catalog.containers[session.container].programs, kind, owner, name)
+        program = _existing(session, session.catalog.containers[session.container].programs, kind, owner, name, "ALTER")
         body = session.catalog.body(program.container, program.owner, program.name)
         _compiled(program, lambda: session.programs.compile(program, body))
         session.storage.log_ddl(session.client, parser.sql, None, program.owner, name)
@@ -165,25 +165,29 @@ def drop_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
     with committed(session):
         place = session.catalog.containers[session.container]
         if kind == "TRIGGER":
-            trigger = _existing(session, place.triggers, kind, owner, name)
+            trigger = _existing(session, place.triggers, kind, owner, name, "DROP")
             del place.triggers[trigger.owner, name]
             session.storage.log_ddl(session.client, parser.sql, None, trigger.owner, name)
             return
         home = place.bodies if kind == "PACKAGE BODY" else place.programs
-        program = _existing(session, home, kind, owner, name)
+        program = _existing(session, home, kind, owner, name, "DROP")
         del home[program.owner, name]
+        if kind != "PACKAGE BODY":
+            move_grants(session.catalog, session.container, program.owner, name, None)
         if kind == "PACKAGE":
             place.bodies.pop((program.owner, name), None)
         session.storage.log_ddl(session.client, parser.sql, None, program.owner, name)
 
 
-def _existing(session: SqlSession, home: dict[tuple[str, str], P], kind: str, owner: str | None, name: str) -> P:
+def _existing(
+    session: SqlSession, home: dict[tuple[str, str], P], kind: str, owner: str | None, name: str, action: str
+) -> P:
+    """:param action: ALTER or DROP, which others than the owner need the privilege for; all programs are PROCEDURE there."""
     found = home.get((owner or session.schema, name))
     if found is None or found.kind != kind:
         number = _MISSING.get(kind, 4043)
         raise OraError(number, f"trigger '{name}' does not exist" if number == 4080 else f"object {name} does not exist")
     if found.owner != session.user:
-        require(
-            session.catalog, session.container, session.user, f"ALTER ANY {kind.split()[0]}", f"DROP ANY {kind.split()[0]}"
-        )
+        of = kind if kind == "TRIGGER" else "PROCEDURE"
+        require(session.catalog, session.container, session.user, f"{action} ANY {of}")
     return found

@@ -6,7 +6,7 @@ from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.privileges import move_grants, require
 from minercdc_sandbox.tables import Table
 
 
@@ -17,8 +17,9 @@ def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:
 
 
 def flashback_table(session: SqlSession, parser: Parser) -> None:
-    """FLASHBACK TABLE .. TO BEFORE DROP. Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken,
-    ORA-03001 for TO SCN and TO TIMESTAMP."""
+    """FLASHBACK TABLE .. TO BEFORE DROP, which needs "only the privileges necessary to drop the table" (SQL Language Reference, FLASHBACK
+    TABLE). Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken, ORA-01031, ORA-03001 for TO SCN and TO
+    TIMESTAMP."""
     owner, name = parser.qualified()
     if not parser.word("TO", "BEFORE", "DROP"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
@@ -28,10 +29,12 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
         table = _dropped(session, owner or session.schema, name)
         if table is None:
             raise OraError(38305, "object not in RECYCLE BIN")
+        _may_drop(session, table)
         if session.catalog.object_named(session.container, table.owner, new or table.name) is not None:
             raise OraError(38312, "original name is used by an existing object")
         assert table.dropped_as is not None
         del session.catalog.containers[session.container].dropped[table.dropped_as]
+        move_grants(session.catalog, table.container, table.owner, table.dropped_as, new or table.name)
         table.name, table.dropped_as = new or table.name, None
         session.catalog.add_table(table)
         session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name)
@@ -56,8 +59,16 @@ def purge(session: SqlSession, parser: Parser) -> None:
             found = _dropped(session, owner or session.schema, name)
             if found is None:
                 raise OraError(38307, "object not in RECYCLE BIN")
+            _may_drop(session, found)
             tables = [found]
         for table in tables:
             session.storage.drop_segment(table)
+            move_grants(session.catalog, table.container, table.owner, table.dropped_as or table.name, None)
             session.catalog.purge(table)
         session.storage.log_ddl(session.client, parser.sql, None, None, None)
+
+
+def _may_drop(session: SqlSession, table: Table) -> None:
+    """Raises ORA-01031."""
+    if table.owner != session.user:
+        require(session.catalog, session.container, session.user, "DROP ANY TABLE")

@@ -11,7 +11,7 @@ from minercdc_sandbox.sql.ddl.names import new_name
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.sequences import sequence_options
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.privileges import move_grants, require
 
 
 def create_sequence(session: SqlSession, parser: Parser) -> None:
@@ -65,4 +65,5 @@ def drop_sequence(session: SqlSession, parser: Parser) -> None:
         if sequence.identity:
             raise OraError(32794, "cannot drop a system-generated sequence")
         del session.catalog.containers[session.container].sequences[sequence.owner, name]
+        move_grants(session.catalog, session.container, sequence.owner, name, None)
         session.storage.log_ddl(session.client, parser.sql, None, sequence.owner, name)

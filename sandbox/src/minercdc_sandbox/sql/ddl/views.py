@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from minercdc_sandbox.interfaces import ColumnDescription, OraError
 from minercdc_sandbox.objects import StoredView, Synonym
-from minercdc_sandbox.sql import ast
 from minercdc_sandbox.sql.ddl.alter_table import rename_table
 from minercdc_sandbox.sql.ddl.create_table import column_like
 from minercdc_sandbox.sql.ddl.exclusive import committed, take_alone
-from minercdc_sandbox.sql.ddl.names import named_objects, new_name
+from minercdc_sandbox.sql.ddl.names import named_objects, named_once, new_name
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.constraints import column_list
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.privileges import require
+from minercdc_sandbox.sql.privileges import move_grants, require
 from minercdc_sandbox.tables import Table
 
 
@@ -51,7 +49,7 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False,
                 raise
             broken = True
         columns = names or tuple(column.name for column in found)
-        _named_once(query, names, columns)
+        named_once(query, names, columns)
         if len(found) != len(columns) and not broken:
             raise OraError(1730, "invalid number of column names specified")
         object_id = old.object_id if old is not None else catalog.new_object_id()
@@ -61,18 +59,6 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False,
         view.names, view.broken = named_objects(session, place, name, text), broken
         catalog.containers[session.container].views[place, name] = view
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
-
-
-def _named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Raises ORA-00957, ORA-00998 for an expression without a name."""
-    if len(set(columns)) < len(columns):
-        raise OraError(957, "duplicate column name")
-    body = query.body
-    while not isinstance(body, ast.Select):
-        body = body.left if isinstance(body, ast.SetOperation) else body.body
-    for item in body.items:
-        if not names and item.expr is not None and item.alias is None and not isinstance(item.expr, ast.Name):
-            raise OraError(998, "must name this expression with a column alias", item.at)
 
 
 def drop_view(session: SqlSession, parser: Parser) -> None:
@@ -87,6 +73,7 @@ def drop_view(session: SqlSession, parser: Parser) -> None:
         if place != session.user:
             require(session.catalog, session.container, session.user, "DROP ANY VIEW")
         del session.catalog.containers[session.container].views[place, name]
+        move_grants(session.catalog, session.container, place, name, None)
         session.storage.log_ddl(session.client, parser.sql, None, place, name)
 
 
@@ -114,7 +101,7 @@ def create_synonym(session: SqlSession, parser: Parser, *, public: bool = False,
 
 
 def drop_synonym(session: SqlSession, parser: Parser, *, public: bool = False) -> None:
-    """DROP [PUBLIC] SYNONYM. Raises ORA-01434, of a public one ORA-01432."""
+    """DROP [PUBLIC] SYNONYM. Raises ORA-01434, of a public one ORA-01432, ORA-01031."""
     owner, name = ("PUBLIC", parser.name()) if public else parser.qualified()
     owner = owner or session.schema
     parser.word("FORCE")
@@ -124,19 +111,22 @@ def drop_synonym(session: SqlSession, parser: Parser, *, public: bool = False) -
         if (owner, name) not in synonyms:
             number, kind = (1432, "public") if public else (1434, "private")
             raise OraError(number, f"{kind} synonym to be dropped does not exist")
+        if owner != session.user:
+            privilege = "DROP PUBLIC SYNONYM" if public else "DROP ANY SYNONYM"
+            require(session.catalog, session.container, session.user, privilege)
         del synonyms[owner, name]
         session.storage.log_ddl(session.client, parser.sql, None, owner, name)
 
 
 def rename(session: SqlSession, parser: Parser) -> None:
-    """`RENAME old TO new`, of a table, view, sequence or private synonym in the current schema. Raises ORA-00955, ORA-04043, and
-    as `take_alone`."""
+    """`RENAME old TO new`, of a table, view, sequence or private synonym, which "must be in your own schema" (SQL Language Reference,
+    RENAME). Raises ORA-00955, ORA-04043, ORA-03001 for a program or job, and as `take_alone`."""
     old = parser.name()
     parser.expect_word("TO")
     new = parser.name()
     parser.end()
     with committed(session):
-        owner = session.schema
+        owner = session.user
         found = session.catalog.object_named(session.container, owner, old)
         if found is None:
             raise OraError(4043, f"object {old} does not exist")
@@ -150,7 +140,10 @@ def rename(session: SqlSession, parser: Parser) -> None:
             return
         place = session.catalog.containers[session.container]
         kinds: tuple[dict[tuple[str, str], Any], ...] = (place.views, place.synonyms, place.sequences)
-        of_kind = next(objects for objects in kinds if (owner, old) in objects)
+        of_kind = next((objects for objects in kinds if (owner, old) in objects), None)
+        if of_kind is None:
+            raise OraError(3001, f"unimplemented feature: RENAME of {old}, which is no table, view, sequence or synonym")
         of_kind[owner, new] = of_kind.pop((owner, old))
         found.name = new
+        move_grants(session.catalog, session.container, owner, old, new)
         session.storage.log_ddl(session.client, parser.sql, None, owner, old)

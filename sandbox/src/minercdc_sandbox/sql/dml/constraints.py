@@ -120,7 +120,7 @@ def _check_all(session: SqlSession, table: Table, constraint: Constraint, keys: 
         for key in keys
         if (None not in key if constraint.kind == ConstraintKind.FOREIGN else any(c is not None for c in key))
     ]
-    if is_deferred(session, constraint):
+    if is_deferred(session, table, constraint):
         session.transactions.deferred.update(Deferred(table.object_id, constraint.name, key) for key in wanted)
         return
     for key in wanted:
@@ -143,7 +143,7 @@ def _check(session: SqlSession, table: Table, constraint: Constraint, key: tuple
 def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Constraint, key: tuple[Cell, ...]) -> None:
     if None in key:
         return
-    if is_deferred(session, constraint):
+    if is_deferred(session, child, constraint):
         session.transactions.deferred.add(Deferred(child.object_id, constraint.name, key))
         return
     assert constraint.reference is not None
@@ -175,20 +175,28 @@ def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: t
 # ---- deferred constraints ----
 
 
-def is_deferred(session: SqlSession, constraint: Constraint) -> bool:
+def is_deferred(session: SqlSession, table: Table, constraint: Constraint) -> bool:
     """Whether the constraint is checked at COMMIT: by SET CONSTRAINTS in this transaction, else by its declaration."""
     if not constraint.deferrable:
         return False
     modes = session.transactions.constraint_modes
-    return modes.get(constraint.name, modes.get("ALL", constraint.deferred))
+    return modes.get((table.owner, constraint.name), modes.get(None, constraint.deferred))
 
 
-def verify_deferred(session: SqlSession) -> None:
-    """Check the keys that were noted for later, and forget them all, also after an error. Raises ORA-00001 or ORA-02291 for the
-    first violation found, and as `Locks.wait`."""
-    waiting, session.transactions.deferred = session.transactions.deferred, set()
-    for one in waiting:
+def verify_deferred(session: SqlSession, *, committing: bool = True) -> None:
+    """Check the keys that were noted for later, and forget them. Raises ORA-00001, ORA-02291 or ORA-02292 for the first violation
+    found, and as `Locks.wait`; no key is forgotten then.
+
+    :param committing: all of them; else those of constraints that are not deferred any more.
+    """
+    done = []
+    for one in session.transactions.deferred:
         table = session.catalog.table_of(one.table_id)
         constraint = next((c for c in table.constraints if c.name == one.constraint), None) if table else None
-        if table is not None and constraint is not None and constraint.enabled:
-            _check(session, table, replace(constraint, deferrable=False), one.key)
+        if table is not None and constraint is not None:
+            if not committing and is_deferred(session, table, constraint):
+                continue
+            if constraint.enabled:
+                _check(session, table, replace(constraint, deferrable=False), one.key)
+        done.append(one)
+    session.transactions.deferred.difference_update(done)

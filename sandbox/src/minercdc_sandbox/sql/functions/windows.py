@@ -107,7 +107,7 @@ def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
 
 
 def _integer(x: Conditions, expr: ast.Expr) -> str:
-    if not isinstance(expr, ast.Literal) or not expr.text.isdigit():
+    if not isinstance(expr, ast.Literal) or not expr.text.isdecimal():
         raise OraError(3001, "unimplemented feature: a window distance that is not a whole literal", expr.at)
     return expr.text
 

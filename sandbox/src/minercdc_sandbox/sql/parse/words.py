@@ -127,7 +127,7 @@ class Words:
 
     def integer(self) -> int:
         token = self.take()
-        if token.kind is not TokenKind.NUMBER or not token.text.isdigit():
+        if token.kind is not TokenKind.NUMBER or not token.text.isdecimal():
             raise OraError(2017, "integer value required", token.start)
         return int(token.text)
 

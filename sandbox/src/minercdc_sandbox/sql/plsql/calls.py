@@ -13,7 +13,7 @@ from minercdc_sandbox.sql.plsql.compilation import Compilation
 from minercdc_sandbox.sql.plsql.errors import located, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Step
-from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Scalar, Variable
+from minercdc_sandbox.sql.plsql.variables import Collection, OpenCursor, Record, Scalar, Variable
 from minercdc_sandbox.sql.privileges import may_execute
 from minercdc_sandbox.sql.tokens import TokenKind
 from minercdc_sandbox.sql.types import Family, type_of_wire
@@ -110,7 +110,9 @@ class Calls:
         expr = self._parser.expression_tree()
         if isinstance(expr, ast.Name) and len(expr.parts) > 1 and self._unknown(expr):
             raise undeclared(self._parser.sql, at, ".".join(expr.parts))
-        value = self._expressions.compiled(expr)
+        value = self._expressions.compiled(expr, whole=True)
+        if value.variable is not None and isinstance(value.variable.type, Record):
+            raise self._parser.wrong(at, "PLS-00306: wrong number or types of arguments in call to a packaged procedure")
         slot, type_ = value.slot, value.type
         wire = self._slots.types[slot].type if slot is not None else type_.describe("").type
         if type_.family is Family.BOOLEAN:
@@ -157,7 +159,7 @@ class Calls:
         """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
         self._parser.need("(")
         at = self._parser.token.start
-        cursor = self._expressions.compiled(self._parser.expression_tree())
+        cursor = self._expressions.compiled(self._parser.expression_tree(), whole=True)
         if cursor.slot is None or self._slots.types[cursor.slot].type is not OraType.CURSOR:
             raise self._parser.wrong(at, "PLS-00306: wrong number or types of arguments in call to 'RETURN_RESULT'")
         if self._parser.token.text != ")":
@@ -187,10 +189,11 @@ class Calls:
             if name == "DELETE":
                 _delete(found, keys)
             elif name == "TRIM":
-                for _ in range(keys[0] if keys else 1):
-                    if not found:
-                        raise OraError(6533, "Subscript beyond count")
-                    del found[max(found)]
+                count = keys[0] if keys else 1
+                if count > len(found):
+                    raise OraError(6533, "Subscript beyond count")
+                for key in sorted(found)[len(found) - max(0, count) :]:
+                    del found[key]
             else:
                 _extend(found, kind, keys)
 
@@ -207,6 +210,9 @@ def _delete(found: dict[Any, Any], keys: list[Any]) -> None:
             del found[key]
 
 
+_MOST_ELEMENTS = 1 << 22
+
+
 def _extend(found: dict[Any, Any], kind: Collection, keys: list[Any]) -> None:
     count = keys[0] if keys else 1
     width = 1 if isinstance(kind.element, Scalar) else len(kind.element.fields)
@@ -214,6 +220,8 @@ def _extend(found: dict[Any, Any], kind: Collection, keys: list[Any]) -> None:
     last = max(found, default=0)
     if kind.limit is not None and last + count > kind.limit:
         raise OraError(6532, "Subscript outside of limit")
+    if count > _MOST_ELEMENTS:
+        raise OraError(4030, f"out of process memory when trying to allocate {count} elements")
     for n in range(count):
         found[last + 1 + n] = source
 

@@ -62,8 +62,9 @@ class ExpressionCompiler:
         """Read and compile a condition. Raises as `truth`."""
         return self.truth(self._parser.expression_tree())
 
-    def compiled(self, expr: ast.Expr) -> Compiled:
-        """Compile a value. Raises PLS- errors within ORA-06550."""
+    def compiled(self, expr: ast.Expr, *, whole: bool = False) -> Compiled:
+        """Compile a value. Raises PLS- errors within ORA-06550, PLS-00382 for a record, a collection or a cursor unless it may be
+        `whole`."""
         if isinstance(expr, _CONDITIONS):
             truth = self.truth(expr)
             return Compiled(lambda frame: TRUTH[truth(frame)], BOOLEAN_TYPE)
@@ -75,6 +76,8 @@ class ExpressionCompiler:
         if isinstance(expr, ast.Name):
             variable, rest = self._names.variable_of(expr.parts)
             if variable is not None and not rest and isinstance(variable.type, Record | Collection | RefCursor):
+                if not whole:
+                    raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
                 slot = variable.slot
                 return Compiled(lambda frame: frame.cells[slot], NULL, slot, variable)
         prelude: list[Step] = []
@@ -83,6 +86,8 @@ class ExpressionCompiler:
             at = resolved.index
             if at < self._slots.clients:
                 self._read.add(at)
+            if not whole and (self._slots.types[at].elements or self._slots.types[at].type is OraType.CURSOR):
+                raise self._parser.wrong(expr.at, "PLS-00382: expression is of wrong type")
             return Compiled(_after(prelude, lambda frame: frame.cells[at]), self.type_of(at), at)
         return self._translated(resolved, prelude)
 
@@ -140,7 +145,9 @@ class ExpressionCompiler:
     def _boolean_test(self, expr: ast.Expr) -> Test | None:
         """`value IS NULL`, `flag = TRUE`, as SQL of older releases has no BOOLEAN; None for any other condition."""
         if isinstance(expr, ast.IsNull):
-            operand, negated = self.compiled(expr.operand), expr.negated
+            operand, negated = self.compiled(expr.operand, whole=True), expr.negated
+            if operand.variable is not None and isinstance(operand.variable.type, Record):
+                raise self._parser.wrong(expr.at, "PLS-00306: wrong number or types of arguments in call to 'IS NULL'")
             return lambda frame: (operand.value(frame) is None) is not negated
         if isinstance(expr, ast.Compare) and expr.op in ("=", "<>"):
             words = (("TRUE",), ("FALSE",))
@@ -191,8 +198,7 @@ class ExpressionCompiler:
         if isinstance(node, ast.Call) and node.name.startswith("%"):
             return self._computed(node, prelude)
         if isinstance(node, ast.Call) and node.name == "SQLERRM" and node.args:
-            code = self.compiled(node.args[0]).value
-            return self._place(TEXT, lambda frame: message_of(number.to_int(code(frame))), prelude, node.at)
+            return self._place(TEXT, _message(integer_of(self.compiled(node.args[0]))), prelude, node.at)
         if isinstance(node, ast.Bind) and node.index < self._slots.clients:
             if self._slots.types[node.index].elements:
                 raise self._parser.wrong(node.at, "PLS-00382: expression is of wrong type")
@@ -277,6 +283,11 @@ class ExpressionCompiler:
         if named or len(positional) > len(subprogram.parameters):
             raise wrong
         return found
+
+
+def _message(code: Callable[[Frame], int | None]) -> Value:
+    """SQLERRM(code); NULL for NULL."""
+    return lambda frame: None if (found := code(frame)) is None else message_of(found)
 
 
 def _after(prelude: list[Step], value: Value) -> Value:

@@ -14,11 +14,13 @@ from minercdc_sandbox.sql.plsql.errors import UNTRAPPED, undeclared
 from minercdc_sandbox.sql.plsql.expressions import ExpressionCompiler, integer_of
 from minercdc_sandbox.sql.plsql.frame import Frame, Leave, Step, Test
 from minercdc_sandbox.sql.plsql.names import Scope
-from minercdc_sandbox.sql.plsql.program import DeclaredCursor, record_of, store_returned, types_of
+from minercdc_sandbox.sql.plsql.program import DeclaredCursor, StaticStatement, record_of, store_returned, types_of
 from minercdc_sandbox.sql.plsql.variables import INTEGER, Collection, OpenCursor, RefCursor, Variable
 
 SQL_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "LOCK", "COMMIT", "ROLLBACK", "SAVEPOINT", "SET"))
 """First words of SQL statements other than queries."""
+_BULK_WORDS = frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "EXECUTE"))
+"""First words of statements that FORALL may run."""
 _AHEAD = 100
 """Rows that a cursor FOR loop reads at once, as PL/SQL does since 10g."""
 
@@ -83,8 +85,8 @@ class Loops:
         return step
 
     def forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF, PLS-00438 for a
-        statement whose first word is not of SQL_WORDS; the step raises ORA-24381 at its end when SAVE EXCEPTIONS saved some,
+        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF, PLS-00438 for
+        another statement than DML, PLS-00435 for one without an element of a collection; the step raises ORA-24381 at its end when SAVE EXCEPTIONS saved some,
         ORA-06502 for a NULL bound."""
         self._parser.need("FORALL")
         name = self._parser.take().text
@@ -92,12 +94,8 @@ class Loops:
         keys = self._forall_keys()
         saving = self._parser.word("SAVE", "EXCEPTIONS")
         index = Variable(name, INTEGER, self._slots.take(INTEGER), constant=True)
-        at = self._parser.token.start
-        if self._parser.token.text not in SQL_WORDS:
-            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
         with self._names.inside(Scope(self._names.scope, None, {name: index})):
-            statement = self._sql.statement()
-        self._parser.need(";")
+            statement = self._bulk_statement()
 
         def step(frame: Frame) -> None:
             counts: list[int] = []
@@ -123,6 +121,24 @@ class Loops:
                 raise OraError(24381, "error(s) in array DML")
 
         return step
+
+    def _bulk_statement(self) -> StaticStatement:
+        at, first = self._parser.token.start, self._parser.at
+        if self._parser.token.text not in _BULK_WORDS:
+            raise self._parser.wrong(at, "PLS-00438: value LIMIT or a DML statement is expected in FORALL")
+        if self._parser.token.text == "EXECUTE":
+            raise self._parser.refused("FORALL .. EXECUTE IMMEDIATE", at)
+        statement = self._sql.statement()
+        if not any(self._is_element(n) for n in range(first, self._parser.at)):
+            raise self._parser.wrong(at, "PLS-00435: DML statement without BULK In-BIND cannot be used inside FORALL")
+        self._parser.need(";")
+        return statement
+
+    def _is_element(self, at: int) -> bool:
+        """Whether an element of a collection stands at that word."""
+        token, after = self._parser.tokens[at : at + 2]
+        variable = self._names.variable_of((token.text,))[0] if token.is_name and after.text == "(" else None
+        return variable is not None and isinstance(variable.type, Collection)
 
     def _forall_keys(self) -> Callable[[Frame], Sequence[int]]:
         if self._parser.is_word("INDICES", "OF") or self._parser.is_word("VALUES", "OF"):

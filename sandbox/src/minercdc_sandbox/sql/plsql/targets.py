@@ -150,7 +150,7 @@ class TargetCompiler:
         expr = self._parser.expression_tree()
         if isinstance(expr, ast.Call) and expr.name == "%ELEMENT" and len(target.scalars) > 1:
             return self._record_of_element(target, expr)
-        value = self._expressions.compiled(expr)
+        value = self._expressions.compiled(expr, whole=True)
         types = [value.type]
         wanted = target.variable
         given = value.variable

@@ -34,7 +34,7 @@ class Blocks(Pivots):
 
     def position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
         """Index of the result column that an ORDER BY item gives by number or name; None for any other item. Raises ORA-01785."""
-        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdigit():
+        if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdecimal():
             if not 1 <= int(expr.text) <= len(columns):
                 raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
             return int(expr.text) - 1

@@ -149,7 +149,8 @@ class Queries(Blocks):
         if query.fetch is None and query.offset is None:
             return sql
         heads = ",".join(f"c{n}" for n in range(len(columns)))
-        offset = self._count(query.offset) if query.offset is not None else "0"
+        # "If offset is NULL .. then 0 rows are returned", and for a NULL count, too (SQL Language Reference, row_limiting_clause).
+        offset = self._count(query.offset, null=1 << 62) if query.offset is not None else "0"
         if not query.percent and not query.ties:
             limit = self._count(query.fetch) if query.fetch is not None else "-1"
             return f"select {heads} from ({sql}) limit {limit} offset {offset}"
@@ -163,8 +164,8 @@ class Queries(Blocks):
         last = "ties" if query.ties and query.order_by else "place"
         return f"select {heads} from ({inner}) where place>{offset} and {last}<={offset}+{wanted}"
 
-    def _count(self, expr: ast.Expr) -> str:
-        return f"max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)}))"
+    def _count(self, expr: ast.Expr, *, null: int = 0) -> str:
+        return f"ifnull(max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)})),{null})"
 
     def compound(self, body: ast.SetOperation | ast.Query | ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
         if isinstance(body, ast.Select):

@@ -53,12 +53,19 @@ def _regexp(pattern: str, flags: str) -> re.Pattern[str]:
 _ONE = number.integer(1)
 
 
+def _at_least(low: int, cell: bytes) -> int:
+    """The integer of an argument. Raises ORA-01428 below `low`."""
+    found = number.to_int(cell)
+    if found < low:
+        raise OraError(1428, f"argument '{found}' is out of range")
+    return found
+
+
 def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: str) -> re.Match[str] | None:
     """The n-th match from a position on; None when there are fewer. Raises ORA-01428 for a position or n below 1."""
-    start, nth = number.to_int(position), number.to_int(occurrence)
-    if start < 1 or nth < 1:
-        raise OraError(1428, f"argument '{start if start < 1 else nth}' is out of range")
-    for n, found in enumerate(_regexp(pattern, flags).finditer(text, start - 1), 1):
+    start, nth = _at_least(1, position), _at_least(1, occurrence)
+    compiled = _regexp(pattern, flags)
+    for n, found in enumerate(compiled.finditer(text, start - 1) if start <= len(text) else (), 1):
         if n == nth:
             return found
     return None
@@ -68,9 +75,9 @@ def regexp_substr(
     text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = number.ZERO
 ) -> str | None:
     """REGEXP_SUBSTR of a group, 0 the whole match. None for no match, a group that the pattern does not have, or an empty one. Raises
-    ORA-01428 for a position or occurrence below 1, ORA-01760, ORA-12726."""
+    ORA-01428 for a position or occurrence below 1 or a group below 0, ORA-01760, ORA-12726."""
     found = _match(text, pattern, position, occurrence, flags)
-    wanted = number.to_int(group)
+    wanted = _at_least(0, group)
     return None if found is None or wanted > found.re.groups else found.group(wanted) or None
 
 
@@ -86,15 +93,16 @@ def regexp_instr(
     """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it. Raises as
     `regexp_substr`."""
     found = _match(text, pattern, position, occurrence, flags)
-    wanted = number.to_int(group)
+    wanted = _at_least(0, group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:
         return number.integer(0)
-    return number.integer((found.end(wanted) if number.to_int(after) else found.start(wanted)) + 1)
+    return number.integer((found.end(wanted) if _at_least(0, after) else found.start(wanted)) + 1)
 
 
 def regexp_count(text: str, pattern: str, position: bytes = _ONE, flags: str = "") -> bytes:
-    """REGEXP_COUNT: the number of matches from a position on. Raises ORA-01760, ORA-12726."""
-    return number.integer(sum(1 for _ in _regexp(pattern, flags).finditer(text, number.to_int(position) - 1)))
+    """REGEXP_COUNT: the number of matches from a position on. Raises ORA-01428, ORA-01760, ORA-12726."""
+    start, compiled = _at_least(1, position), _regexp(pattern, flags)
+    return number.integer(sum(1 for _ in compiled.finditer(text, start - 1)) if start <= len(text) else 0)
 
 
 def regexp_replace(
@@ -112,7 +120,7 @@ def regexp_replace(
     """
     if text is None or pattern is None:
         return text
-    start, nth = number.to_int(position) - 1, number.to_int(occurrence)
+    start, nth = min(_at_least(1, position) - 1, len(text)), _at_least(0, occurrence)
     compiled = _regexp(pattern, flags)
     template = _template(new or "", compiled.groups)
     if not nth:

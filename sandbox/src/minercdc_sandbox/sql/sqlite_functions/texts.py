@@ -49,10 +49,17 @@ def instr(text: str, part: str, start: bytes = _ONE, nth: bytes = _ONE) -> bytes
     return number.integer(found + 1)
 
 
+_LONGEST_PAD = 1 << 24
+
+
 def pad(text: str, width: bytes, fill: str, left: bool) -> str:
     size = max(0, number.to_int(width))
     if len(text) >= size:
         return text[:size]
+    if size > 0x7FFFFFFF:
+        raise OraError(1426, "numeric overflow")
+    if size > _LONGEST_PAD:
+        raise OraError(3001, f"unimplemented feature: LPAD and RPAD to more than {_LONGEST_PAD} characters")
     padding = (fill * (size // len(fill) + 1))[: size - len(text)]
     return padding + text if left else text + padding
 
