@@ -178,7 +178,8 @@ class TableFormats:
             return self.key_columns(schema)
         except ConfigError as error:  # as after ALTER TABLE .. DROP COLUMN
             where = f"table {schema.id}, topic {topic}"
-            raise RecordSchemaError("; ".join(error.problems), where=where, hint=error.hint) from None
+            hint = error.hint or "Correct message.key.columns, and start the connector again."
+            raise RecordSchemaError("; ".join(error.problems), where=where, hint=hint) from None
 
     def _field_names(self, schema: TableSchema, key: tuple[int, ...], topic: str) -> list[str]:
         """Names of the columns in records. Raises RecordSchemaError when two of the key, or of the value, become the same."""
