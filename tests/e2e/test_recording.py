@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -107,7 +108,8 @@ def test_a_replay_makes_what_the_connector_delivers(stopped: tuple[Lab, Path]) -
     assert {topic: len(records) for topic, records in other.items()} == {topic: len(r) for topic, r in expected.items()}
     content = gzip.decompress(replaced.read_bytes()).decode()
     for word in ("Ägypten", "Pyramiden", "4711", "kept", "Ωmega", "C0FFEE", "c0ffee", "2026-02-28", "it''s long"):
-        assert word not in content, word
+        # An SCN may have the digits of a number in it.
+        assert not re.search(rf"(?<!\d){word}(?!\d)", content), word
     assert "minercdc" in gzip.decompress(plain.read_bytes()).decode()
     assert '"database.password"' not in content
 
