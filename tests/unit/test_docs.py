@@ -21,7 +21,14 @@ FACTS = DOCS / "reference" / "logminer-facts.md"
 # A fact is cited by its anchor, or by its number: D-4, B.7.1, E55, or in the name of a test as `d4` and `e55`.
 CITED = re.compile(r"logminer-facts\.md#([\w-]+)|\b(D-\d+|B\.\d+(?:\.\d+)?|E\d\d)\b|(?<=def test_)([de]\d+)(?=_)")
 PAGES = sorted(
-    {*ROOT.glob("*.md"), *DOCS.rglob("*.md"), *(ROOT / "sandbox").glob("*.md"), *(ROOT / "sandbox" / "docs").glob("*.md")}
+    {
+        *DOCS.rglob("*.md"),
+        *(
+            page
+            for place in (".", "connectors", "sandbox", "sandbox/docs", "signals")
+            for page in (ROOT / place).glob("*.md")
+        ),
+    }
 )
 
 

@@ -78,7 +78,7 @@ def test_every_problem_is_found_at_once_with_its_line(tmp_path: Path) -> None:
         "database.port": "valid integer",
         "transforms.f.condition": "is not a CEL expression",
         "transforms.r.topic.expression": "is of type INT, not STRING",
-        "a.type": "cannot be loaded: No module named 'no'",
+        "a.type": "cannot be loaded: No module named 'no'; PYTHONPATH has to name the directory",
         "b.type": "with its options raised KeyError('colour')",
         "c.type": "cannot be called with (table, column)",
         "d.charset": "there is no character set klingon",

@@ -41,7 +41,8 @@ def _records(config: ConnectorConfig, file: str) -> str:
         return f"segments in {sink.directory.absolute()}; {stream} reads them"
     if sink.debezium_sink_type == "json":
         return f"JSON lines in {sink.file.absolute()}" if sink.file else "JSON lines on standard output"
-    topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, "<SCHEMA>", "<TABLE>"))
+    database = ["<PDB>"] if config.database.has_several_pdbs else []
+    topics = config.topics.topic_delimiter.join((config.identity.topic_prefix, *database, "<SCHEMA>", "<TABLE>"))
     return f"topics {topics} at bootstrap.servers={config.kafka.bootstrap_servers}"
 
 
@@ -65,7 +66,7 @@ def _signal(config: ConnectorConfig, file: str) -> str:
         channel = "kafka" if config.sink.is_kafka else "file"
         return f"not enabled; signal.enabled.channels={channel} enables signals"
     if config.database.has_several_pdbs:
-        return f"minercdc signal {file} list-transactions"  # tables of several are not read again yet
+        return "not there yet for several pluggable databases"
     database = config.database.database_pdb_name or config.database.database_dbname
     answer = " --wait" if config.signals.minercdc_http_port or config.notifications.sink_topic else ""
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"

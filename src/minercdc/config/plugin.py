@@ -23,7 +23,9 @@ def load_callable(name: str, of_property: str, *arguments: str) -> Callable[...,
     try:
         found = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        raise ConfigError([f"{of_property}: {name} cannot be loaded: {error}"]) from error
+        lost = isinstance(error, ModuleNotFoundError) and (error.name or "").split(".")[0] == module.split(".")[0]
+        where = "; PYTHONPATH has to name the directory that it is in" if lost else ""
+        raise ConfigError([f"{of_property}: {name} cannot be loaded: {error}{where}"]) from error
     except Exception as error:  # the module's own code
         raise ConfigError([f"{of_property}: {name} cannot be loaded: {error!r}"]) from error
     return with_arguments(found, name, of_property, *arguments)

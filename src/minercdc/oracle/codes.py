@@ -233,6 +233,7 @@ _HINTS = {
     368: "Restore a sound copy of the log that the message names, or take a new snapshot.",
     1287: "The logs are of another incarnation: take a new snapshot.",
     1299: "The dictionary is of another incarnation: take a new snapshot.",
+    8180: "Oracle knows the SCNs of times for some days only: give a later time, or an SCN (minercdc.start.scn, `--scn`).",
     1325: "SHUTDOWN IMMEDIATE; STARTUP MOUNT; ALTER DATABASE ARCHIVELOG; ALTER DATABASE OPEN;",
     1346: "The logs are of another incarnation: take a new snapshot.",
     1347: "ALTER DATABASE ADD SUPPLEMENTAL LOG DATA",

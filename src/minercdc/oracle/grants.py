@@ -113,6 +113,8 @@ OPTIONAL_VIEWS: Final = (
     _view("V$PDBS", "whether the PDB is open for writing, for `minercdc check`", required=False),
     _view("V$RECOVERY_FILE_DEST", "room that is left for archived logs, for `minercdc check`", required=False),
 )
+_OF_MINING: Final = frozenset({"SYS.V_$MYSTAT", "SYS.V_$STATNAME", "SYS.V_$PARAMETER", "SYS.V_$RECOVERY_FILE_DEST"})
+_OF_REDO: Final = frozenset({"SYS.V_$SESSION"})
 CATALOG_ROLE: Final = Grant(
     "SELECT_CATALOG_ROLE",
     "",
@@ -147,6 +149,16 @@ def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
     with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
         privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
         return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])
+
+
+def optional_views(*, mines: bool, reads_redo: bool) -> list[Grant]:
+    """Those of `OPTIONAL_VIEWS` that are read.
+
+    :param mines: the adapter reads redo by LogMiner.
+    :param reads_redo: redo is read at all, so that open transactions are looked at.
+    """
+    unread = (frozenset() if mines else _OF_MINING) | (frozenset() if reads_redo else _OF_REDO)
+    return [view for view in OPTIONAL_VIEWS if view.on not in unread]
 
 
 def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> Iterator[tuple[Grant, str]]:

@@ -41,7 +41,8 @@ def _name(table: TableId) -> str:
 
 
 def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
-    wanted = [*grants.OPTIONAL_VIEWS, *(grants.EXTENT_VIEWS if source.config.snapshot.snapshot_max_threads > 1 else ())]
+    wanted = grants.optional_views(mines=source.mines, reads_redo=source.reads_redo)
+    wanted += grants.EXTENT_VIEWS if source.config.snapshot.snapshot_max_threads > 1 else ()
     for grant, why in grants.missing_views(source.connection, wanted):
         yield _missing(source, "grant-more-views", grant, why)
 

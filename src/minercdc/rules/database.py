@@ -37,7 +37,7 @@ def force_logging(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
-    if source.rows("SELECT 1 FROM V$DATABASE WHERE FORCE_LOGGING = 'YES'", "reading V$DATABASE"):
+    if not source.reads_redo or source.rows("SELECT 1 FROM V$DATABASE WHERE FORCE_LOGGING = 'YES'", "reading V$DATABASE"):
         return
     captured = {(table.id.schema, table.id.table) for table in source.tables}
     for owner in sorted({schema for schema, _ in captured}):

@@ -54,10 +54,14 @@ def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], 
     """
     one = replace(config, database=of_database(config.database, name))
     with closing(connect(one.database, "pdb")) as connection:
-        mines = adapter_factory(config.database.database_connection_adapter).family == "logminer"
+        adapter = adapter_factory(config.database.database_connection_adapter)
+        mines = adapter.family == "logminer"
         some = read_tables(connection, read_table_ids(connection, table_filter(config, name), name))
         tables += some
-        source = ExaminedSource(one, connection, some, platform_of(connection), mines, session_privileges(connection))
+        privileges = session_privileges(connection)
+        source = ExaminedSource(
+            one, connection, some, platform_of(connection), mines, privileges, reads_redo=adapter.reads_redo
+        )
         found = chain(_examined(source, access.OF_TABLES), _examined(source, database.OF_TABLES))
         yield from in_database(name, found) if config.database.has_several_pdbs else found
         if mines and redo:

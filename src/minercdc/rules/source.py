@@ -23,6 +23,7 @@ class ExaminedSource:
     :param mines: redo is read by LogMiner.
     :param privileges: system privileges and roles of the session.
     :param standby: to the root of the physical standby that is mined; None: the database itself is.
+    :param reads_redo: redo is read, by LogMiner or by a server.
     """
 
     config: ConnectorConfig
@@ -32,6 +33,7 @@ class ExaminedSource:
     mines: bool
     privileges: frozenset[str]
     standby: oracledb.Connection | None = None
+    reads_redo: bool = True
 
     @property
     def user(self) -> str:

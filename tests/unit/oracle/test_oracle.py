@@ -67,6 +67,10 @@ def test_code_decides_what_is_done(code: str, kind: type[MinerCdcError]) -> None
     assert type(classify(error(code))) is kind
 
 
+def test_a_time_without_an_scn_names_what_to_give_instead() -> None:
+    assert "minercdc.start.scn" in classify(error("ORA-08180")).hint
+
+
 def test_unknown_but_recoverable_is_transient() -> None:
     assert type(classify(error("ORA-99999", recoverable=True))) is TransientSourceError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import PrerequisiteError
-from minercdc.oracle.grants import Platform
+from minercdc.oracle.grants import OPTIONAL_VIEWS, Platform
 from minercdc.rules import access, database
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.examination import _examined
@@ -266,6 +267,26 @@ def test_statements_for_amazon_are_those_of_rdsadmin() -> None:
     assert "rdsadmin.rdsadmin_util.force_logging" in finding.fix
     (finding,) = database.archive_retention(source(DELETED, platform=Platform.RDS))
     assert "rdsadmin.rdsadmin_util.set_configuration('archivelog retention hours'" in finding.fix
+
+
+@pytest.mark.parametrize(
+    ("mines", "reads_redo", "views"),
+    [
+        (True, True, {"MYSTAT", "STATNAME", "SESSION", "UNDOSTAT", "PARAMETER", "PDBS", "RECOVERY_FILE_DEST"}),
+        (False, True, {"SESSION", "UNDOSTAT", "PDBS"}),  # a server reads the redo
+        (False, False, {"UNDOSTAT", "PDBS"}),  # row versions, a log of transactions
+    ],
+)
+def test_only_views_that_the_adapter_has_a_use_for_are_wanted(mines: bool, reads_redo: bool, views: set[str]) -> None:
+    answers: Answers = {view.view: PrerequisiteError("ORA-00942") for view in OPTIONAL_VIEWS}
+    found = access.grant_more_views(replace(source(answers), mines=mines, reads_redo=reads_redo))
+    assert {re.findall(r"ON SYS\.V_\$(\w+)", finding.fix)[0] for finding in found} == views
+
+
+def test_an_adapter_without_redo_is_not_warned_of_nologging() -> None:
+    nologging = source({"ALL_TABLES": [("ORDERS",)]})
+    assert len(list(database.nologging_tables(nologging))) == 1
+    assert list(database.nologging_tables(replace(nologging, reads_redo=False))) == []
 
 
 def test_a_table_without_a_key_is_named() -> None:
