@@ -12,9 +12,9 @@ DDL, structures         a record of the schema-change topic, with `include.schem
 notification            one record, when there is a topic for them
 begin, end              of a transaction: a record each, with `provide.transaction.metadata`
 
-Tombstones come only with `tombstones.on.delete`, and never for a null key. A vanished row has a tombstone alone, in any case, where
-the schema of values needs more than its key; it has no record when its key is of another key definition. Row changes and
-truncates of `skipped.operations` have no record.
+Tombstones come only with `tombstones.on.delete`, and never for a null key. The delete of a vanished row has no `before` where the
+schema of rows needs more than its key; there is no record when its key is of another key definition. Row changes and truncates of
+`skipped.operations` have no record.
 """
 
 from __future__ import annotations
@@ -244,15 +244,16 @@ class EnvelopeEncoder:
             )
             return ()
         source = self._source.of_change(gone, compiled.source)
-        names = tuple(column.name for column in compiled.columns)
+        names: tuple[str, ...] | None = tuple(column.name for column in compiled.columns)
+        has_schema = self._formats.by_number[1] or self._values.value_converter_schemas_enable
+        if has_schema and not fits_row(compiled.columns, event.schema, key):
+            names = None
         value = print_vanished(compiled.frame, names, key, source, _end(self._clock_ns()))
         record_key = event.key
         if record_key.startswith(WITHOUT_SCHEMA):
             head, tail = compiled.key_frame
             record_key = head.encode() + record_key[len(WITHOUT_SCHEMA) : -1] + tail.encode()
         record, tombstone = Record(compiled.topic, record_key, value), Record(compiled.topic, record_key, None)
-        if self._formats.by_number[1] and not fits_row(compiled.columns, event.schema, key):
-            return (tombstone,)  # a NOT NULL column of which nothing is known has no value in the schema
         return (record, tombstone) if self._values.tombstones_on_delete else (record,)
 
     def _truncate(self, change: SchemaChange) -> Record:

@@ -71,14 +71,16 @@ def _fits(column: PrintedColumn, text: str) -> bool:
     return text.startswith("{") if kind == "struct" else text.lstrip("-").isdigit()
 
 
-def print_vanished(frame: Frame, columns: Sequence[str], key: dict[str, str], source: str, end: str) -> bytes:
+def print_vanished(frame: Frame, columns: Sequence[str] | None, key: dict[str, str], source: str, end: str) -> bytes:
     """The envelope of the delete, whose `before` has the columns of the key, and null for all others.
 
-    :param columns: names of all published columns.
+    :param columns: names of all published columns; None for a `before` that is null.
     :param key: from `members`.
     :param source: text of the source block.
     :param end: text from the operation's closing quote on.
     """
-    before = ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns)
+    before = "null"
+    if columns is not None:
+        before = "{" + ",".join(f"{encode_basestring(name)}:{key.get(name, 'null')}" for name in columns) + "}"
     head, tail = frame
-    return f'{head}{{"before":{{{before}}},"after":null,"source":{source},"transaction":null,"op":"d{end}{tail}'.encode()
+    return f'{head}{{"before":{before},"after":null,"source":{source},"transaction":null,"op":"d{end}{tail}'.encode()

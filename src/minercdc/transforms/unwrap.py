@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 
 from minercdc.config.transform_options import ChangedFields, Unwrap
 from minercdc.errors import ValueDecodeError
+from minercdc.events import Op
 from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, to_json, typed
 from minercdc.transforms.schemas import (
@@ -180,7 +181,7 @@ class _Unwrap:
         compiled = self._rows(record.value.schema)
         before, after, rest = compiled.cut(record.value.text)
         if before is None and after is None:
-            return None  # TRUNCATE
+            return self._without_row(record, rest)
         envelope = json.loads(rest) if compiled.is_parsed else {}
         headers = record.headers
         if compiled.headers:
@@ -200,6 +201,13 @@ class _Unwrap:
         content = self._content(compiled, row, rest, envelope, deleted=after is None)
         made = ConnectRecord(topic, record.key, content, headers, record.partition)
         return self._without_fields(made) if self._options.drop_fields_header_name else made
+
+    def _without_row(self, record: ConnectRecord, rest: bytes) -> ConnectRecord | None:
+        """What a TRUNCATE becomes: nothing; and the delete of a vanished row of which only the key is known: a tombstone, unless
+        deletes are dropped."""
+        if self._deletes == "drop" or json.loads(rest)["op"] != Op.DELETE.value:
+            return None
+        return replace(record, value=None)
 
     def _tombstone(self, record: ConnectRecord) -> ConnectRecord | None:
         if not self._keeps_tombstones:

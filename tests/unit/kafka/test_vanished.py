@@ -60,12 +60,19 @@ def test_what_is_no_key_of_ours_is_refused(key: bytes) -> None:
         members(key, wrapped=key.endswith(b"x"))
 
 
-def test_a_delete_that_does_not_fit_its_schema_is_a_tombstone_alone() -> None:
+@pytest.mark.parametrize("by_number", [False, True])
+def test_a_delete_that_does_not_fit_the_schema_of_rows_has_no_before(by_number: bool) -> None:
     table = replace(WIDE, key=(0,))
-    made = encoder(by_number=(True, True), key_converter_schemas_enable="true", value_converter_schemas_enable="true")
+    made = encoder(
+        by_number=(by_number, by_number), key_converter_schemas_enable="true", value_converter_schemas_enable="true"
+    )
     (written,) = made.encode(event(Op.CREATE, None, ROW, table))
-    (tombstone,) = made.encode(VanishedRow(table, b'{"schema":null,"payload":{"ORDER_ID":12345678901234567}}', Scn(99), 0))
-    assert (tombstone.key, tombstone.value) == (written.key, None)
+    payload = b'"payload":{"ORDER_ID":12345678901234567}}'
+    key = b'{"schema":null,' + payload if by_number else (written.key or b"")
+    delete, tombstone = made.encode(VanishedRow(table, key, Scn(99), 0))
+    assert (delete.key, tombstone.key, tombstone.value) == (written.key, written.key, None)
+    assert b'{"before":null,"after":null,"source":{' in (delete.value or b"")
+    assert b'"op":"d"' in (delete.value or b"")
 
 
 def test_a_key_with_a_binary_float_is_of_the_present_key() -> None:
