@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, TX, encoder, event
 from tests.unit.transforms.made import DEBEZIUM, UNWRAP, chain, parsed, records
 
 from minercdc.errors import ConfigError, DecodeError
-from minercdc.events import UNAVAILABLE, Op, SchemaChange, Scn, TransactionInfo
+from minercdc.events import UNAVAILABLE, Op, SchemaChange, Scn, TransactionInfo, VanishedRow
 from minercdc.schema.table import Column, TableSchema
 
 ROW = {"ORDER_ID": 70021, "STATUS": "NEW", "TOTAL": "Bdw=", "CREATED": 1789986600000}
@@ -145,6 +146,23 @@ def test_a_field_that_is_not_there_cannot_choose_the_topic() -> None:
         DecodeError, match=r"transforms.t0: route.by.field: the row has no field status; there is STATUS.*key \{.*70021"
     ):
         records(chain((UNWRAP, {"route.by.field": "status"})), INSERT)
+
+
+@pytest.mark.parametrize(
+    ("mode", "deletes"),
+    [
+        ("drop", []),
+        ("tombstone", [None]),
+        ("delete-to-tombstone", [None]),
+        ("rewrite", [None]),
+        ("rewrite-with-tombstone", [None, None]),
+    ],
+)
+def test_a_vanished_row_of_which_the_schema_needs_more_than_its_key_is_a_tombstone(mode: str, deletes: list[Any]) -> None:
+    table = replace(ORDERS, columns=tuple(replace(column, nullable=False) for column in ORDERS.columns))
+    gone = VanishedRow(table, b'{"schema":null,"payload":{"ORDER_ID":70021}}', Scn(9), 0)
+    found = records(chain((UNWRAP, {"delete.tombstone.handling.mode": mode})), gone, schemas=True)
+    assert [(parsed(one.key)["payload"], one.value) for one in found] == [({"ORDER_ID": 70021}, value) for value in deletes]
 
 
 def test_truncate_is_left_out() -> None:
