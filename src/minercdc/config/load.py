@@ -37,6 +37,7 @@ from minercdc.config.providers import Providers, take_providers, variables_used
 from minercdc.config.relay import RelayConfig, implied, refused_by_relay
 from minercdc.config.renaming import Spelled, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
+from minercdc.config.schema_names import prefix_in_schemas
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
     CaptureConfig,
@@ -255,6 +256,8 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     _check_together(sections, creation, selects, problems, unusable)
     if "value.converter" not in unusable:
         problems += without_envelope(sections["converters"], transforms)
+    if not {"value.converter", "key.converter", "topic.prefix", "schema.name.adjustment.mode"} & set(unusable):
+        problems += prefix_in_schemas(sections, transforms)
     if not problems:
         ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
     rest_of_it: dict[str, Any] = {

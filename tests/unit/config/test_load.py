@@ -273,6 +273,19 @@ def test_avro_needs_a_registry_and_brings_schemas() -> None:
         assert problem in "".join(problems({**GOOD, **avro, **url, **more}))
 
 
+def test_a_prefix_that_no_schema_can_have_is_refused_unless_names_are_adjusted() -> None:
+    avro = {"value.converter": "io.confluent.connect.avro.AvroConverter", "value.converter.schema.registry.url": "http://r"}
+    given = {**GOOD, **avro, "topic.prefix": "shop.my-x"}
+    assert problems(given) == [
+        "topic.prefix: the names of all schemas begin with shop.my-x, and my-x is no name of Avro's: letters, digits and _, not"
+        " beginning with a digit; schema.name.adjustment.mode=avro replaces other characters"
+    ]
+    parse_properties({**given, "schema.name.adjustment.mode": "avro"})
+    named = {"transforms": "a", "transforms.a.type": "org.apache.kafka.connect.transforms.SetSchemaMetadata$Value"}
+    parse_properties({**given, **named, "transforms.a.schema.name": "x.Y"})
+    parse_properties({**GOOD, "topic.prefix": "shop.my-x"})
+
+
 def test_what_requests_nothing_is_taken() -> None:
     asked = {
         "openlineage.integration.enabled": "False",
