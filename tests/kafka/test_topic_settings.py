@@ -119,3 +119,15 @@ def test_topics_of_tables_that_do_not_fit_are_found(broker: KafkaBroker, prefix:
     assert names.of_table(tables[1].id) in missing.problem
     assert "cleanup.policy=delete" in compacted.fix
     assert [found.rule for found in topic_findings(config, client, names, tables, [True, True])] == ["table-topics"]
+
+
+def test_a_missing_topic_is_named_once_where_none_is_created(
+    broker: KafkaBroker, prefix: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    client = client_of(settings(prefix, broker.bootstrap_servers, **{"topic.creation.enable": "false"}))
+    for _ in range(2):
+        client.ensure_topic(f"{prefix}-offsets", compacted=True)
+    named = [
+        one for one in caplog.messages if f"topic {prefix}-offsets does not exist, and topic.creation.enable=false" in one
+    ]
+    assert len(named) == 1

@@ -75,8 +75,15 @@ class KafkaClient(Connections):
         """
         if name in self._known:
             return
-        if name not in self.list_topics() and self._topics.topic_creation_enable:
-            self._create(name, partitions, compacted)
+        if name not in self.list_topics():
+            if self._topics.topic_creation_enable:
+                self._create(name, partitions, compacted)
+            else:
+                log.warning(
+                    "topic %s does not exist, and topic.creation.enable=false: create it (kafka-topics.sh --create --topic %s),"
+                    " unless the broker creates topics by itself (auto.create.topics.enable)",
+                    *(name, name),
+                )
         self._reader.await_leaders(name)
         self._known.add(name)
 
