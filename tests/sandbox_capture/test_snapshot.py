@@ -238,7 +238,7 @@ def test_a_resumed_snapshot_reads_no_table_that_the_configuration_has_lost(
     assert keys(rest, "MARKER") == ["1"]
     marks = [event.snapshot for event in [*delivered, *rest] if isinstance(event, ChangeEvent)]
     assert (marks.count(SnapshotMark.FIRST), marks[-1]) == (1, SnapshotMark.LAST)
-    assert f"{lab.schema}.ITEM is not in the configuration any more" in caplog.text
+    assert f"{lab.schema}.ITEM is not captured any more: what is left" in caplog.text
     last = rest[-1]
     assert isinstance(last, Progress)
     assert isinstance(last.position, LogMinerPosition)

@@ -138,10 +138,12 @@ class InitialSnapshot:
         left_out: list[TableProgress] = []
         for table in state.tables:
             found = self._databases.table(table.table)
-            reads = self._captured(found) and self._reads(found)
+            captured = self._captured(found)
+            reads = captured and self._reads(found)
             (kept if reads else left_out).append(table)
             if not reads and not table.completed:
-                _log.warning("%s is not in the configuration any more: what is left of its rows is not read", table.table)
+                gone = "not in snapshot.include.collection.list" if captured else "not captured"
+                _log.warning("%s is %s any more: what is left of its rows is not read", table.table, gone)
         return (replace(state, tables=tuple(kept)) if left_out else state), tuple(left_out)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
