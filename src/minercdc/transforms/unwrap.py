@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
-from minercdc.config.transform_options import ChangedFields, Unwrap
+from minercdc.config.transform_options import ChangedFields, Unwrap, added_name
 from minercdc.errors import ValueDecodeError
 from minercdc.formats.connect import Schema
 from minercdc.transforms.record import BySchema, ConnectRecord, Headers, Transform, Typed, to_json, typed
@@ -58,12 +58,11 @@ class _Reference:
     @classmethod
     def parse(cls, text: str, prefix: str) -> _Reference:
         """`op`, `source.ts_ms`, or `op:OPERATION` to name it."""
-        place, _, alias = text.partition(":")
-        struct, dot, field = place.rpartition(".")
+        struct, dot, field = text.partition(":")[0].rpartition(".")
         if dot:
-            return cls(struct, field, prefix + (alias or f"{struct}_{field}"))
+            return cls(struct, field, added_name(text, prefix))
         found = None if field in _OF_ENVELOPE else "transaction" if field in _TRANSACTION else "source"
-        return cls(found, field, prefix + (alias or field))
+        return cls(found, field, added_name(text, prefix))
 
     @property
     def is_of_row(self) -> bool:
