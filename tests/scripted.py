@@ -24,6 +24,7 @@ from minercdc.events import (
 from minercdc.offset import JsonValue, Offset, Position, SnapshotState
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema_notices import of_ddl
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER"),), (0,))
 
@@ -230,7 +231,7 @@ def parts_of(
             notified=notified,
             heartbeat=heartbeat,
             waiting=waiting,
-            notes_ddl=True,
+            schema_notices=of_ddl,
         )
 
     return PipelineFactory(open_pipeline, max_restarts, 0.001, clock or Clock())

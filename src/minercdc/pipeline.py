@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,7 +17,7 @@ from minercdc.contracts import (
     Snapshot,
 )
 from minercdc.errors import DecodeError
-from minercdc.events import ChangeEvent, Notification
+from minercdc.events import ChangeEvent, Notification, SchemaChange
 from minercdc.metrics import Counters
 from minercdc.offset import Offset
 from minercdc.schema.table import TableId
@@ -56,7 +56,7 @@ class Pipeline:
     :param heartbeat: None when none is wanted.
     :param notified: called with each notification once it is durable.
     :param waiting: notifications that are not part of the stream, for their topic; called at each Progress.
-    :param notes_ddl: a schema change makes a notification.
+    :param schema_notices: the notifications that a schema change makes.
     :param suspensions: which tables are suspended.
     :param suspends: whether a table is suspended at a row that cannot be decoded; if not, `skip_undecodable` says whether the row
         is left out (True) or the connector stops.
@@ -80,7 +80,7 @@ class Pipeline:
     heartbeat: Heartbeat | None = None
     notified: Callable[[Notification], None] = lambda _: None
     waiting: Callable[[], Sequence[Notification]] = tuple
-    notes_ddl: bool = False
+    schema_notices: Callable[[SchemaChange], Iterable[Notification]] = lambda _: ()
     suspensions: Suspensions = field(default_factory=Suspensions)
     suspends: Callable[[TableId], bool] = lambda _: False
     encode_run: RunEncoder | None = None

@@ -33,7 +33,6 @@ from minercdc.metrics import TableScan
 from minercdc.next_offset import NextOffset
 from minercdc.offset import Offset
 from minercdc.pipeline import Pipeline, PipelineFactory
-from minercdc.schema_notices import of_ddl
 from minercdc.transaction_marks import TransactionMarks
 
 _log = logging.getLogger(__name__)
@@ -306,8 +305,8 @@ class _Publisher:
             self._left_out.truncate(change, error)
         self._counters.schema_changes += 1
         self._left_out.follow(change)
-        if self._pipeline.notes_ddl and not change.snapshot and change.ddl:
-            self._notification(of_ddl(change))
+        for notification in self._pipeline.schema_notices(change):
+            self._notification(notification)
 
     def _notification(self, notification: Notification) -> None:
         self._whole = False

@@ -19,9 +19,10 @@ from minercdc.schema.table import TableSchema
 from minercdc.transforms.unwrap import unknown_members
 
 
-class _Use(NamedTuple):
-    """Patterns, and what they are to match.
+class Use(NamedTuple):
+    """Patterns of a property, and what they are to match.
 
+    :param of_property: without the salt of a hash.
     :param names: of a table: those that one of the patterns may match.
     :param kind: what has these names, for the message.
     """
@@ -40,7 +41,7 @@ def pattern_findings(config: ConnectorConfig, tables: Sequence[TableSchema]) -> 
     """
     if not tables:
         return
-    for use in _uses(config):
+    for use in uses(config):
         names = list(chain.from_iterable(map(use.names, tables)))
         for pattern in use.patterns:
             if not any(map(configured_pattern(pattern).matches, names)):
@@ -59,22 +60,23 @@ _TABLE: Final = "captured table"
 _TYPE: Final = "type of a column of a captured table"
 
 
-def _uses(config: ConnectorConfig) -> Iterator[_Use]:
+def uses(config: ConnectorConfig) -> Iterator[Use]:
+    """The patterns of columns and tables that are configured."""
     filters, messages = config.filters, config.messages
-    yield _Use("column.include.list", filters.column_include_list, _columns, _COLUMN)
-    yield _Use("column.exclude.list", filters.column_exclude_list, _columns, _COLUMN)
+    yield Use("column.include.list", filters.column_include_list, _columns, _COLUMN)
+    yield Use("column.exclude.list", filters.column_exclude_list, _columns, _COLUMN)
     for rule in config.column_rules:
-        yield _Use(rule.given_as, rule.patterns, _columns, _COLUMN)
-    yield _Use("column.propagate.source.type", messages.column_propagate_source_type, _columns, _COLUMN)
-    yield _Use("datatype.propagate.source.type", messages.datatype_propagate_source_type, _types, _TYPE)
+        yield Use(rule.given_as, rule.patterns, _columns, _COLUMN)
+    yield Use("column.propagate.source.type", messages.column_propagate_source_type, _columns, _COLUMN)
+    yield Use("datatype.propagate.source.type", messages.datatype_propagate_source_type, _types, _TYPE)
     keys = [part.partition(":")[0].strip() for part in filters.message_key_columns.split(";") if part.strip()]
-    yield _Use("message.key.columns", keys, _table, _TABLE)
+    yield Use("message.key.columns", keys, _table, _TABLE)
     partitions = [pattern for pattern, _ in partition_rules(config.topics.minercdc_topic_partition_columns)]
-    yield _Use("minercdc.topic.partition.columns", partitions, _table, _TABLE)
+    yield Use("minercdc.topic.partition.columns", partitions, _table, _TABLE)
     for converter in config.custom_converters:
         if ":" not in converter.type and (selector := converter.options.get("selector")):
             selected = [part.strip() for part in selector.split(",")]
-            yield _Use(f"{converter.name}.selector", selected, _columns, _COLUMN)
+            yield Use(f"{converter.name}.selector", selected, _columns, _COLUMN)
 
 
 def _columns(table: TableSchema) -> Iterator[str]:

@@ -57,7 +57,6 @@ ALLOWED: dict[str, set[str]] = {
         "figures",
         "metrics",
         "next_offset",
-        "schema_notices",
         "pipeline",
         "suspension",
         "transaction_marks",
@@ -72,6 +71,7 @@ ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sin
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["unmatched"] = ALLOWED["encoding"]
+ALLOWED["lost_rules"] = {"config", "events", "schema", "unmatched"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling", "unmatched"}
 ALLOWED["rules"] = ALLOWED["checks"] | {"checks", "formats"}
 ALLOWED["standby"] = ALLOWED["checks"] | {"checks"}

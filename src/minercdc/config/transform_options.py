@@ -36,6 +36,12 @@ def _have_groups(option: str, pattern: str, replacement: str) -> None:
         raise ValueError(f"{option}: {replacement} has {group}, and the pattern {pattern} has no such group")
 
 
+def added_name(text: str, prefix: str) -> str:
+    """Name of the field or header that `[STRUCT.]FIELD[:NAME]` of add.fields or add.headers adds."""
+    place, _, alias = text.partition(":")
+    return prefix + (alias or place.replace(".", "_"))
+
+
 class Unwrap(Options):
     """ExtractNewRecordState."""
 
@@ -61,7 +67,25 @@ class Unwrap(Options):
         for field in (*self.add_fields, *self.add_headers):
             if not re.fullmatch(r"[^.:]+(\.[^.:]+)?(:[^:]+)?", field):
                 raise ValueError(f"add.fields, add.headers: {field} is not of the form [STRUCT.]FIELD[:NAME]")
+        self._refuse_twice()
         return self
+
+    def _refuse_twice(self) -> None:
+        """Raise ValueError where two of the fields that each row gets would have one name, which no table's rows can have."""
+        taken = {"__deleted": "the mark of rewritten deletes"} if self.rewrites_deletes else {}
+        for field in self.add_fields:
+            name = added_name(field, self.add_fields_prefix)
+            if name in taken:
+                given = field.partition(":")[0]
+                raise ValueError(
+                    f"add.fields: {taken[name]} and {field} would both be named {name}; write {given}:OTHER_NAME"
+                )
+            taken[name] = field
+
+    @property
+    def rewrites_deletes(self) -> bool:
+        """Whether a delete becomes the row before, with `__deleted`."""
+        return self.delete_handling_mode == "rewrite" or (self.delete_tombstone_handling_mode or "").startswith("rewrite")
 
     @property
     def is_legacy(self) -> bool:

@@ -139,7 +139,13 @@ def _plugged_in(name: str, prefix: str, delimiter: str) -> Callable[[TableId], s
     function = load_callable(name, "topic.naming.strategy", "prefix", "delimiter", "table")
 
     def call(table: TableId) -> str:
-        found = function(prefix, delimiter, table)
+        try:
+            found = function(prefix, delimiter, table)
+        except Exception as error:  # the function's own code
+            raise ConfigError(
+                [f"topic.naming.strategy: {name} raises {error!r} for {table}"],
+                hint="Let the function return a name for each captured table, or leave the table out with table.exclude.list.",
+            ) from error
         if not isinstance(found, str) or not found:
             raise ConfigError([f"topic.naming.strategy: {name} gives no name for {table}: {found!r}"])
         return found

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from json.encoder import encode_basestring
 from typing import Any, TypeAlias
 
-from minercdc.config.transform_options import ChangedFields, Unwrap
+from minercdc.config.transform_options import ChangedFields, Unwrap, added_name
 from minercdc.errors import ValueDecodeError
 from minercdc.events import Op
 from minercdc.formats.connect import Schema
@@ -33,6 +33,7 @@ _NO_BEFORE, _AFTER, _BEFORE = b'{"before":null,"after":', b'},"after":', b'{"bef
 _SOURCE = b',"source":{"version":"'
 _TRANSACTION = ("id", "total_order", "data_collection_order")
 _OF_ENVELOPE = ("op", "ts_ms", "ts_us", "ts_ns")
+_ROWS = ("before", "after")
 _NESTED = ("struct", "array", "map")
 _VALUE = rb'("(?:[^"\\]|\\.)*"|[^,}]*)'
 _NO_TRANSACTION = b',"transaction":null'
@@ -58,12 +59,16 @@ class _Reference:
     @classmethod
     def parse(cls, text: str, prefix: str) -> _Reference:
         """`op`, `source.ts_ms`, or `op:OPERATION` to name it."""
-        place, _, alias = text.partition(":")
-        struct, dot, field = place.rpartition(".")
+        struct, dot, field = text.partition(":")[0].rpartition(".")
         if dot:
-            return cls(struct, field, prefix + (alias or f"{struct}_{field}"))
+            return cls(struct, field, added_name(text, prefix))
         found = None if field in _OF_ENVELOPE else "transaction" if field in _TRANSACTION else "source"
-        return cls(found, field, prefix + (alias or field))
+        return cls(found, field, added_name(text, prefix))
+
+    @property
+    def is_of_row(self) -> bool:
+        """Whether it is of the row before or after, which a `Cut` has apart from the envelope's other members."""
+        return self.struct in _ROWS or self.field in _ROWS
 
     def schema_in(self, envelope: Schema) -> Schema | None:
         """The member's schema; None when the envelope does not have the member."""
@@ -116,7 +121,8 @@ class _Row:
     :param row: schema of its rows, as they are.
     :param written: schema of the rows that are written, with what is added.
     :param added: what is added to each row: the text before its value, and what takes that out of the envelope's text, if it can be.
-    :param is_parsed: whether the envelope is needed as a whole.
+    :param is_parsed: whether the envelope's members from `source` on have to be parsed.
+    :param has_rows: whether the rows have to be parsed, too.
     :param headers: what becomes headers, with their schemas.
     """
 
@@ -125,6 +131,7 @@ class _Row:
     written: Schema
     added: Sequence[tuple[bytes, _Reference, Callable[[bytes], bytes] | None]]
     is_parsed: bool
+    has_rows: bool
     headers: Sequence[tuple[_Reference, Schema]]
 
 
@@ -170,8 +177,9 @@ class _Unwrap:
         names = {field["field"] for field in row["fields"]}
         cut = _parsed if names & {"after", "source"} else _cut
         is_parsed = bool(headers) or any(take is None for *_, take in added)
+        has_rows = any(reference.is_of_row for reference in (*(r for _, r, _ in added), *(r for r, _ in headers)))
         written = struct_like(row, [*row["fields"], *members]) if members else row
-        return _Row(cut, row, written, added, is_parsed, headers)
+        return _Row(cut, row, written, added, is_parsed, has_rows, headers)
 
     def __call__(self, record: ConnectRecord) -> ConnectRecord | None:
         if record.value is None:
@@ -183,6 +191,8 @@ class _Unwrap:
         if before is None and after is None:
             return self._without_row(record, rest)
         envelope = json.loads(rest) if compiled.is_parsed else {}
+        if compiled.has_rows:
+            envelope |= {"before": _loaded(before), "after": _loaded(after)}
         headers = record.headers
         if compiled.headers:
             headers += tuple(
@@ -275,6 +285,10 @@ def _parsed(text: bytes) -> Cut:
     envelope = json.loads(text)
     rows = [None if (row := envelope.pop(name)) is None else to_json(row) for name in ("before", "after")]
     return rows[0], rows[1], to_json(envelope)
+
+
+def _loaded(row: bytes | None) -> dict[str, Any] | None:
+    return None if row is None else json.loads(row)
 
 
 def changed_fields(options: ChangedFields) -> Transform:

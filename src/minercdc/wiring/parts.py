@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 
@@ -20,11 +20,13 @@ from minercdc.config.topics import partition_rules
 from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
+from minercdc.events import Notification, SchemaChange
 from minercdc.formats.topic_reading import readable
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.left_out import is_skipped
+from minercdc.lost_rules import lost_rules
 from minercdc.metrics import Counters
 from minercdc.offset import Offset, Position
 from minercdc.oracle.connect import connect
@@ -33,6 +35,7 @@ from minercdc.oracle.prerequisites import unlogged
 from minercdc.pipeline import Bounds, Pipeline
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
+from minercdc.schema_notices import of_ddl
 from minercdc.selection import key_columns, published_columns, topic_names
 from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
 from minercdc.sink.opening import open_sink, topic_records
@@ -124,7 +127,7 @@ class PipelineParts:
             signals=self._signals,
             notified=self._process.posting.show,
             waiting=self._process.posting.waiting,
-            notes_ddl=config.notifications.minercdc_notification_schema_changes,
+            schema_notices=self._schema_notices,
             suspensions=self._suspensions,
             suspends=self._suspends,
             counts=self._counts,
@@ -139,6 +142,11 @@ class PipelineParts:
             return encoder
         key = key_columns(self._config.filters)
         return PartitionedEncoder(encoder, rules, key, lambda table: self._client.partitions(self._topics.of_table(table)))
+
+    def _schema_notices(self, change: SchemaChange) -> Iterator[Notification]:
+        if self._config.notifications.minercdc_notification_schema_changes:
+            yield from of_ddl(change)
+        yield from lost_rules(self._config, change)
 
     def _suspends(self, table: TableId) -> bool:
         """Whether a table with a row that cannot be decoded is suspended. The signal table is mined but not published,

@@ -35,6 +35,10 @@ def no_name(prefix: str, delimiter: str, table: TableId) -> str:
     return ""
 
 
+def by_owner(prefix: str, delimiter: str, table: TableId) -> str:
+    return {"SALES": f"{table.database}{delimiter}{table.schema}{delimiter}{table.table}"}[table.schema]
+
+
 REGEX = {"topic_naming_strategy": f"{PACKAGE}SchemaRegexTopicNamingStrategy", "topic_key_enforce_uniqueness": "false"}
 
 
@@ -68,10 +72,11 @@ def test_a_topic_is_that_of_the_table_that_was_published_first_whichever_has_the
         with pytest.raises(SinkError, match="SHOP.EMP.1 and SHOP.EMP#1 would share"):
             topics.of_table(second)
         assert topics.of_table(first) == "server1.SHOP.EMP_1"
-    unnamed = names(topic_naming_strategy=f"{__name__}:no_name")
-    unnamed.claim([first])
-    with pytest.raises(ConfigError, match="gives no name"):
-        unnamed.of_table(first)
+    for function, problem in (("no_name", "gives no name"), ("by_owner", "raises KeyError")):
+        unnamed = names(topic_naming_strategy=f"{__name__}:{function}")
+        unnamed.claim([first])
+        with pytest.raises(ConfigError, match=problem):
+            unnamed.of_table(first)
 
 
 def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> None:
@@ -84,6 +89,8 @@ def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> 
         same.of_table(A)
     with pytest.raises(ConfigError, match="gives no name for SHOP.ORDER_A"):
         names(topic_naming_strategy=f"{__name__}:no_name").of_table(A)
+    with pytest.raises(ConfigError, match=r"strategy: .*:by_owner raises KeyError\('SHOP'\) for SHOP.ORDER_A"):
+        names(topic_naming_strategy=f"{__name__}:by_owner").of_table(A)
     with pytest.raises(ConfigError, match="cannot be loaded"):
         names(topic_naming_strategy=f"{__name__}:nothing")
 

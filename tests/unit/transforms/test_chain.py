@@ -108,7 +108,9 @@ def test_without_a_change_the_records_are_the_encoders_own(schemas: bool) -> Non
 
 
 def test_unwrapped_rows_have_fastavros_bytes() -> None:
-    properties = chain((UNWRAP, {"add.fields": "op,scn,source.snapshot", "delete.tombstone.handling.mode": "rewrite"}))
+    properties = chain(
+        (UNWRAP, {"add.fields": "op,before.TOTAL,scn,source.snapshot", "delete.tombstone.handling.mode": "rewrite"})
+    )
     for record in records(properties, INSERT, DELETE, schemas=True):
         for document in (record.key, record.value):
             schema, payload = parts(document)

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.kafka.test_envelope import NEW, ORDERS, PAID, encoder, event
 from tests.unit.transforms.made import DEBEZIUM, KAFKA, UNWRAP, chain, configured, records
 
-from minercdc.errors import RecordSchemaError, ValueDecodeError
+from minercdc.errors import ConfigError, RecordSchemaError, ValueDecodeError
 from minercdc.events import ChangeEvent, Op
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.transforms.catalog import chain_of
@@ -29,8 +29,6 @@ EVENTS = TableSchema(
     ("steps", "field"),
     [
         ([(UNWRAP, {"add.fields": "op:STATUS", "add.fields.prefix": ""})], "STATUS"),
-        ([(UNWRAP, {"add.fields": "op,op"})], "__op"),
-        ([(UNWRAP, {"add.fields": "op:deleted", "delete.tombstone.handling.mode": "rewrite"})], "__deleted"),
         ([(UNWRAP, {}), (f"{KAFKA}InsertField$Value", {"topic.field": "TOTAL"})], "TOTAL"),
         ([(f"{KAFKA}InsertField$Value", {"static.field": "op!", "static.value": "x"})], "op"),
         ([(f"{KAFKA}InsertField$Key", {"static.field": "K", "static.value": "x", "topic.field": "K"})], "K"),
@@ -58,6 +56,37 @@ def test_the_error_names_step_field_table_and_topic(steps: list[tuple[str, dict[
         assert raised.value.message.startswith(f"transforms.t{len(steps) - 1}: field {field} would be there twice")
         assert raised.value.message.endswith("(table SALES.ORDERS, topic shop.SALES.ORDERS)")
         assert "ReplaceField" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"add.fields": "op,op"}, "op and op would both be named __op; write op:OTHER_NAME"),
+        (
+            {"add.fields": "op:x,scn:x", "add.fields.prefix": ""},
+            "op:x and scn:x would both be named x; write scn:OTHER_NAME",
+        ),
+        ({"add.fields": "source.scn,op:source_scn"}, "source.scn and op:source_scn would both be named __source_scn"),
+        (
+            {"add.fields": "op:deleted", "delete.tombstone.handling.mode": "rewrite-with-tombstone"},
+            "the mark of rewritten deletes and op:deleted would both be named __deleted",
+        ),
+        (
+            {"add.fields": "op:deleted", "delete.handling.mode": "rewrite"},
+            "the mark of rewritten deletes and op:deleted would both be named __deleted",
+        ),
+    ],
+)
+def test_names_that_every_table_would_have_twice_are_refused_at_once(options: dict[str, str], problem: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        configured(chain((UNWRAP, options)))
+    (found,) = raised.value.problems
+    assert found.startswith(f"transforms.t0.add.fields: {problem}")
+
+
+@pytest.mark.parametrize("fields", ["op,source.op", "scn,source.scn", "op:deleted", "op,op:x"])
+def test_other_names_of_added_fields_are_taken(fields: str) -> None:
+    configured(chain((UNWRAP, {"add.fields": fields, "add.headers": "op,op"})))
 
 
 @pytest.mark.parametrize(("alias", "twice"), [("payload", "payload"), ("kind", ""), ("other,id:envelope:other", "other")])

@@ -118,6 +118,34 @@ def test_the_schema_has_what_is_added() -> None:
     assert parsed(record.value)["payload"]["__scn"] == "8842017"
 
 
+def test_columns_of_both_rows_are_added() -> None:
+    wanted = "before.STATUS,after.STATUS:NOW,op,before.STATUS:OLD"
+    found = unwrapped(INSERT, UPDATE, DELETE, add_fields=wanted, delete_tombstone_handling_mode="rewrite")
+    assert [[value[n] for n in ("__before_STATUS", "__NOW", "__op", "__OLD")] for _, value in found] == [
+        [None, "NEW", "c", None],
+        ["NEW", "PAID", "u", "NEW"],
+        ["PAID", None, "d", "PAID"],
+    ]
+
+
+def test_an_added_column_keeps_its_type() -> None:
+    properties = chain((UNWRAP, {"add.fields": "before.TOTAL"}))
+    _, record = records(properties, INSERT, UPDATE, schemas=True)
+    document = parsed(record.value)
+    column, added = (next(f for f in document["schema"]["fields"] if f["field"] == n) for n in ("TOTAL", "__before_TOTAL"))
+    assert added == {**column, "field": "__before_TOTAL", "optional": True}
+    assert document["payload"]["__before_TOTAL"] == "Bdw="
+
+
+def test_columns_of_the_row_before_become_headers() -> None:
+    properties = chain((UNWRAP, {"add.headers": "before.STATUS:OLD,op", "delete.tombstone.handling.mode": "rewrite"}))
+    assert [record.headers for record in records(properties, INSERT, UPDATE, DELETE)] == [
+        (("__op", b"c"),),
+        (("__OLD", b"NEW"), ("__op", b"u")),
+        (("__OLD", b"PAID"), ("__op", b"d")),
+    ]
+
+
 def test_prefixes_may_be_others() -> None:
     assert unwrapped(INSERT, add_fields="op", add_fields_prefix="cdc.")[0][1]["cdc.op"] == "c"
 
@@ -197,6 +225,8 @@ def test_columns_may_be_named_like_members_of_the_envelope() -> None:
     two = {"scale": 0, "value": "Ag=="}
     made = unwrapped(event(Op.UPDATE, ("1", "1", "1", "1"), ("1", "2", "2", "2"), table))
     assert made == [({"id": 1}, {"id": 1, "x": two, "after": two, "source": two})]
+    made = unwrapped(event(Op.UPDATE, ("1", "1", "1", "1"), ("1", "2", "2", "2"), table), add_fields="before.after")
+    assert made[0][1]["__before_after"] == {"scale": 0, "value": "AQ=="}
 
 
 def test_a_value_that_redo_lacks_keeps_its_placeholder() -> None:
