@@ -80,9 +80,13 @@ class TopicNames:
         whichever has the first row."""
         for table in tables:
             try:
-                self._tables.setdefault(_sanitized(self._name(table)), table)
+                self._tables.setdefault(self.name_of(table), table)
             except ConfigError:  # raised again by `of_table`, once there is a row
                 continue
+
+    def name_of(self, table: TableId) -> str:
+        """As `of_table`, whether or not the table can have that topic. No topic is taken. Raises ConfigError as `of_table`."""
+        return _sanitized(self._name(table))
 
     def release(self, table: TableId) -> None:
         """Let another table have the topic of one that is dropped, or has another name now."""
@@ -90,7 +94,7 @@ class TopicNames:
 
     def refusal(self, table: TableId) -> SharedTopicError | None:
         """The error of `of_table`, None where it raises none. No topic is taken. Raises ConfigError as `of_table`."""
-        name = _sanitized(self._name(table))
+        name = self.name_of(table)
         owner, where = self._tables.get(name, table), f"table {table}"
         if owner != table and not self._gives_up(owner):
             return SharedTopicError(
@@ -117,7 +121,7 @@ class TopicNames:
         """
         if (refusal := self.refusal(table)) is not None:
             raise refusal
-        name = _sanitized(self._name(table))
+        name = self.name_of(table)
         self._tables[name] = table
         return name
 
