@@ -22,7 +22,7 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over, time_of
 from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
-from minercdc.lake.topic_owners import Claim, owner_of
+from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
@@ -209,7 +209,7 @@ class TableHistories:
         codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}
         shared: dict[TableId, str] = {}
         for tables in several:
-            owner = owner_of([Claim(one.table, self._is_there(one), codes.get(one.name, "")) for one in tables])
+            owner = owner_of([TopicTable(one.table, self._is_there(one), codes.get(one.name, "")) for one in tables])
             names = ", ".join(one.name for one in tables)
             text = f"the topic {tables[0].topic} is that of {owner or 'another table'} (of {names})"
             shared |= {one.table: text for one in tables if one.table != owner}

@@ -11,7 +11,7 @@ from minercdc.schema.table import TableId
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class TopicTable:
     """A table of the topic.
 
     :param is_there: it exists in the source, and is captured.
@@ -23,16 +23,16 @@ class Claim:
     code: str = ""
 
 
-def owner_of(claims: Sequence[Claim]) -> TableId | None:
+def owner_of(tables: Sequence[TopicTable]) -> TableId | None:
     """The table whose rows are in the topic; None where that cannot be said, so that no rows are taken for those of another table.
 
-    :param claims: in the order in which the connector met the tables; at least one.
+    :param tables: in the order in which the connector met the tables; at least one.
     """
-    if len(claims) == 1:
-        return claims[0].table
+    if len(tables) == 1:
+        return tables[0].table
     # One that is suspended since its topic is another table's has no rows there.
-    written = [claim for claim in claims if claim.code != SharedTopicError.code]
-    if there := [claim for claim in written if claim.is_there]:
+    written = [table for table in tables if table.code != SharedTopicError.code]
+    if there := [table for table in written if table.is_there]:
         # A table that is suspended for another reason may have given its topic up, or not yet.
-        return None if len(there) > 1 and any(claim.code for claim in there) else there[0].table
+        return None if len(there) > 1 and any(table.code for table in there) else there[0].table
     return written[0].table if len(written) == 1 else None

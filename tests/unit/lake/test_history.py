@@ -16,7 +16,7 @@ from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.history import LakeHistory
 from minercdc.lake.segment_history import FileHistory, history_of
-from minercdc.lake.topic_owners import Claim, owner_of
+from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset, SuspendedTable
 from minercdc.schema.table import TableId
 
@@ -55,23 +55,23 @@ A, B = (TableId("DB", "S", name) for name in ("EMP$1", "EMP#1"))
 
 
 @pytest.mark.parametrize(
-    ("claims", "owner"),
+    ("tables", "owner"),
     [
-        ([Claim(A, is_there=False, code="MC-4502")], A),
-        ([Claim(A, is_there=True), Claim(B, is_there=True)], A),
-        ([Claim(A, is_there=True), Claim(B, is_there=True, code="MC-4502")], A),
-        ([Claim(A, is_there=True, code="MC-4502"), Claim(B, is_there=True)], B),
-        ([Claim(A, is_there=False), Claim(B, is_there=True, code="MC-4502")], A),
-        ([Claim(A, is_there=False), Claim(B, is_there=True)], B),
-        ([Claim(A, is_there=True, code="MC-4302"), Claim(B, is_there=True, code="MC-4502")], A),
-        ([Claim(A, is_there=True, code="MC-4302"), Claim(B, is_there=True)], None),
-        ([Claim(A, is_there=False), Claim(B, is_there=False)], None),
+        ([TopicTable(A, is_there=False, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True), TopicTable(B, is_there=True)], A),
+        ([TopicTable(A, is_there=True), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True, code="MC-4502"), TopicTable(B, is_there=True)], B),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=True)], B),
+        ([TopicTable(A, is_there=True, code="MC-4302"), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True, code="MC-4302"), TopicTable(B, is_there=True)], None),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=False)], None),
     ],
 )
 def test_a_topic_of_two_tables_is_that_of_the_one_whose_rows_are_in_it(
-    claims: Sequence[Claim], owner: TableId | None
+    tables: Sequence[TopicTable], owner: TableId | None
 ) -> None:
-    assert owner_of(claims) == owner
+    assert owner_of(tables) == owner
 
 
 class StoredHistory(LakeHistory):
