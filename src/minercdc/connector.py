@@ -132,7 +132,7 @@ class Connector:
 
         :raises PrerequisiteError: the database is not ready for these tables, or refuses a check.
         :raises ConfigError: the record key of one of them has a column that it does not have, or a pattern took too long.
-        :raises SinkError: two of them have the same topic.
+        :raises SharedTopicError: two of them have the same topic, and tables are not suspended.
         :raises SourceError: the database cannot be read.
         """
         wanted = replace(self._config, filters=config.filters)

@@ -168,6 +168,11 @@ class SuspendedTable:
     again: bool = False
     delivered: bool = False
 
+    @property
+    def gives_up_topic(self) -> bool:
+        """Whether another table of the same topic may have it: no row of this one is written there before it is resumed."""
+        return not (self.again or self.delivered)
+
 
 @dataclass(frozen=True, slots=True)
 class Resumption:

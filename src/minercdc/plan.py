@@ -18,7 +18,7 @@ import oracledb
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, ValueDecodeError
+from minercdc.errors import MinerCdcError, SharedTopicError, ValueDecodeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
@@ -42,7 +42,7 @@ from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, topic_names, value_handling
 from minercdc.snapshot.mode import Start, decision_of
 from minercdc.status.sentence import seconds_text
-from minercdc.stored_offset import read_stored
+from minercdc.stored_offset import connector_topics, read_stored
 from minercdc.values.codec import Codec, codec_for, is_supported
 
 ROWS_PER_SECOND: Final = 10_000
@@ -58,6 +58,7 @@ _REDO = (
 class TablePlan:
     """What becomes of a table.
 
+    :param refused: why it cannot have the topic; None when it can.
     :param rows: by the optimizer's statistics, None without.
     :param exists: the topic is there already; None when Kafka does not answer, or is not the sink.
     :param columns: of each published column: name, Oracle's type, and the record's with what hides or cuts its values.
@@ -70,6 +71,7 @@ class TablePlan:
     rows: int | None
     columns: Sequence[tuple[str, str, str]]
     key: Sequence[str]
+    refused: SharedTopicError | None = None
 
 
 def plan(config: ConnectorConfig) -> Iterator[str]:
@@ -77,20 +79,19 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
 
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
     :raises ConfigError: the configuration cannot be used with these tables.
-    :raises SinkError: two tables have the same topic.
     """
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
-    reads = yield from _start(config)
+    reads, names = yield from _start(config)
     with closing(_connected(config, database_names(config.database)[0])) as connection:
-        tables = list(_all_tables(config, connection))
+        tables = list(_all_tables(config, connection, names))
         yield from _shown(tables, several=config.database.has_several_pdbs)
         yield from _times(config, connection, tables, reads)
     yield from _findings(config)
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
 
 
-def _start(config: ConnectorConfig) -> Generator[str, None, bool]:
-    """Lines; returns whether rows are read."""
+def _start(config: ConnectorConfig) -> Generator[str, None, tuple[bool, TopicNames]]:
+    """Lines; returns whether rows are read, and the names of topics."""
     try:
         stored = read_stored(config)
     except MinerCdcError as error:
@@ -105,19 +106,18 @@ def _start(config: ConnectorConfig) -> Generator[str, None, bool]:
         if wanted
     ]
     yield f"start: it {what}; snapshot.mode={config.snapshot.snapshot_mode}: it {', '.join(does) or 'streams'}"
-    return steps.data
+    return steps.data, connector_topics(config, stored)
 
 
 def _connected(config: ConnectorConfig, database: str) -> oracledb.Connection:
     return connect(of_database(config.database, database), "pdb")
 
 
-def _all_tables(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[TablePlan]:
+def _all_tables(config: ConnectorConfig, connection: oracledb.Connection, names: TopicNames) -> Iterator[TablePlan]:
     """The plans of the tables of each captured database.
 
     :param connection: to the first.
     """
-    names = topic_names(config)  # one for all: it refuses a topic that two tables would share
     first, *others = database_names(config.database)
     yield from _tables(config, connection, first, names)
     for name in others:
@@ -132,10 +132,11 @@ def _tables(
     rows = read_row_statistics(connection, ids)
     keys, published = key_columns(config.filters), published_columns(config.filters)
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
-    present = _existing(config, [names.of_table(one) for one in ids])
+    refused = {one: error for one in ids if (error := _taken(names, one)) is not None}
+    present = _existing(config, [names.name_of(one) for one in ids])
     codec_of, changes = column_codecs(config.custom_converters, handling), ColumnChanges(config.column_rules)
     for schema in read_tables(connection, ids):
-        topic = names.of_table(schema.id)
+        topic, problem = names.name_of(schema.id), refused.get(schema.id)
         columns = []
         for one in schema.columns:
             if not published(schema.id, one):
@@ -144,7 +145,17 @@ def _tables(
             kind = _record_type(codec) + hidden(schema.id, one, changes) if codec else "left out: not supported"
             columns.append((one.name, _oracle_type(one), kind))
         key = [schema.columns[position].name for position in keys(schema)]
-        yield TablePlan(schema, topic, None if present is None else topic in present, rows.get(schema.id), columns, key)
+        exists = None if present is None else topic in present
+        yield TablePlan(schema, topic, exists, rows.get(schema.id), columns, key, problem)
+
+
+def _taken(names: TopicNames, table: TableId) -> SharedTopicError | None:
+    """Take the table's topic. Returns why it cannot be had, None when it can."""
+    try:
+        names.of_table(table)
+    except SharedTopicError as error:
+        return error
+    return None
 
 
 def hidden(table: TableId, column: Column, changes: ColumnChanges) -> str:
@@ -161,11 +172,12 @@ def hidden(table: TableId, column: Column, changes: ColumnChanges) -> str:
 
 
 def check_tables(config: ConnectorConfig) -> None:
-    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SinkError for a topic of
-    two tables, SourceError or PrerequisiteError when the database cannot be read."""
+    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SharedTopicError for a topic of
+    two tables where none is suspended, SourceError or PrerequisiteError when the database cannot be read."""
     with closing(_connected(config, database_names(config.database)[0])) as connection:
-        for _ in _all_tables(config, connection):
-            pass
+        for table in _all_tables(config, connection, topic_names(config)):
+            if table.refused is not None and config.run.event_processing_failure_handling_mode != "suspend":
+                raise table.refused
 
 
 def _existing(config: ConnectorConfig, topics: Sequence[str]) -> set[str] | None:
@@ -193,6 +205,10 @@ def _shown(tables: Sequence[TablePlan], *, several: bool) -> Iterator[str]:
         there = {True: "", False: ", to be created", None: ""}[table.exists]
         rows = "rows not known: no statistics" if table.rows is None else f"about {table.rows:,} rows"
         name = f"{table.schema.id.database}.{table.schema.id}" if several else table.schema.id
+        if table.refused is not None:
+            yield f"  {name}: not published: {table.refused.message}"
+            yield f"    {table.refused.hint}"
+            continue
         yield f"  {name} -> {table.topic}{there}; key {', '.join(table.key) or 'none'}; {rows}"
         for name, of_oracle, of_record in table.columns:
             yield f"    {name}  {of_oracle}  ->  {of_record}"

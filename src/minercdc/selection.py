@@ -41,15 +41,19 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
     )
 
 
-def topic_names(config: ConnectorConfig) -> TopicNames:
+def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = lambda _: False) -> TopicNames:
     """The names of all topics of a connector. Raises ConfigError when `topic.naming.strategy` names a function that cannot be
-    loaded."""
+    loaded.
+
+    :param gives_up: see `TopicNames`.
+    """
     return TopicNames(
         *(config.identity, config.topics, config.kafka, config.notifications, config.heartbeat, config.history),
         signals=config.signals,
         messages=config.messages,
         run=config.run,
         with_database=config.database.has_several_pdbs,
+        gives_up=gives_up,
     )
 
 

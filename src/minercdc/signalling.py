@@ -15,7 +15,7 @@ from minercdc import native
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.own_topics import signal_topic_name
 from minercdc.contracts import OpenTransactions
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, SharedTopicError
 from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
@@ -82,6 +82,7 @@ def resumptions_of(
     needed: CapturePrerequisites,
     *,
     redo: bool = True,
+    refusal: Callable[[TableId], SharedTopicError | None] = lambda _: None,
 ) -> Resumptions:
     """The object that reads suspended tables again. Nothing is connected yet.
 
@@ -92,6 +93,7 @@ def resumptions_of(
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
         when `skipped.operations` keeps changes out of the topics.
+    :param refusal: see `Resumptions`.
     """
     skipped = sorted({"c", "u", "d"} & set(config.values.skipped_operations))
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
@@ -106,7 +108,14 @@ def resumptions_of(
     )
     tables_of_source = _table_source(config, tables, table_filter)
     return Resumptions(
-        suspended, source, None if skipped else memory, tables.find, tables_of_source.learn, database, why=why
+        suspended,
+        source,
+        None if skipped else memory,
+        tables.find,
+        tables_of_source.learn,
+        database,
+        why=why,
+        refusal=refusal,
     )
 
 

@@ -25,12 +25,13 @@ from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.kafka.sink import stored_offset
+from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset, Position, SnapshotState
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import topic_names
+from minercdc.selection import table_filter, topic_names
 from minercdc.sink.json_lines import stored_lines_offset
 from minercdc.sink.segment_log import SegmentLog
 from minercdc.wiring.build import adapter_of
@@ -78,6 +79,20 @@ class StoredOffset:
             if change.after is not None:
                 found[change.after.id] = KnownTable(change.after, change.scn, change.time_us)
         return found
+
+
+def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> TopicNames:
+    """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have theirs.
+    Raises ConfigError as `topic_names`."""
+    if stored is None:
+        return topic_names(config)
+    suspended = {entry.table for entry in stored.offset.suspended if entry.gives_up_topic}
+    names = topic_names(config, lambda table: str(table) in suspended)
+    filters = {name: table_filter(config, name) for name in database_names(config.database)}
+    known = (one for one in stored.tables() if one.database in filters)
+    captured = (one for one in known if filters[one.database].includes(one.schema, one.table))
+    names.claim(one for one in captured if str(one) not in suspended)
+    return names
 
 
 def read_stored(config: ConnectorConfig) -> StoredOffset | None:

@@ -58,6 +58,11 @@ class Suspensions:
         """The entry of a table, `SCHEMA.TABLE`; None when it is not suspended."""
         return self._suspended.get(table)
 
+    def gives_up_topic(self, table: TableId) -> bool:
+        """Whether a table is suspended so that another one may have its topic."""
+        entry = self._suspended.get(str(table))
+        return entry is not None and entry.gives_up_topic
+
     def put(self, entry: SuspendedTable) -> None:
         """Suspend a table; replaces an earlier entry of it."""
         self._suspended[entry.table] = entry

@@ -16,12 +16,12 @@ from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.transforms import Transformation
 from minercdc.contracts import StopFlag
-from minercdc.errors import ConfigError
+from minercdc.errors import ConfigError, SharedTopicError
 from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.codes import classify
-from minercdc.selection import topic_names
-from minercdc.stored_offset import read_stored
+from minercdc.schema.table import TableId
+from minercdc.stored_offset import StoredOffset, connector_topics, read_stored
 from minercdc.transforms.routed import routed_topics, routes_by_content
 
 LATEST: Final = 10
@@ -181,10 +181,11 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
-    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all."""
-    stored, names = read_stored(config), topic_names(config)
+    """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all,
+    and SharedTopicError when the wanted table has no topic of its own."""
+    stored = read_stored(config)
     several = config.database.has_several_pdbs
-    tables = {names.of_table(one): one for one in (stored.tables() if stored else {})}
+    tables, refused = topics_of(config, stored) if stored else ({}, {})
     known = {topic: f"{one.database}.{one}" if several else str(one) for topic, one in tables.items()}
     if wanted is not None:
         given = wanted.upper()
@@ -193,6 +194,9 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
             for topic, name in known.items()
             if given in (name.upper(), str(tables[topic]).upper(), tables[topic].table.upper())
         }
+        for one, error in refused.items():
+            if not chosen and given in (f"{one.database}.{one}".upper(), str(one).upper(), one.table.upper()):
+                raise error
         if not chosen and client.ends(wanted):
             return {wanted: wanted}
         if not chosen:
@@ -207,6 +211,20 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
             [f"connector {config.identity.name} has captured no table yet"], hint="Start it: minercdc run CONFIG"
         )
     return followed(known, config.transforms)
+
+
+def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, TableId], dict[TableId, SharedTopicError]]:
+    """Topic -> table of the tables that the connector knows, and why others have none. Raises ConfigError as `TopicNames`."""
+    names = connector_topics(config, stored)
+    refused: dict[TableId, SharedTopicError] = {}
+    topics: dict[str, TableId] = {}
+    for table in stored.tables():
+        if (error := names.refusal(table)) is not None:
+            refused[table] = error
+            _log.warning("%s has no messages of its own: %s", table, error.message)
+        else:
+            topics[names.of_table(table)] = table
+    return topics, refused
 
 
 def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict[str, str]:

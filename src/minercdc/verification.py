@@ -142,10 +142,12 @@ class _Comparison:
         """
         report = TableReport(str(table))
         known = self._history.find(report.name)
-        if known is None or not known.exists_at(self._scn):
-            report.failure = "the connector's schema history does not have it"
-        elif report.name in self._suspended:
+        if report.name in self._suspended:
             report.failure = f"it is suspended: {self._suspended[report.name]}"
+        elif reason := self._history.shared(report.name):
+            report.failure = reason
+        elif known is None or not known.exists_at(self._scn):
+            report.failure = "the connector's schema history does not have it"
         elif known.renamed_from:
             report.failure = "it was renamed, and its older rows are in the topic of the earlier name"
         else:

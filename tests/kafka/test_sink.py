@@ -11,7 +11,7 @@ from tests.kafka.consume import read_committed
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.contracts import Record
-from minercdc.errors import DeliveryError, FencedError, SinkError
+from minercdc.errors import DeliveryError, FencedError, SharedTopicError, SinkError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.ownership import Ownership
@@ -241,7 +241,7 @@ def test_two_tables_may_not_share_a_topic(prefix: str) -> None:
     topics = topics_of(settings(prefix, "x"))
     assert topics.of_table(TableId("D", "S", "A$B")) == f"{prefix}.S.A_B"
     assert topics.of_table(TableId("D", "S", "A$B")) == f"{prefix}.S.A_B"
-    with pytest.raises(SinkError, match="share the topic"):
+    with pytest.raises(SharedTopicError, match="share the topic"):
         topics.of_table(TableId("D", "S", "A#B"))
 
 

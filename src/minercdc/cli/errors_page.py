@@ -146,7 +146,10 @@ Change that, start again where a property was changed, then `resume-table`. A sc
         "the topic is another table's",
         """As MC-4501: two tables would have the same topic, as `EMP$1` and `EMP#1`, whose other characters become `_`; or it would be one of the connector's own. The table that came first is published, the other one
 is suspended, where `event.processing.failure.handling.mode` is `suspend`; with any other mode the connector stops, for which of them came first could be another one at each start. Leave one of them out
-(`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).""",
+(`table.exclude.list`), or set a `topic.naming.strategy` that keeps them apart (`…SchemaUnicodeTopicNamingStrategy`).
+
+`resume-table` is refused, with the two names, as long as the other table has the topic. It has it until it is dropped, renamed or suspended itself, or is left out from a start on. The table that is resumed
+then takes the topic over: keys of the other table's rows that it does not have are deleted there.""",
     ),
     errors.SchemaHistoryError: (
         "the schema history",

@@ -219,6 +219,8 @@ class EnvelopeEncoder:
         return f',"transaction":{{"id":"{tx.id}","total_order":{total},"data_collection_order":{of_table}}}'
 
     def _schema_changed(self, event: SchemaChange) -> Sequence[Record]:
+        if event.before is not None and (event.after is None or event.after.id != event.before.id):
+            self._formats.topics.release(event.before.id)
         # As Debezium: a TRUNCATE changes no structure; by option it is a record in the table's topic.
         shown = self._include_schema_changes and not event.truncate and self._captured(event.table)
         records = [self._schema_change(event)] if shown else []

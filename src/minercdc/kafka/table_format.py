@@ -9,7 +9,7 @@ from json.encoder import encode_basestring
 from typing import TypeAlias
 
 from minercdc.config.sections import ValueConfig
-from minercdc.errors import ConfigError, RecordSchemaError, SharedTopicError, SinkError, ValueDecodeError
+from minercdc.errors import ConfigError, RecordSchemaError, ValueDecodeError
 from minercdc.formats.connect import numbered
 from minercdc.kafka import connect_schema
 from minercdc.kafka.column_changes import TEXTS, ColumnChanges, changed, null, unavailable
@@ -107,7 +107,7 @@ class TableFormats:
         return self._formats.get((schema.id, schema.version)) or self._compile(schema)
 
     def _compile(self, schema: TableSchema) -> TableFormat:
-        topic, name = self._topic(schema), self._schema_name
+        topic, name = self.topics.of_table(schema.id), self._schema_name
         key = self._key(schema, topic)
         rowid_key = not key and self._rowid_keys
         if not key and not rowid_key:
@@ -166,12 +166,6 @@ class TableFormats:
     def _value_frame(self, schema: connect_schema.Schema) -> Frame:
         _, by_number = self.by_number
         return numbered(schema) if by_number else connect_schema.wrapped(self.values.value_converter_schemas_enable, schema)
-
-    def _topic(self, schema: TableSchema) -> str:
-        try:
-            return self.topics.of_table(schema.id)
-        except SinkError as error:
-            raise SharedTopicError(error.message, where=f"table {schema.id}", hint=error.hint) from None
 
     def _key(self, schema: TableSchema, topic: str) -> tuple[int, ...]:
         try:

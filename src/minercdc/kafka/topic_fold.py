@@ -76,8 +76,8 @@ class TopicFold:
         """(partition, offset after the last record) of the table's topic, records of open transactions included; () when there is
         no such topic.
 
-        :raises DeliveryError, SinkError: the sink cannot be read, or another table has the same topic.
-        :raises ConfigError: as `TopicNames.of_table`.
+        :raises DeliveryError, SinkError: the sink cannot be read.
+        :raises ConfigError, SharedTopicError: as `TopicNames.of_table`.
         """
         return self._client.ends(self._topics.of_table(table.id))
 
@@ -86,7 +86,7 @@ class TopicFold:
 
         :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`. A partition
             without a mark has it at 0.
-        :raises ConfigError, SinkError: as `TopicNames.of_table`.
+        :raises ConfigError, SharedTopicError: as `TopicNames.of_table`.
         :raises OSError: such a file cannot be deleted.
         """
         self.close()

@@ -14,7 +14,7 @@ from minercdc.config.plugin import load_callable
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
 from minercdc.config.sections import ConnectorIdentity, KafkaConfig, RunConfig, TopicConfig
-from minercdc.errors import ConfigError, SinkError
+from minercdc.errors import ConfigError, SharedTopicError
 from minercdc.schema.table import TableId
 
 _NOT_IN_A_TOPIC = re.compile(r"[^A-Za-z0-9._-]")
@@ -27,6 +27,7 @@ class TopicNames:
     """Names topics and refuses two tables that would share one.
 
     :param with_database: several databases are captured, and names of tables have theirs.
+    :param gives_up: whether a table gives up its topic, as one does that is suspended: another table may take it then.
     :raises ConfigError: `topic.naming.strategy` names a function that cannot be loaded.
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
@@ -47,11 +48,13 @@ class TopicNames:
         messages: MessageConfig | None = None,
         run: RunConfig | None = None,
         with_database: bool = False,
+        gives_up: Callable[[TableId], bool] = lambda _: False,
     ) -> None:
         self._prefix, self._with_database = identity.topic_prefix, with_database
         self._name = _naming(topics, identity.topic_prefix, with_database)
         self._delimiter, self._rewritten = topics.topic_delimiter, topics.is_rewritten
         self._tables: dict[str, TableId] = {}
+        self._gives_up = gives_up
         self.schema_changes = self._prefix
         beats = heartbeat is not None and heartbeat.heartbeat_interval_ms > 0
         self.heartbeats = heartbeat.topic(self._delimiter, self._prefix) if heartbeat and beats else None
@@ -77,31 +80,49 @@ class TopicNames:
         whichever has the first row."""
         for table in tables:
             try:
-                self._tables.setdefault(_sanitized(self._name(table)), table)
+                self._tables.setdefault(self.name_of(table), table)
             except ConfigError:  # raised again by `of_table`, once there is a row
                 continue
 
-    def of_table(self, table: TableId) -> str:
-        """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
-        `_`, and it is cut after 249 characters. The name stays taken.
+    def name_of(self, table: TableId) -> str:
+        """As `of_table`, whether or not the table can have that topic. No topic is taken. Raises ConfigError as `of_table`."""
+        return _sanitized(self._name(table))
 
-        :raises SinkError: another table already has that topic, or it would be one of the connector's own.
-        :raises ConfigError: a function of the configuration gives no name.
-        """
-        name = _sanitized(self._name(table))
-        owner = self._tables.setdefault(name, table)
-        if owner != table:
-            raise SinkError(
+    def release(self, table: TableId) -> None:
+        """Let another table have the topic of one that is dropped, or has another name now."""
+        self._tables = {name: owner for name, owner in self._tables.items() if owner != table}
+
+    def refusal(self, table: TableId) -> SharedTopicError | None:
+        """The error of `of_table`, None where it raises none. No topic is taken. Raises ConfigError as `of_table`."""
+        name = self.name_of(table)
+        owner, where = self._tables.get(name, table), f"table {table}"
+        if owner != table and not self._gives_up(owner):
+            return SharedTopicError(
                 f"tables {_shown(owner, table)} and {_shown(table, owner)} would share the topic {name}",
+                where=where,
                 hint="Leave one of them out with table.exclude.list, set a topic.naming.strategy that keeps them apart, or capture one with a connector of another topic.prefix.",
             )
         if (own := self.own.get(name)) is not None:
             naming = "topic.regex" if self._rewritten else "topic.naming.strategy"
-            raise SinkError(
+            return SharedTopicError(
                 f"the topic {name} of table {table} ({naming}) would be one of the connector's own topics: it holds {own.holds}"
                 f" ({own.names})",
+                where=where,
                 hint=f"Change {naming} or {own.names}, or leave the table out with table.exclude.list.",
             )
+        return None
+
+    def of_table(self, table: TableId) -> str:
+        """Topic of a table's changes, by `topic.naming.strategy`; characters that a topic cannot hold (`$`, `#`, blanks) become
+        `_`, and it is cut after 249 characters. The name stays taken until `release`.
+
+        :raises SharedTopicError: another table already has that topic, or it would be one of the connector's own.
+        :raises ConfigError: a function of the configuration gives no name.
+        """
+        if (refusal := self.refusal(table)) is not None:
+            raise refusal
+        name = self.name_of(table)
+        self._tables[name] = table
         return name
 
 

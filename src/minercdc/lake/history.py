@@ -7,7 +7,9 @@ and then reads the history to its end knows their version. A row belongs to the 
 from __future__ import annotations
 
 import json
+import logging
 import re
+import sys
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -18,11 +20,16 @@ from minercdc.errors import LakeError, SchemaHistoryError
 from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over, time_of
+from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
+from minercdc.lake.topic_owners import TopicTable, owner_of
+from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
+from minercdc.selection import table_filter
 
+_log = logging.getLogger(__name__)
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
 
 
@@ -116,7 +123,8 @@ class TableHistory:
 
 
 class TableHistories:
-    """The tables of one connector, by the records of its schema history; subclasses read them.
+    """The tables of one connector, by the records of its schema history; subclasses read them. Of several tables of one topic only the
+    one that has it is given (`topic_owners`).
 
     :raises LakeError: the connector's records are in a form that is not read back, or are of several pluggable databases.
     :raises ConfigError: as `TopicNames`.
@@ -152,21 +160,23 @@ class TableHistories:
                 f"the connector captures several pluggable databases ({', '.join(config.database.pdbs)}), which are not read back",
                 hint="Run a connector for each pluggable database, with a lake of its own.",
             )
-        self._names = TopicNames(config.identity, config.topics, config.kafka)
+        self._config, self._names = config, TopicNames(config.identity, config.topics, config.kafka)
+        self._filter = table_filter(config)
         self._server = config.identity.topic_prefix
         self._forget()
 
     def _forget(self) -> None:
         """Begin again with no tables."""
         self._tables: dict[TableId, TableHistory] = {}
-        self._by_topic: dict[str, TableHistory] = {}
+        self._by_topic: dict[str, list[TableHistory]] = {}
+        self._shared: dict[TableId, str] = {}
         self._found: tuple[int, set[TableId]] = (0, set())  # SCN of the last snapshot, and the tables that it found
         self._unreadable: Exception | None = None
 
     def refresh(self) -> None:
         """Read what the history has gained since the last call.
 
-        :raises SinkError: Kafka, or the segments, cannot be read; or two tables of the history share a topic.
+        :raises SinkError: Kafka, or the segments, cannot be read.
         :raises SchemaHistoryError: a record of the history cannot be read.
         """
         raise NotImplementedError
@@ -180,22 +190,53 @@ class TableHistories:
 
     def of_topic(self, topic: str) -> TableHistory | None:
         """The table whose changes the topic holds; None when the history, as read so far, has no such table."""
-        return self._by_topic.get(topic)
+        return next((one for one in self._by_topic.get(topic, ()) if one.table not in self._shared), None)
 
     def find(self, name: str) -> TableHistory | None:
-        """The table `SCHEMA.TABLE`; None when the history, as read so far, has no such table."""
-        return next((table for table in self._tables.values() if table.name == name), None)
+        """The table `SCHEMA.TABLE`; None when the history, as read so far, has no such table, or
+        its topic is another one's."""
+        return next((table for table in self.tables() if table.name == name), None)
+
+    def shared(self, name: str) -> str:
+        """Why the table `SCHEMA.TABLE` has no topic of its own; '' when it has one, or the history has no such table."""
+        return next((reason for table, reason in self._shared.items() if str(table) == name), "")
+
+    def settle(self) -> None:
+        """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
+        SinkError when the connector's offset cannot be read."""
+        several = [tables for tables in self._by_topic.values() if len(tables) > 1]
+        stored = self._offset() if several else None
+        codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}
+        shared: dict[TableId, str] = {}
+        for tables in several:
+            owner = owner_of([TopicTable(one.table, self._is_there(one), codes.get(one.name, "")) for one in tables])
+            names = ", ".join(one.name for one in tables)
+            text = f"the topic {tables[0].topic} is that of {owner or 'another table'} (of {names})"
+            shared |= {one.table: text for one in tables if one.table != owner}
+        for table in sorted(shared.keys() - self._shared.keys()):
+            if self._is_there(self._tables[table]):
+                _log.warning("%s is left out: %s", table, shared[table])
+        self._shared = shared
+
+    def _is_there(self, table: TableHistory) -> bool:
+        return table.exists_at(sys.maxsize) and self._filter.includes(table.table.schema, table.table.table)
+
+    def _offset(self) -> Offset | None:
+        """The connector's stored offset, None before the first one. Raises SinkError when it cannot be read."""
+        raise NotImplementedError
 
     def known(self, name: str) -> TableHistory:
         """The table `SCHEMA.TABLE`. Raises LakeError when the history, as read so far, has no structure of it."""
         found = self.find(name)
+        if reason := self.shared(name):
+            raise LakeError(f"{name} has no topic of its own: {reason}")
         if found is None or not found.versions:
             known = ", ".join(sorted(one.name for one in self.tables())) or "none"
             raise LakeError(f"the schema history {self.topic} has no table {name}", hint=f"It has: {known}")
         return found
 
     def tables(self) -> Iterable[TableHistory]:
-        return self._tables.values()
+        return [one for table, one in self._tables.items() if table not in self._shared]
 
     def _read(self, value: bytes) -> None:
         if starts_over(value, self._server):
@@ -208,8 +249,8 @@ class TableHistories:
             self._unreadable = self._unreadable or error
 
     def apply(self, document: Mapping[str, Any]) -> None:
-        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or AttributeError; a
-        table whose topic another one has raises SinkError."""
+        """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or
+        AttributeError."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -245,8 +286,8 @@ class TableHistories:
 
     def _table(self, table: TableId) -> TableHistory:
         if table not in self._tables:
-            topic = self._names.of_table(table)
-            self._tables[table] = self._by_topic[topic] = TableHistory(table, topic)
+            made = self._tables[table] = TableHistory(table, self._names.name_of(table))
+            self._by_topic.setdefault(made.topic, []).append(made)
         return self._tables[table]
 
     def _note_found(self, change: SchemaChange, table: TableHistory, scn: int) -> None:
@@ -313,7 +354,7 @@ class LakeHistory(TableHistories):
     def refresh(self) -> None:
         """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
 
-        :raises DeliveryError, SinkError: Kafka cannot be read, or two tables of the history share a topic.
+        :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
         """
         end = self._client.end_offset(self.topic)
@@ -323,7 +364,12 @@ class LakeHistory(TableHistories):
                     self._read(value)
             self._read_to = end
             self.end_vanished()
+        self.settle()
         self._refuse_unreadable()
+
+    def _offset(self) -> Offset | None:
+        name = self._config.identity.name
+        return stored_offset(self._client, self._names, name) if self._client.ends(self._names.offsets) else None
 
     def refresh_if_any(self) -> None:
         """`refresh`, with its errors, if the topic has been made; else nothing."""

@@ -56,7 +56,11 @@ class FileHistory(TableHistories):
             self._read(line)
         self._content = content
         self.end_vanished()
+        self.settle()
         self._refuse_unreadable()
+
+    def _offset(self) -> Offset | None:
+        return self._stored()
 
 
 class SegmentHistory(FileHistory):

@@ -172,6 +172,7 @@ class _Comparison:
         self._published = published_columns(config.filters)
         history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
         history.refresh()
+        self._shared = history.shared
         self._history = {known.name: known for known in history.tables()}
         from minercdc.lake.oracle_source import ranges_of  # needs PySpark
 
@@ -214,6 +215,8 @@ class _Comparison:
 
         if (cause := self._lake.incomplete.get(name)) is not None:
             return TableReport(name, failure=f"it is not complete: {cause}")
+        if reason := self._shared(name):
+            return TableReport(name, failure=reason)
         try:
             if name not in self._lake:
                 return TableReport(name, differences=1, shown=[Difference("", ("the lake has no such table",))])

@@ -10,7 +10,7 @@ from typing import Final
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.registries import SIDES
-from minercdc.errors import MinerCdcError, SinkError
+from minercdc.errors import MinerCdcError, SharedTopicError
 from minercdc.formats.apicurio import ApicurioRegistry
 from minercdc.formats.configured import registry_access
 from minercdc.formats.registry import SchemaRegistry
@@ -49,7 +49,7 @@ def topic_findings(
     for table in tables:
         try:
             by_table[table.id] = names.of_table(table.id)
-        except SinkError as error:  # the connector would stop at the table's first row
+        except SharedTopicError as error:
             yield Finding(error.message, error.hint, blocking=True, rule="table-topics")
     there = client.existing(by_table.values())
     if not config.topics.topic_creation_enable:

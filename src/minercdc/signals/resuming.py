@@ -31,7 +31,7 @@ from dataclasses import replace
 from time import monotonic
 from typing import Protocol, TypeAlias
 
-from minercdc.errors import MinerCdcError, SnapshotTooOldError, TransientSourceError
+from minercdc.errors import MinerCdcError, SharedTopicError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
 from minercdc.schema.table import TableId, TableSchema
@@ -85,6 +85,7 @@ class Resumptions:
 
     :param suspended: the tables that are suspended now. `source` is the database, `clock` gives seconds.
     :param memory: None when deletes are not looked for; then `why` says why not.
+    :param refusal: why a table cannot have its topic; None when it can.
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
     :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
@@ -100,12 +101,14 @@ class Resumptions:
         database: str,
         *,
         why: str = "",
+        refusal: Callable[[TableId], SharedTopicError | None] = lambda _: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._suspended = suspended
         self._source = source
         self._memory = memory
         self._why = why
+        self._refusal = refusal
         self._shape = shape
         self._learn = learn
         self._database = database
@@ -284,15 +287,18 @@ class Resumptions:
         stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
         if not one.failure and not stopped:
             return
-        state = without_resumption(state, one.table)
         if self._shape(self._table(one.table)) is None:
-            yield self._completed(one.signal, one.table, time_us, "it was dropped"), state
+            dropped = self._completed(one.signal, one.table, time_us, "it was dropped")
+            yield dropped, without_resumption(state, one.table)
             return
         reason = f"it could not be read again: {one.failure}" if one.failure else "reading it again was stopped"
+        yield self._suspended_again(one, state, emitted_scn, time_us, reason)
+
+    def _suspended_again(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int, reason: str) -> Step:
         _log.error("%s IS SUSPENDED again: %s", one.table, reason)
         fix = f"minercdc signal CONFIG resume-table --collection {one.table}"
         entry = SuspendedTable(one.table, emitted_scn, "MC-3001", reason, fix)
-        yield [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], state
+        return [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], without_resumption(state, one.table)
 
     def _deleting(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         schema = self._shape(self._table(one.table))
@@ -300,6 +306,9 @@ class Resumptions:
             note = self._why if schema else "it was dropped"
             reports = [] if one.answered else self._completed(one.signal, one.table, time_us, note)
             yield reports, with_resumption(state, replace(one, phase="done", answered=True))
+            return
+        if reason := self._refused(one.table):  # the configuration has changed
+            yield self._suspended_again(one, state, emitted_scn, time_us, reason)
             return
         mine = replace(one, deleted=0)
         if self._folding != mine:
@@ -337,11 +346,16 @@ class Resumptions:
         """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a
         cause."""
         try:
-            return self._source.obstacle(self._table(entry.table), entry.code)
+            return self._refused(entry.table) or self._source.obstacle(self._table(entry.table), entry.code)
         except TransientSourceError:
             raise
         except MinerCdcError as error:
             return f"whether it can be decoded cannot be found out: {error.message}"
+
+    def _refused(self, table: str) -> str:
+        """Why a table cannot have its topic, '' when it can."""
+        error = self._refusal(self._table(table))
+        return f"{error.message}. {error.hint}" if error else ""
 
     def _is_read_whole(self, state: SignalState, table: str) -> bool:
         """Whether a blocking snapshot is under way, whose rows may be older than what would be left out of the stream."""

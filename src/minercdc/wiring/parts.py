@@ -88,11 +88,11 @@ class PipelineParts:
         counters.several_databases = self._databases.are_several
         self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._topics = topic_names(config)
+        self._suspensions = Suspensions()
+        self._topics = topic_names(config, self._suspensions.gives_up_topic)
         self._history = history or schema_history(
             *(config, self._client, self._topics), process.prepared.history if process.prepared else None
         )
-        self._suspensions = Suspensions()
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
     def open(self) -> Pipeline:
@@ -195,6 +195,7 @@ class PipelineParts:
         resumptions = resumptions_of(
             *(config, self._suspensions, self._tables, self._databases.filter, memory, factory.prerequisites),
             redo=factory.reads_redo,
+            refusal=self._topics.refusal,
         )
         open_transactions = self.opened().open_transactions
         return signal_stage(
@@ -265,7 +266,7 @@ class PipelineParts:
             self._counters.history_recovered = recovered
         if len(self._tables):
             log.info("schema history recovered: %d tables", len(self._tables))
-        suspended = {entry.table for entry in offset.suspended} if offset is not None else set()
+        suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
         known = (schema.id for schema in self._tables if self._databases.captured(schema.id))
         self._topics.claim(table for table in known if str(table) not in suspended)
         return self.opened().capture

@@ -97,6 +97,23 @@ def test_a_table_that_would_share_a_topic_is_the_one_that_comes_later() -> None:
             printing.encode(row(second))
 
 
+@pytest.mark.parametrize("to", [None, "FOO"])
+def test_a_table_that_is_dropped_or_renamed_leaves_its_topic_to_another_one(to: str | None) -> None:
+    first, second = (replace(ODD, id=TableId("PDB", "S", name)) for name in ("EMP$1", "EMP#1"))
+    printing = encoder({})
+    assert printing.encode(row(first))
+    altered = SchemaChange(first.id, first, replace(first, version=2), "ALTER", Scn(1), 0)
+    printing.encode(altered)
+    with pytest.raises(SharedTopicError):
+        printing.encode(row(second))
+    after = None if to is None else replace(first, id=TableId("PDB", "S", to))
+    printing.encode(SchemaChange(first.id, first, after, "DDL", Scn(2), 0))
+    (record,) = printing.encode(row(second))
+    assert record.topic == "shop.S.EMP_1"
+    with pytest.raises(SharedTopicError, match=r"S.EMP#1 and S.EMP\$1 would share"):
+        printing.encode(row(replace(first, version=3)))
+
+
 class Refusing(Registry):
     """A registry that takes no schemas of one topic's records."""
 

@@ -8,7 +8,7 @@ import pytest
 from tests.unit.config.test_load import GOOD
 
 from minercdc.config.load import ConnectorConfig, parse_properties
-from minercdc.errors import ConfigError, SinkError
+from minercdc.errors import ConfigError, SharedTopicError
 from minercdc.kafka.topics import TopicNames
 from minercdc.schema.table import TableId
 from minercdc.selection import topic_names
@@ -69,7 +69,7 @@ def test_a_topic_is_that_of_the_table_that_was_published_first_whichever_has_the
     topics = names()
     topics.claim([first, second])
     for _ in range(2):
-        with pytest.raises(SinkError, match="SHOP.EMP.1 and SHOP.EMP#1 would share"):
+        with pytest.raises(SharedTopicError, match="SHOP.EMP.1 and SHOP.EMP#1 would share"):
             topics.of_table(second)
         assert topics.of_table(first) == "server1.SHOP.EMP_1"
     for function, problem in (("no_name", "gives no name"), ("by_owner", "raises KeyError")):
@@ -79,13 +79,34 @@ def test_a_topic_is_that_of_the_table_that_was_published_first_whichever_has_the
             unnamed.of_table(first)
 
 
+def test_a_table_that_is_gone_or_suspended_leaves_its_topic_to_another_one() -> None:
+    first, second = (TableId("ORCLPDB1", "SHOP", name) for name in ("EMP$1", "EMP#1"))
+    suspended: set[TableId] = set()
+    topics = topic_names(config(), suspended.__contains__)
+    assert topics.of_table(first)
+    assert "SHOP.EMP$1 and SHOP.EMP#1" in str(topics.refusal(second))
+    suspended.add(first)
+    assert topics.refusal(second) is None
+    suspended.clear()
+    assert topics.of_table(first), "to ask takes no topic"
+    suspended.add(first)
+    assert topics.of_table(second)
+    suspended.clear()
+    with pytest.raises(SharedTopicError, match=r"SHOP.EMP#1 and SHOP.EMP\$1 would share"):
+        topics.of_table(first)
+    topics.release(first)
+    assert topics.refusal(first) is not None, "it was not the one that had it"
+    topics.release(second)
+    assert topics.of_table(first)
+
+
 def test_two_tables_never_share_a_topic_nor_take_one_of_the_connectors_own() -> None:
     topics = names(topic_naming_strategy=f"{PACKAGE}DefaultTopicNamingStrategy")
     topics.of_table(A)
-    with pytest.raises(SinkError, match="would share the topic server1.ORCLPDB1.ORDER_A_1"):
+    with pytest.raises(SharedTopicError, match="would share the topic server1.ORCLPDB1.ORDER_A_1"):
         topics.of_table(TableId("ORCLPDB1", "OTHER", "ORDER_A$1"))
     same = names(**REGEX, topic_regex=".*", topic_replacement="server1")
-    with pytest.raises(SinkError, match="one of the connector's own topics"):
+    with pytest.raises(SharedTopicError, match="one of the connector's own topics"):
         same.of_table(A)
     with pytest.raises(ConfigError, match="gives no name for SHOP.ORDER_A"):
         names(topic_naming_strategy=f"{__name__}:no_name").of_table(A)
@@ -128,7 +149,7 @@ def test_no_topic_of_the_connector_is_named_as_another(by: str) -> None:
 def test_no_table_takes_a_topic_of_the_connector(by: str) -> None:
     more, name = OWN[by]
     topics = topic_names(config(**REGEX, topic_regex=r".*\.SHOP\..*", topic_replacement=name, **more))
-    with pytest.raises(SinkError, match=r"of table SHOP.ORDER_A\$1 \(topic.regex\) .* \(" + by + r"\)") as caught:
+    with pytest.raises(SharedTopicError, match=r"of table SHOP.ORDER_A\$1 \(topic.regex\) .* \(" + by + r"\)") as caught:
         topics.of_table(A)
     assert by in str(caught.value.hint)
 

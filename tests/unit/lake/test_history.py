@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.lake.properties import PROPERTIES
 
-from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, SchemaHistoryError
+from minercdc.config.load import ConnectorConfig, parse_properties
+from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
 from minercdc.kafka.client import KafkaClient
 from minercdc.lake.history import LakeHistory
 from minercdc.lake.segment_history import FileHistory, history_of
-from minercdc.offset import Offset
+from minercdc.lake.topic_owners import TopicTable, owner_of
+from minercdc.offset import Offset, SuspendedTable
 from minercdc.schema.table import TableId
 
 
@@ -47,6 +49,62 @@ def ids(history: LakeHistory, scn: int) -> dict[str, str]:
     table = history.find("S.T")
     assert table is not None
     return {field.name: field.id for field in table.version_at(scn).fields}
+
+
+A, B = (TableId("DB", "S", name) for name in ("EMP$1", "EMP#1"))
+
+
+@pytest.mark.parametrize(
+    ("tables", "owner"),
+    [
+        ([TopicTable(A, is_there=False, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True), TopicTable(B, is_there=True)], A),
+        ([TopicTable(A, is_there=True), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True, code="MC-4502"), TopicTable(B, is_there=True)], B),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=True)], B),
+        ([TopicTable(A, is_there=True, code="MC-4302"), TopicTable(B, is_there=True, code="MC-4502")], A),
+        ([TopicTable(A, is_there=True, code="MC-4302"), TopicTable(B, is_there=True)], None),
+        ([TopicTable(A, is_there=False), TopicTable(B, is_there=False)], None),
+    ],
+)
+def test_a_topic_of_two_tables_is_that_of_the_one_whose_rows_are_in_it(
+    tables: Sequence[TopicTable], owner: TableId | None
+) -> None:
+    assert owner_of(tables) == owner
+
+
+class StoredHistory(LakeHistory):
+    """:ivar stored: the connector's offset."""
+
+    stored = Offset("logminer", suspended=(SuspendedTable("S.EMP#1", 10, "MC-4502", "shared"),))
+
+    def _offset(self) -> Offset:
+        return self.stored
+
+
+@pytest.mark.parametrize("left_out_by", ["DROP", "table.exclude.list"])
+def test_a_table_without_a_topic_of_its_own_is_left_out_alone_until_the_other_one_is(left_out_by: str) -> None:
+    excluded = {"table.exclude.list": "S[.]EMP[$]1"} if left_out_by != "DROP" else {}
+    for more in ({}, excluded):
+        config = parse_properties(PROPERTIES | more)
+        history = StoredHistory(config, KafkaClient(config.kafka, config.topics, {}))
+        for table in ("EMP$1", "EMP#1", "OK"):
+            history.apply(document(10, "CREATE", ["ID"], snapshot=True, table=table))
+        history.settle()
+        assert [table.name for table in history.tables()] == ["S.EMP$1", "S.OK"]
+        assert history.shared("S.EMP#1") == "the topic p.S.EMP_1 is that of S.EMP$1 (of S.EMP$1, S.EMP#1)"
+        assert history.find("S.EMP#1") is None
+        with pytest.raises(LakeError, match=r"S.EMP#1 has no topic of its own: the topic p.S.EMP_1 is that of S.EMP\$1"):
+            history.known("S.EMP#1")
+    if left_out_by == "DROP":
+        history.apply(document(20, "DROP", ["ID"], "DROP TABLE emp$1", table="EMP$1"))
+    history.stored = replace(history.stored, suspended=())
+    history.settle()
+    assert [table.name for table in history.tables()] == ["S.EMP#1", "S.OK"]
+    found = history.of_topic("p.S.EMP_1")
+    assert found is not None
+    assert found.name == "S.EMP#1"
 
 
 def test_a_row_has_the_version_of_its_scn(history: LakeHistory) -> None:

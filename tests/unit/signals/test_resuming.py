@@ -10,7 +10,7 @@ from random import Random
 import pytest
 from tests.unit.signals.model import TABLE, At, ModelTables, T, World
 
-from minercdc.errors import PrerequisiteError, SnapshotTooOldError
+from minercdc.errors import PrerequisiteError, SharedTopicError, SnapshotTooOldError
 from minercdc.events import Event, Notification, Progress, Scn, SuspensionChange
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
@@ -83,6 +83,7 @@ class Rig:
     shapes: list[TableSchema] = field(default_factory=lambda: [TABLE])
     ticks: float = 0.0
     memory: Memory | None = None
+    shared: SharedTopicError | None = None
 
     def __post_init__(self) -> None:
         tables = Tables(self.shapes)
@@ -94,6 +95,7 @@ class Rig:
             lambda _: None,
             "PDB",
             why="no topic here",
+            refusal=lambda _: self.shared,
             clock=self._clock,
         )
 
@@ -135,6 +137,26 @@ def test_a_table_that_is_broken_still_stays_suspended_and_the_signal_is_answered
     assert reason in text
     assert state == SignalState()
     assert rig.suspensions.find("S.T") == BROKEN
+
+
+def test_a_table_whose_topic_is_another_ones_is_not_resumed_and_is_once_it_can_have_it() -> None:
+    rig = Rig(shared=SharedTopicError("S.U and S.T would share the topic p.S.T", hint="Leave one out."))
+    rig.suspensions.put(entry := SuspendedTable("S.T", 40, SharedTopicError.code, "shared"))
+    events, state = rig.step(SignalState(resumes=(("r", "S.T"),)))
+    assert answers(events) == [("REFUSED", "S.U and S.T would share the topic p.S.T. Leave one out.")]
+    assert (state, rig.suspensions.find("S.T")) == (SignalState(), entry)
+    rig.shared = None
+    events, state = rig.step(SignalState(resumes=(("r2", "S.T"),)))
+    assert answers(events)[0] == ("ACCEPTED", "")
+    assert [one.table for one in state.resuming] == ["S.T"]
+
+
+def test_a_table_that_is_read_again_and_loses_its_topic_by_a_restart_is_suspended_again() -> None:
+    rig = Rig(memory=(memory := Memory()), shared=SharedTopicError("S.U and S.T would share the topic p.S.T"))
+    events, state = rig.step(SignalState(resuming=(Resumption("S.T", "r", 40, 40, ((0, 0),), "deleting"),)))
+    assert [type_ for type_, _ in answers(events)] == ["ABORTED"]
+    assert (state, memory.begun) == (SignalState(), [])
+    assert "would share the topic p.S.T" in rig.suspensions.tables()[0].reason
 
 
 def test_a_resumption_begins_where_logs_and_stream_are_and_lasts_until_older_transactions_ended() -> None:
