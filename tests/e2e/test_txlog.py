@@ -70,7 +70,7 @@ class Example:
         }
 
     def arguments(self, line: str) -> list[str]:
-        words = shlex.split(line.replace("connectors/txlog.yaml", str(self.config)))
+        words = shlex.split(line.replace("connectors/txlog.yaml", str(self.config)), comments=True)
         return words[words.index("minercdc") + 1 :]
 
     def command(self, line: str) -> str:
