@@ -3,7 +3,7 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
-.PHONY: install demo lint unit python-path test fuzz wheels containers standby torture soak simulate parity bench bench-peer docs
+.PHONY: install demo lint unit python-path test fuzz wheels containers cluster standby torture soak simulate parity bench bench-peer docs
 install: .venv/installed
 
 .venv/installed: pyproject.toml sandbox/pyproject.toml constraints.txt $(NATIVE)
@@ -51,6 +51,10 @@ wheels: install
 # Starts a Docker engine of its own where none answers, as root.
 containers: install
 	$(BIN)/python -m pytest -q --start-engine --durations=5 tests/containers
+
+# The lake on a Spark cluster whose workers are containers, one of them killed; ten minutes with the images.
+cluster: install
+	MINERCDC_CLUSTER=1 $(BIN)/python -m pytest -q --start-engine tests/containers/test_stack.py -k workers
 
 # Fifty owners killed, seen by the group and by the port, and twenty frozen; a quarter of an hour each.
 standby: install

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -149,6 +150,7 @@ def test_what_is_killed_under_writes_loses_and_repeats_nothing(stack: Stack, lak
     assert_topic_is_the_table(stack)
 
 
+@pytest.mark.skipif("MINERCDC_CLUSTER" not in os.environ, reason="ten Java processes for minutes (make cluster)")
 def test_a_lake_on_workers_in_containers_loses_nothing_with_one_of_them(stack: Stack, tmp_path: Path) -> None:
     """Executors of `lake verify` read Oracle from there, in Python."""
     stack.compose("stop", "lake-sandbox")  # the cores are the cluster's
