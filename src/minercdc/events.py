@@ -213,6 +213,11 @@ class UndecodableRow:
     counted: bool = False
     images: tuple[TableSchema, Row | None, Row | None] | None = None
 
+    @classmethod
+    def of_truncate(cls, change: SchemaChange, reason: str) -> UndecodableRow:
+        """What is kept of a TRUNCATE that is left out. The row's code and hint are ''."""
+        return cls(change.table, Op.TRUNCATE.name, reason, change.ddl, change.scn, change.time_us, None, 0)
+
 
 @dataclass(slots=True)
 class VanishedRow:

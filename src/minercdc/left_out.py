@@ -125,8 +125,7 @@ class LeftOut:
     def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
         """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Raises as `refuse`."""
         if self._suspensions.find(str(change.table)) is None:
-            reason = f"{error.code}: {error.message}"
-            row = UndecodableRow(change.table, Op.TRUNCATE.name, reason, change.ddl, change.scn, change.time_us, None, 0)
+            row = UndecodableRow.of_truncate(change, f"{error.code}: {error.message}")
             row.code, row.hint = error.code, error.hint
             self.refuse(change.table, row, error)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from minercdc.config.converters import APICURIO_AVRO, AVRO, PROTOBUF
 from minercdc.config.transforms import Transformation
+from minercdc.schema.name_adjustment import NAME
 
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FORMATS: Final = {AVRO: "Avro", APICURIO_AVRO: "Avro", PROTOBUF: "Protobuf"}
 
 
@@ -20,7 +19,7 @@ def prefix_in_schemas(sections: Mapping[str, Any], transformations: Sequence[Tra
     if transformations or sections["values"].schema_name_adjustment_mode != "none":
         return
     formats = [_FORMATS[one] for one in (converters.key_converter, converters.value_converter) if one in _FORMATS]
-    wrong = [part for part in str(prefix).split(".") if not _NAME.fullmatch(part)]
+    wrong = [part for part in str(prefix).split(".") if not NAME.fullmatch(part)]
     if formats and wrong:
         yield (
             f"topic.prefix: the names of all schemas begin with {prefix}, and {wrong[0]} is no name of {formats[0]}'s: letters, digits and _, not"

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
 from minercdc.errors import RecordSchemaError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.formats.naming import NOT_ADJUSTED, Naming
+from minercdc.schema.name_adjustment import NAME
 
 Avro: TypeAlias = str | dict[str, Any] | list[Any]
 
@@ -35,7 +35,6 @@ _TYPES: Mapping[str, str] = {
 _LOGICAL: Mapping[str, str] = {DATE: "date", TIME: "time-millis", TIMESTAMP: "timestamp-millis"}
 _UNKNOWN_PRECISION = 64
 _NAMESPACE, _DEFAULT_NAME = "io.confluent.connect.avro", "ConnectDefault"
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RULE = "they have letters, digits and _ only, and begin with no digit"
 
 
@@ -99,7 +98,7 @@ class _Conversion:
                 )
             return name if own == namespace else full
         for part in full.split("."):
-            if not _NAME.fullmatch(part):
+            if not NAME.fullmatch(part):
                 raise self._naming.refused_schema(full, part, f"has a part that is none of Avro's: {_RULE}")
         self._known[full] = schema
         record: dict[str, Any] = {"type": "record", "name": name}
@@ -113,7 +112,7 @@ class _Conversion:
 
     def _field(self, schema: Schema, namespace: str) -> dict[str, Any]:
         name = schema["field"]
-        if not _NAME.fullmatch(name):
+        if not NAME.fullmatch(name):
             raise RecordSchemaError(f"the field name {name} is none of Avro's: {_RULE}", hint=self._naming.of_field())
         field: dict[str, Any] = {"name": name, "type": self.typed(schema, namespace)}
         if schema.get("default") is not None:

@@ -227,7 +227,7 @@ def _field_at(schema: Any, place: str) -> str:
     try:
         for step in place.strip("/").split("/"):
             if isinstance(at, str):
-                at = known[at.rpartition(".")[2]]
+                at = known[_bare(at)]
             at = at[int(step)] if isinstance(at, list) else at[step]
             if isinstance(at, dict) and "name" in at and "type" in at and at["type"] not in ("record", "enum", "fixed"):
                 names.append(str(at["name"]))
@@ -243,6 +243,6 @@ def _named(schema: Any) -> Iterator[tuple[str, Any]]:
             yield from _named(one)
     elif isinstance(schema, dict):
         if "fields" in schema:
-            yield str(schema.get("name", "")).rpartition(".")[2], schema
+            yield _bare(str(schema.get("name", ""))), schema
         for inner in (*schema.get("fields", ()), schema.get("type"), schema.get("items"), schema.get("values")):
             yield from _named(inner)

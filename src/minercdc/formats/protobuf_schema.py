@@ -19,6 +19,7 @@ from urllib.parse import quote_plus
 from minercdc.errors import RecordSchemaError
 from minercdc.formats.connect import DATE, DECIMAL, TIME, TIMESTAMP, Schema
 from minercdc.formats.naming import NOT_ADJUSTED, Naming
+from minercdc.schema.name_adjustment import NAME
 
 META: Final = "confluent/meta.proto"
 LOGICAL: Final[Mapping[str, tuple[str, str]]] = {
@@ -52,7 +53,6 @@ WRAPPED: Final[Mapping[str, str]] = {
 }
 """google.protobuf's wrapper of each scalar, in the order of its file."""
 _DEFAULT_NAME: Final = "ConnectDefault"
-_NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _FREE: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_]")
 _MOST_FIELDS: Final = 18_999  # those from 19000 on belong to Protobuf itself
@@ -138,7 +138,7 @@ class _Conversion:
     def file(self, schema: Schema) -> ProtobufFile:
         package, _, name = self._full_name(schema).rpartition(".")
         for part in package.split("."):
-            if package and not _NAME.fullmatch(part):
+            if package and not NAME.fullmatch(part):
                 full = f"{package}.{name}"
                 raise self._options.naming.refused_schema(full, part, "has a part that is no package of Protobuf")
         return ProtobufFile(package, self._message(self._name(name), schema), self._imports)
@@ -151,7 +151,7 @@ class _Conversion:
 
     def _name(self, name: str) -> str:
         """A name of a field or message as it is written."""
-        if _FREE.fullmatch(name) or (not self._options.scrub and _NAME.fullmatch(name)):
+        if _FREE.fullmatch(name) or (not self._options.scrub and NAME.fullmatch(name)):
             return name
         if not self._options.scrub:
             raise RecordSchemaError(

@@ -228,7 +228,7 @@ class EnvelopeEncoder:
             if not event.left_out:
                 records.append(self._truncate(event))
             elif self._dead_letters:
-                records.append(dead_letter(self._dead_letters, _left_out(event)))
+                records.append(dead_letter(self._dead_letters, UndecodableRow.of_truncate(event, "the table is suspended")))
         return records
 
     def _vanished(self, event: VanishedRow) -> Sequence[Record]:
@@ -310,12 +310,6 @@ class EnvelopeEncoder:
         )
         key = f'{key_head}{{"databaseName":{database}}}{key_tail}'
         return Record(self._topics.schema_changes, key.encode(), value.encode(), partition=0)
-
-
-def _left_out(change: SchemaChange) -> UndecodableRow:
-    """What the dead letter of a TRUNCATE shows."""
-    op, reason = Op.TRUNCATE.name, "the table is suspended"
-    return UndecodableRow(change.table, op, reason, change.ddl, change.scn, change.time_us, None, 0)
 
 
 def _reselected(scn: Scn) -> Headers:

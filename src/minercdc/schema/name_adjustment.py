@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Mode: TypeAlias = Literal["none", "avro", "avro_unicode"]
 
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+"""A name that Avro takes, and Protobuf."""
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _OTHER_OR_UNDERSCORE = re.compile(r"[^A-Za-z0-9]")
 

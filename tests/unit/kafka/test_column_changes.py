@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from tests.unit.formats.test_avro import parts
-from tests.unit.kafka.test_envelope import LOG, NEW, ORDERS, PAID, event
-from tests.unit.transforms.made import NEEDED
+from tests.unit.kafka.test_envelope import LOG, NEEDED, NEW, ORDERS, PAID, event
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.config.messages import ColumnRule

@@ -41,6 +41,16 @@ TX = TransactionInfo(
 )
 
 
+NEEDED = {
+    "topic.prefix": "shop",
+    "database.hostname": "h",
+    "database.user": "u",
+    "database.password": "p",
+    "database.dbname": "d",
+    "minercdc.kafka.bootstrap.servers": "k",
+}
+
+
 def encoder(
     clock_ns: Callable[[], int] = lambda: 1_789_990_213_402_118_903,
     handling: ValueHandling | None = None,
@@ -50,17 +60,7 @@ def encoder(
     by_number: tuple[bool, bool] = (False, False),
     **properties: str,
 ) -> EnvelopeEncoder:
-    config = parse_properties(
-        {
-            "topic.prefix": "shop",
-            "database.hostname": "h",
-            "database.user": "u",
-            "database.password": "p",
-            "database.dbname": "d",
-            "minercdc.kafka.bootstrap.servers": "k",
-            **{name.replace("_", "."): value for name, value in properties.items()},
-        }
-    )
+    config = parse_properties({**NEEDED, **{name.replace("_", "."): value for name, value in properties.items()}})
     formats = TableFormats(
         TopicNames(config.identity, config.topics, config.kafka),
         SourceBlock("shop", ordered=config.messages.minercdc_source_sequence),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from tests.unit.formats.golden import Registry
-from tests.unit.kafka.test_envelope import NEW, ORDERS, event
+from tests.unit.kafka.test_envelope import NEEDED, NEW, ORDERS, event
 
 from minercdc import selection
 from minercdc.config.load import ConnectorConfig, parse_properties
@@ -24,14 +24,6 @@ from minercdc.kafka.envelope import EnvelopeEncoder
 from minercdc.kafka.notification import NotificationEncoder
 from minercdc.schema.table import Column, TableId, TableSchema
 
-NEEDED = {
-    "topic.prefix": "shop",
-    "database.hostname": "h",
-    "database.user": "u",
-    "database.password": "p",
-    "database.dbname": "d",
-    "minercdc.kafka.bootstrap.servers": "k",
-}
 ODD = TableSchema(TableId("PDB", "S", "ODD"), tuple(Column(n, "NUMBER", 9, 0) for n in ("ID", "A$B", "A#B")), key=(0,))
 INSERT = event(Op.CREATE, None, NEW)
 

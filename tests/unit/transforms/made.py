@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.unit.kafka.test_envelope import encoder
+from tests.unit.kafka.test_envelope import NEEDED, encoder
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.contracts import Record
@@ -18,14 +18,6 @@ from minercdc.transforms.encoding import RecordTransformer
 KAFKA = "org.apache.kafka.connect.transforms."
 DEBEZIUM = "io.debezium.transforms."
 UNWRAP = f"{DEBEZIUM}ExtractNewRecordState"
-NEEDED = {
-    "topic.prefix": "shop",
-    "database.hostname": "h",
-    "database.user": "u",
-    "database.password": "p",
-    "database.dbname": "d",
-    "minercdc.kafka.bootstrap.servers": "k",
-}
 
 
 def chain(*steps: tuple[str, dict[str, str]], **predicates: tuple[str, dict[str, str]]) -> dict[str, str]:
