@@ -40,6 +40,19 @@ def await_true(what: str, condition: Callable[[], object], seconds: float = HEAL
         time.sleep(0.2)
 
 
+def await_said(container: str, text: str, seconds: float, since: int = 0) -> int:
+    """Wait until a container has written `text`; the place in its log after that.
+
+    :param since: place in its log, both streams, to look from.
+    :raises AssertionError: it does not come in time; with the end of the log.
+    """
+    try:
+        await_true(f"{container}: {text}", lambda: text in command("docker", "logs", container)[since:], seconds)
+    except AssertionError as error:
+        raise AssertionError(f"{error}\n{command('docker', 'logs', container)[-3000:]}") from None
+    return command("docker", "logs", container).index(text, since) + len(text)
+
+
 class Stack:
     """The services, from `with` to its end, which removes containers, volumes and network.
 
@@ -66,6 +79,17 @@ class Stack:
     def brokers(self) -> str:
         """Kafka's published address."""
         return f"localhost:{self.kafka_port}"
+
+    @property
+    def network(self) -> str:
+        """Name of the network that its containers are in."""
+        return f"{self.project}_default"
+
+    def connector_environment(self) -> list[str]:
+        """Options of `docker run`: what compose/connector.yaml takes from the environment, for the sandbox."""
+        database = ("DATABASE_HOST=sandbox", f"DATABASE_PORT={self.oracle_port}", "DATABASE_NAME=ORCLCDB")
+        names = (*database, "DATABASE_PDB=ORCLPDB1", "DATABASE_PASSWORD=minercdc", "STATUS_PORT=8089")
+        return [word for name in names for word in ("--env", name)]
 
     def __enter__(self) -> Self:
         try:

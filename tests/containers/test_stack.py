@@ -15,8 +15,8 @@ import pytest
 from tests.containers.engine import install
 from tests.containers.lake import LakeReader
 from tests.containers.stack import SERVICES, Stack, await_true, compose_program
-from tests.containers.standbys import Instances
-from tests.containers.workers import SECONDS, ContainerCluster
+from tests.containers.standbys import two_instances
+from tests.containers.workers import SECONDS, container_cluster
 from tests.containers.writing import LOGGED, TABLE, Writer
 from tests.kafka.consume import read_committed
 from tests.torture.chain import Chain
@@ -154,7 +154,7 @@ def test_what_is_killed_under_writes_loses_and_repeats_nothing(stack: Stack, lak
 def test_a_lake_on_workers_in_containers_loses_nothing_with_one_of_them(stack: Stack, tmp_path: Path) -> None:
     """Executors of `lake verify` read Oracle from there, in Python."""
     stack.compose("stop", "lake-sandbox")  # the cores are the cluster's
-    with ContainerCluster(stack, tmp_path) as cluster:
+    with container_cluster(stack, tmp_path) as cluster:
         cluster.start_lake()
         with writer(stack) as writing:
             await_true("a merge", cluster.merged_to, SECONDS)
@@ -176,8 +176,7 @@ def test_a_lake_on_workers_in_containers_loses_nothing_with_one_of_them(stack: S
 
 def test_an_instance_whose_network_is_cut_is_replaced_and_becomes_a_standby(stack: Stack) -> None:
     stack.compose("stop", "connector-sandbox")
-    with Instances(stack) as instances:
-        owner, standby = instances.pair
+    with two_instances(stack) as (owner, standby):
         with writer(stack) as writing:
             for _ in range(2):
                 await_written(writing, 30)

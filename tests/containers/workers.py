@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from tests.containers.engine import EngineError, command
 from tests.containers.images import LAKE, ROOT
-from tests.containers.stack import Stack, await_true
+from tests.containers.stack import Stack, await_said, await_true
 
 SECONDS = 300.0
 _SPARK_CLASS = """
@@ -26,7 +24,7 @@ _QUICK_JAVA = "JDK_JAVA_OPTIONS=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 class ContainerCluster:
-    """A master and two workers of one core each, from `with` to its end, which removes them and the lake that they write.
+    """A master and two workers of one core each, from `start` to `remove`, and the lake that they write.
 
     :ivar master: address of the master, within the stack's network.
     """
@@ -43,7 +41,8 @@ class ContainerCluster:
     def _name(self, what: str) -> str:
         return f"{self._stack.project}-{what}"
 
-    def __enter__(self) -> Self:
+    def start(self) -> None:
+        """Start master and workers."""
         given = (ROOT / "compose" / "connector.yaml").read_text(encoding="utf-8")
         settings = {
             "trigger.interval.ms": 500,
@@ -55,20 +54,13 @@ class ContainerCluster:
         }
         self._config.write_text(given + "".join(f"minercdc.lake.{name}: {value}\n" for name, value in settings.items()))
         self._config.chmod(0o644)
-        try:
-            self._spark("master", "master.Master", "--host", self._name("master"), "--port", "7077")
-            self._await_log(self._name("master"), "I have been elected leader")
-            for _ in range(2):
-                self.add_worker()
-        except BaseException:
-            self._remove()
-            raise
-        return self
+        self._spark("master", "master.Master", "--host", self._name("master"), "--port", "7077")
+        await_said(self._name("master"), "I have been elected leader", SECONDS)
+        for _ in range(2):
+            self.add_worker()
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._remove()
-
-    def _remove(self) -> None:
+    def remove(self) -> None:
+        """Remove all that was started, and the lake."""
         for name in self._names:
             with suppress(EngineError):
                 command("docker", "rm", "--force", name)
@@ -84,7 +76,7 @@ class ContainerCluster:
         name = self._name(what)
         self._names.append(name)
         volume = ["--volume", f"{self._volume}:/var/lib/lake", "--tmpfs", "/tmp:exec"]
-        options = ["--network", f"{self._stack.project}_default", "--hostname", name, "--env", _QUICK_JAVA, *volume]
+        options = ["--network", self._stack.network, "--hostname", name, "--env", _QUICK_JAVA, *volume]
         command("docker", "run", "--name", name, *options, *arguments, seconds=SECONDS)
         return name
 
@@ -93,7 +85,7 @@ class ContainerCluster:
         work = ("--cores", "1", "--memory", "1g", "--work-dir", "/tmp/work")
         what = f"worker{len(self.workers)}"
         self.workers.append(self._spark(what, "worker.Worker", "--host", self._name(what), *work, self.master))
-        self._await_log(self.workers[-1], "Successfully registered with master")
+        await_said(self.workers[-1], "Successfully registered with master", SECONDS)
 
     def kill_busy(self, number: int) -> None:
         """Kill a worker's container, with all that runs in it, once it has an executor."""
@@ -121,10 +113,14 @@ class ContainerCluster:
         return self.log()
 
     def _lake(self, *words: str) -> list[str]:
-        database = ("DATABASE_HOST=sandbox", f"DATABASE_PORT={self._stack.oracle_port}", "DATABASE_NAME=ORCLCDB")
-        names = (*database, "DATABASE_PDB=ORCLPDB1", "DATABASE_PASSWORD=minercdc", "STATUS_PORT=0")
-        environment = [word for name in names for word in ("--env", name)]
-        return [*environment, "--volume", f"{self._config}:/etc/cluster.yaml:ro", LAKE, *words, "/etc/cluster.yaml"]
+        return [
+            *self._stack.connector_environment(),
+            "--volume",
+            f"{self._config}:/etc/cluster.yaml:ro",
+            LAKE,
+            *words,
+            "/etc/cluster.yaml",
+        ]
 
     def log(self) -> str:
         """What the driver has written, both streams."""
@@ -134,12 +130,16 @@ class ContainerCluster:
         """The SCN that the driver's log names last, 0 for none."""
         return max(map(int, re.findall(r"all tables are at SCN (\d+)", self.log())), default=0)
 
-    def _await_log(self, name: str, text: str) -> None:
-        def said() -> bool:
-            running = subprocess.run(["docker", "logs", name], capture_output=True, check=False)
-            return text.encode() in running.stdout + running.stderr
 
-        try:
-            await_true(f"{name}: {text}", said, SECONDS)
-        except AssertionError as error:
-            raise AssertionError(f"{error}\n{command('docker', 'logs', name)[-3000:]}") from None
+@contextmanager
+def container_cluster(stack: Stack, directory: Path) -> Iterator[ContainerCluster]:
+    """A cluster while the context lasts.
+
+    :param directory: for its configuration.
+    """
+    cluster = ContainerCluster(stack, directory)
+    try:
+        cluster.start()
+        yield cluster
+    finally:
+        cluster.remove()
