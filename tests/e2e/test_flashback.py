@@ -110,6 +110,7 @@ def test_select_and_flashback_are_enough(flashback: FlashbackLab) -> None:
     assert f'GRANT SELECT, FLASHBACK ON "{lab.schema}"."A" TO {flashback.reader}' in unprepared.output + unprepared.errors
     flashback.grant("A")
     assert lab.minercdc("check", str(config)).status == 0
+    flashback.await_readable()
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
         flashback.await_equal("T", "A", connector=connector)
