@@ -3,6 +3,13 @@ BIN := .venv/bin
 
 NATIVE := $(addprefix src/minercdc/native/,_rows.pyx scan.pxi print.pxi read.pxi fetched.pxi store.pxi mine.pxi arrow.pxi avro.pxi core.h store.h avro.h scan.c print.c store.c avro.c)
 
+# Tests of several processes share two cores with their servers: one that fails runs once more, with nothing beside it. Both runs are shown:
+# a test that passes only alone has a fault, or the product has, and is repaired.
+define tested
+$(BIN)/python -m pytest -q $(1) || { test $$? -eq 1 && echo "The tests that failed, once more and alone:" \
+	&& $(BIN)/python -m pytest -q $(1) -n 0 --last-failed --last-failed-no-failures none; }
+endef
+
 .PHONY: install demo lint unit python-path test fuzz wheels containers cluster standby torture soak simulate parity bench bench-peer docs
 install: .venv/installed
 
@@ -29,10 +36,12 @@ unit: install
 # What native code does, on the Python path, which is its reference: LogMiner's rows and values, transactions, the encoder.
 LOGMINER_TESTS := $(addprefix tests/sandbox_capture/test_,capture.py faults.py generated_types.py kept.py lobs.py number_extremes.py oddities.py open_at.py renames.py types.py)
 
+PURE_TESTS := $(addprefix tests/unit/,capture kafka values native formats snapshot signals test_engine.py test_read_runs.py)
+
+python-path: private export MINERCDC_NATIVE := 0
 python-path: install
-	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit/capture tests/unit/kafka tests/unit/values tests/unit/native \
-		tests/unit/formats tests/unit/snapshot tests/unit/signals tests/unit/test_engine.py tests/unit/test_read_runs.py $(LOGMINER_TESTS)
-	MINERCDC_NATIVE=0 $(BIN)/python -m pytest -q -n 2 tests/conformance -k logminer
+	$(call tested,-n 2 --dist loadfile $(PURE_TESTS) $(LOGMINER_TESTS))
+	$(call tested,-n 2 tests/conformance -k logminer)
 
 # The C core under sanitizers: ten million damaged statements, some minutes.
 fuzz: install
@@ -42,7 +51,7 @@ fuzz: install
 # Three processes, which two cores keep busy though many tests wait for servers; the tests of a file run in one of them. The
 # directories are taken in the order of their names: the last ones have short files, so all processes end together.
 test: lint
-	$(BIN)/python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder
+	$(call tested,-n 3 --dist loadfile --no-loadscope-reorder)
 	$(MAKE) python-path
 
 wheels: install
@@ -50,7 +59,7 @@ wheels: install
 
 # Starts a Docker engine of its own where none answers, as root.
 containers: install
-	$(BIN)/python -m pytest -q --start-engine --durations=5 tests/containers
+	$(call tested,--start-engine --durations=5 tests/containers)
 
 # The lake on a Spark cluster whose workers are containers, one of them killed; ten minutes with the images.
 cluster: install
