@@ -80,6 +80,11 @@ def install(programs: Sequence[str]) -> None:
     command("apt-get", "install", "-y", "-qq", "--no-install-recommends", *missing, env=environment)
 
 
+def install_docker() -> None:
+    """Have Docker's programs, Compose among them. Raises EngineError as `install`."""
+    install(["dockerd", "docker", "iptables", *([] if _has_compose() else ["docker-compose"])])
+
+
 def _which(program: str) -> str | None:
     return shutil.which(program, path=os.environ.get("PATH", "") + os.pathsep + "/usr/sbin:/sbin")
 
@@ -92,7 +97,7 @@ def own_engine() -> Iterator[str]:
     """
     if os.geteuid():
         raise EngineError("no Docker engine answers, and only root can start one")
-    install(["dockerd", "docker", "iptables", *([] if _has_compose() else ["docker-compose"])])
+    install_docker()
     directory = Path(tempfile.mkdtemp(prefix="minercdc-"))
     socket = directory / "d.sock"
     if len(os.fsencode(socket)) > _LONGEST_SOCKET:
@@ -123,10 +128,9 @@ def _remove(directory: Path) -> None:
 
 
 def _has_compose() -> bool:
-    return (
-        bool(_which("docker-compose"))
-        or not subprocess.run(["docker", "compose", "version"], capture_output=True, check=False).returncode
-    )
+    if _which("docker-compose") or not (docker := _which("docker")):
+        return bool(_which("docker-compose"))
+    return not subprocess.run([docker, "compose", "version"], capture_output=True, check=False).returncode
 
 
 def _program(name: str) -> str:

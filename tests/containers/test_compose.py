@@ -120,6 +120,7 @@ def test_the_oracle_script_grants_what_the_guide_grants() -> None:
     assert grants(ROOT / "compose" / "oracle" / "01-capture.sh") == grants(ROOT / "docs" / "operations.md")
 
 
+@pytest.mark.usefixtures("docker_programs")
 @pytest.mark.parametrize("files", [FILES[:1], FILES])
 def test_compose_accepts_it(files: tuple[str, ...]) -> None:
     """`docker compose`, or Compose of version 1, which wants `version` and takes no `name`."""

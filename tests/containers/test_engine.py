@@ -27,6 +27,7 @@ print([line for line in after.splitlines() if "DOCKER" in line or " DROP " in li
 """
 
 
+@pytest.mark.usefixtures("docker_programs")
 def test_an_engine_of_our_own_leaves_nothing(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
