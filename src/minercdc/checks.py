@@ -21,7 +21,7 @@ from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.prerequisites import Finding, check
 from minercdc.oracle.scn import one_row
 from minercdc.selection import table_filter, topic_names
-from minercdc.signalling import signal_findings
+from minercdc.signalling import signal_findings, signal_table
 from minercdc.unmatched import pattern_findings
 
 log = logging.getLogger(__name__)
@@ -63,7 +63,11 @@ def _checked_in(config: ConnectorConfig, name: str) -> list[Finding]:
             if _is_mounted(connection):
                 fix = f"ALTER PLUGGABLE DATABASE {name} OPEN; or leave it out of database.pdb.name."
                 return [Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")]
-            return check(connection, one, table_filter(config, name), needed, partial(pattern_findings, config))
+            found = check(connection, one, table_filter(config, name), needed, partial(pattern_findings, config))
+            signals = signal_table(config)
+            if signals is None or signals.database != name or any(finding.blocking for finding in found):
+                return found
+            return [*found, *signal_findings(connection, config)]
     except MinerCdcError as error:
         if name not in error.message:
             error.message = f"{name}: {error.message}"

@@ -11,14 +11,13 @@ from minercdc.offset import JsonValue, Offset, Position, SignalState, SnapshotSt
 
 
 class StopFlag(Protocol):
-    """A request to stop, looked at between steps; a `threading.Event` fits.
+    """A request to stop, looked at between steps; a `threading.Event` fits."""
 
-    `wait` ends once it is set, or after `timeout` seconds; it returns whether it is set.
-    """
+    def is_set(self) -> bool:
+        """Whether to stop."""
 
-    def is_set(self) -> bool: ...
-
-    def wait(self, timeout: float | None = None) -> bool: ...
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until it is set, or for `timeout` seconds, None for ever; returns whether it is set."""
 
 
 @dataclass(slots=True)
@@ -134,14 +133,17 @@ class SignalActions(Protocol):
 
 
 class RecordEncoder(Protocol):
-    """Turns an event into records, perhaps none.
+    """Turns events into records."""
 
-    `encode` raises DecodeError for a value that a record cannot hold, and RecordSchemaError, which is one, for a table that cannot be
-    published: its `message.key.columns` names a column that it does not have, another table has its topic, or a format or registry does
-    not take its schema. SinkError is for what concerns all tables. ConfigError is for an update of an outbox table where that is fatal.
-    """
+    def encode(self, event: Event) -> Sequence[Record]:
+        """The records of an event, perhaps none.
 
-    def encode(self, event: Event) -> Sequence[Record]: ...
+        :raises DecodeError: a record cannot hold a value.
+        :raises RecordSchemaError: the table cannot be published: its `message.key.columns` names a column that it does not have, another
+            table has its topic, or a format or registry does not take its schema. It is a DecodeError.
+        :raises SinkError: no table can be published.
+        :raises ConfigError: an update of an outbox table, where the configuration says that this is fatal.
+        """
 
 
 class EncodedRun(NamedTuple):
@@ -224,7 +226,8 @@ class RecordSink(Protocol):
     `write` and `commit` raise SinkError (DeliveryError, FencedError); the sink cannot be used after that.
     """
 
-    def write(self, record: Record) -> None: ...
+    def write(self, record: Record) -> None:
+        """Take a record; it may be sent at once."""
 
     def commit(self, offset: Offset) -> None:
         """Make everything written since the last commit, and `offset`, durable and visible in one step."""

@@ -245,6 +245,7 @@ class SuspensionChange:
 class SchemaChange:
     """One DDL statement, or the structure of a table found by a snapshot.
 
+    :param table: by its name after the change, RENAME included; of one that was dropped, the name it had.
     :param before: None when the table is new.
     :param after: None when it was dropped.
     :param ddl: the statement, '' when there is none; of a structure that a snapshot read, the text of CREATE TABLE or ''.

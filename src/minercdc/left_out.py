@@ -45,12 +45,13 @@ def is_skipped(mode: str, error: DecodeError) -> bool:
     return mode == "suspend" or (mode != "fail" and not isinstance(error, SharedTopicError))
 
 
-def fix(row: UndecodableRow, *, stored: bool = False) -> str:
+def fix(row: UndecodableRow, table: str, *, stored: bool = False) -> str:
     """A hint for the user on how a table that is suspended for this row is repaired.
 
+    :param table: its name.
     :param stored: it becomes a part of each offset: the error's own hint, which may hold a schema, is cut.
     """
-    after, hint = f"minercdc signal CONFIG resume-table --collection {row.table}", row.hint
+    after, hint = f"minercdc signal CONFIG resume-table --collection {table}", row.hint
     if not hint:
         return f"Once the cause is gone: {after}"
     if stored:
@@ -124,7 +125,7 @@ class LeftOut:
 
     def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
         """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Raises as `refuse`."""
-        if self._suspensions.find(str(change.table)) is None:
+        if self._suspensions.find(self._suspensions.name_of(change.table)) is None:
             row = UndecodableRow.of_truncate(change, f"{error.code}: {error.message}")
             row.code, row.hint = error.code, error.hint
             self.refuse(change.table, row, error)
@@ -136,7 +137,7 @@ class LeftOut:
         if (
             row.code
             and table is not None
-            and not self._suspensions.leaves_out(str(table), row.tx)
+            and not self._suspensions.leaves_out(table, row.tx)
             and self._pipeline.suspends(table)
         ):
             self._suspend(table, row)
@@ -152,22 +153,22 @@ class LeftOut:
 
     def follow(self, change: SchemaChange) -> None:
         """A suspended table that is renamed is suspended under its new name; one that is dropped is not any more."""
-        before = change.before
+        before, name_of = change.before, self._suspensions.name_of
         if before is None or (change.after is not None and change.after.id == before.id):
             return
-        entry = self._suspensions.remove(str(before.id))
+        entry = self._suspensions.remove(name_of(before.id))
         if entry is not None and change.after is not None:
-            self._suspensions.put(replace(entry, table=str(change.after.id), again=False))
+            self._suspensions.put(replace(entry, table=name_of(change.after.id), again=False))
         self._show()
 
     def _suspend(self, table: TableId, row: UndecodableRow) -> None:
         """Leave out the rows of `table` from `row` on. When the row was written before the table was repaired, the table is read once
         more."""
         known, tx = self._suspensions, row.tx
-        name, again = str(table), known.is_older_than_repair(str(table), tx)
+        name, again = known.name_of(table), known.is_older_than_repair(table, tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY
         scn = tx.commit_scn if tx else row.scn
-        stored = (_cut(row.reason), fix(row, stored=True))
+        stored = (_cut(row.reason), fix(row, name, stored=True))
         entry = SuspendedTable(name, scn, row.code, *stored, tx.id if tx else "", automatic, again)
         known.put(entry)
         if again:
@@ -176,7 +177,7 @@ class LeftOut:
         self._show()
         _log.error(
             "%s IS SUSPENDED from SCN %s on: %s\n  Its changes are left out, those of other tables go on. To repair it: %s",
-            *(table, scn, row.reason, fix(row)),
+            *(name, scn, row.reason, fix(row, name)),
         )
         data = {"data_collections": f"{table.database}.{table}", "code": row.code, "reason": entry.reason}
         data |= {"fix": entry.fix, "since_scn": str(scn)}

@@ -268,13 +268,18 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
         if container:
             yield f"ALTER SESSION SET CONTAINER = {container};"
         inside = database_name(database.of_pdb(container)) if database.has_several_pdbs and container else None
-        yield from _grants_in(config, user, [one for one in tables if inside in (None, one.database)])
+        yield from _grants_in(config, user, [one for one in tables if inside in (None, one.database)], inside)
 
 
-def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId]) -> Iterator[str]:
-    """The grants of one database's tables."""
+def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId], inside: str | None) -> Iterator[str]:
+    """The grants of one database's tables.
+
+    :param inside: its name, where there are several.
+    """
     snapshot = config.snapshot
     signal = config.signals.signal_data_collection
+    if signal and inside not in (None, signal.split(".")[0].upper()):
+        signal = None
     named = [f'"{one.schema}"."{one.table}"' for one in tables]
     if signal:
         name = ".".join(f'"{part}"' for part in signal.split(".")[-2:])

@@ -128,7 +128,7 @@ class _Publisher:
 
     def _change(self, event: ChangeEvent) -> None:
         self._whole = False
-        if self._suspensions.any and self._suspensions.leaves_out(str(event.schema.id), event.tx):
+        if self._suspensions.any and self._suspensions.leaves_out(event.schema.id, event.tx):
             self._left_out.row(raw(event, "the table is suspended"))
             self._split(event.tx, event.seq)
             return
@@ -274,7 +274,7 @@ class _Publisher:
         it is. Raises DecodeError for one that cannot be read with event.processing.failure.handling.mode=fail; in other modes it is
         counted and left out."""
         self._whole = False
-        table = str(row.schema.id)
+        table = self._suspensions.name_of(row.schema.id)
         try:
             records = self._pipeline.encoder.encode(row)
         except DecodeError as error:
@@ -297,7 +297,7 @@ class _Publisher:
             self._write(entry)
         else:
             self._batch.records += 1  # the offset has to count what is remembered elsewhere
-        change.left_out = change.truncate and self._suspensions.leaves_out_truncate(str(change.table), change.scn)
+        change.left_out = change.truncate and self._suspensions.leaves_out_truncate(change.table, change.scn)
         try:
             for record in self._pipeline.encoder.encode(change):
                 self._write(record)

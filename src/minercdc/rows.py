@@ -41,23 +41,29 @@ FetchedRow: TypeAlias = tuple[Any, ...]
 class ColumnarRows(Protocol):
     """Fetched rows as columns; see `native/fetched.pxi`."""
 
-    def row_id(self, place: int, /) -> str | None: ...
+    def row_id(self, place: int, /) -> str | None:
+        """ROWID of the row at a place, from 0; None where the query has none."""
 
-    def column(self, place: int, /) -> list[Any]: ...
+    def column(self, place: int, /) -> list[Any]:
+        """The values at a place of all rows, as the driver gives them. Raises ValueDecodeError for one that does not fit."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """Bytes of the values."""
 
 
 class RowConversion(Protocol):
     """Makes Rows of what a query of a snapshot gave; see `oracle.rows.RowConverter`."""
 
     @property
-    def places(self) -> Sequence[tuple[int, int]]: ...
+    def places(self) -> Sequence[tuple[int, int]]:
+        """For each column where a fetched row has its value, and where it says whether a LOB is null; -1 where it has none."""
 
-    def __call__(self, batch: Sequence[FetchedRow], /) -> Iterator[tuple[str, Row]]: ...
+    def __call__(self, batch: Sequence[FetchedRow], /) -> Iterator[tuple[str, Row]]:
+        """(ROWID, Row) of each fetched row, of which there is at least one. Raises ValueDecodeError for a value that does not fit its type."""
 
-    def values(self, batch: Sequence[FetchedRow], column: int, /) -> Sequence[Value]: ...
+    def values(self, batch: Sequence[FetchedRow], column: int, /) -> Sequence[Value]:
+        """The values of one column, by its position in the table, of rows that are at least one. Raises as the call."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 
 import oracledb
 
@@ -20,10 +21,10 @@ from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
-from minercdc.oracle.connect import connect, database_name, database_names
+from minercdc.oracle.connect import connect, database_name, of_database
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId
+from minercdc.schema.table import TableId, TableNames
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
@@ -43,9 +44,13 @@ from minercdc.sink.opening import not_read_back
 
 
 def signal_table(config: ConnectorConfig) -> TableId | None:
-    """`signal.data.collection` within the captured database; None when it is not given."""
+    """`signal.data.collection` within the captured database, or that of several which it names; None when it is not given."""
     given = config.signals.signal_data_collection
-    return TableId(database_name(config.database), *given.split(".")[1:]) if given else None
+    if not given:
+        return None
+    database, *rest = given.split(".")
+    several = config.database.has_several_pdbs
+    return TableId(database.upper() if several else database_name(config.database), *rest)
 
 
 def signal_findings(connection: oracledb.Connection, config: ConnectorConfig, *, redo: bool = True) -> list[Finding]:
@@ -67,17 +72,20 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
-def _first(config: ConnectorConfig) -> str:
-    """The captured database. Of several pluggable ones the first: no table is read again there, which `_actions` refuses, so that the
-    name is not used."""
-    return database_names(config.database)[0]
+def _names(config: ConnectorConfig) -> TableNames:
+    return TableNames("" if config.database.has_several_pdbs else database_name(config.database))
+
+
+def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
+    """A connection to where the tables of a database are."""
+    return connect(of_database(config.database, database), "pdb")
 
 
 def resumptions_of(
     config: ConnectorConfig,
     suspended: Suspended,
     tables: Tables,
-    table_filter: TableFilter,
+    filters: Mapping[str, TableFilter],
     memory: TopicMemory | None,
     needed: CapturePrerequisites,
     *,
@@ -88,7 +96,7 @@ def resumptions_of(
 
     :param suspended: the tables that are suspended now.
     :param tables: shapes at the point the stream has come to.
-    :param table_filter: of the captured tables.
+    :param filters: of the captured tables of each database, by its name.
     :param needed: the adapter's prerequisites.
     :param redo: the adapter reads redo.
     :param memory: keys in the tables' topics, by which rows that vanished are found; None where they cannot be read. Not used
@@ -99,21 +107,20 @@ def resumptions_of(
     why = f"skipped.operations leaves {', '.join(skipped)} out, so rows that vanished cannot be found" if skipped else ""
     if memory is None:
         why = f"{not_read_back(config)}, so rows that vanished cannot be found"
-    database = _first(config)
     source = RepairSource(
-        lambda: connect(config.database, "pdb"),
+        partial(_connect, config),
         needed,
         whole_rows=bool(config.filters.message_key_columns),
         redo=redo,
     )
-    tables_of_source = _table_source(config, tables, table_filter)
+    tables_of_source = _table_source(config, tables, filters)
     return Resumptions(
         suspended,
         source,
         None if skipped else memory,
         tables.find,
         tables_of_source.learn,
-        database,
+        _names(config),
         why=why,
         refusal=refusal,
     )
@@ -124,12 +131,11 @@ def _exactly(table: TableId) -> str:
     return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
 
 
-def _table_source(config: ConnectorConfig, tables: Tables, table_filter: TableFilter) -> TableSource:
+def _table_source(config: ConnectorConfig, tables: Tables, filters: Mapping[str, TableFilter]) -> TableSource:
     return TableSource(
-        lambda: connect(config.database, "pdb"),
+        partial(_connect, config),
         tables,
-        table_filter,
-        _first(config),
+        filters,
         fetch_size=config.snapshot.snapshot_fetch_size,
         lobs=config.capture.lob_enabled,
         now_us=_now_us,
@@ -141,7 +147,7 @@ def signal_stage(
     config: ConnectorConfig,
     open_transactions: OpenTransactions | None,
     tables: Tables,
-    table_filter: TableFilter,
+    filters: Mapping[str, TableFilter],
     channels: Sequence[SignalChannel] = (),
     observe: Callable[[SignalState], None] = lambda _: None,
     resumptions: Resumptions | None = None,
@@ -155,7 +161,7 @@ def signal_stage(
 
     :param open_transactions: None when the adapter does not know them.
     :param tables: shapes of tables, which the capture keeps in step with redo.
-    :param table_filter: of the captured tables, without the signal table.
+    :param filters: of the captured tables of each database, by its name; without the signal table.
     :param channels: channels of this process.
     :param observe: called with the state whenever it changes.
     :param resumptions: None when no table is ever suspended.
@@ -163,32 +169,30 @@ def signal_stage(
     :param pausing: a context in which streaming is paused.
     :param starts: whether this is the start of a process, at which tables may have been added to the configuration. After a
         restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
-    :param captured: whether a table is captured; None: `table_filter` decides.
+    :param captured: whether a table is captured; None: the filter of its database decides.
     """
-    database, table = _first(config), signal_table(config)
+    names, table = _names(config), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
-    def pdb() -> oracledb.Connection:
-        return connect(config.database, "pdb")
-
-    source = _table_source(config, tables, table_filter)
-    is_captured = captured or (lambda found: table_filter.includes(found.schema, found.table))
+    source = _table_source(config, tables, filters)
+    is_captured = captured or (lambda found: filters[found.database].includes(found.schema, found.table))
     close_by = config.incremental.marks
     marks = Marks(table, close_by) if table and close_by else None
+    at = partial(_connect, config)
     pace = Pace(config.incremental.incremental_snapshot_chunk_size, lobs)
     return SignalStage(
-        _table(config, table, table_filter),
+        _table(config, table, is_captured),
         _actions(config, Source(source.list_tables, open_transactions, change_of), tables, is_captured, resumptions),
-        IncrementalSnapshots(ChunkReader(pdb, tables.find, pace, marks), tables.find, source.learn, database, runs=runs),
-        BlockingSnapshots(source, tables.find, source.learn, database, _now_us, runs=runs),
+        IncrementalSnapshots(ChunkReader(at, tables.find, pace, marks), tables.find, source.learn, names, runs=runs),
+        BlockingSnapshots(source, tables.find, source.learn, names, _now_us, runs=runs),
         [*_channels(config), *channels],
         interval=config.signals.signal_poll_interval_ms / 1000,
         now_us=_now_us,
         observe=observe,
         resumptions=resumptions,
         pausing=pausing,
-        at_start=(lambda: _added(source.list_tables(), tables) if starts() else ()) if reads_added else tuple,
+        at_start=(lambda: _added(source.list_tables(), tables, names) if starts() else ()) if reads_added else tuple,
     )
 
 
@@ -203,18 +207,19 @@ def _actions(
         source,
         tables,
         captured,
-        _first(config),
+        _names(config),
         resumptions.suspended if resumptions else lambda: (),
         several=config.database.pdbs if config.database.has_several_pdbs else (),
         answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),
     )
 
 
-def _added(captured: Iterable[TableId], tables: Tables) -> Sequence[Signal]:
+def _added(captured: Iterable[TableId], tables: Tables, names: TableNames) -> Sequence[Signal]:
     """Signals to read the captured tables that the stream does not know yet."""
     unknown = [found for found in sorted(captured) if tables.find(found) is None]
     return [
-        Signal(f"added-{found}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start") for found in unknown
+        Signal(f"added-{names.of(found)}", "execute-snapshot", {"data-collections": [_exactly(found)]}, "start")
+        for found in unknown
     ]
 
 
@@ -222,11 +227,11 @@ def _now_us() -> int:
     return time.time_ns() // 1000
 
 
-def _table(config: ConnectorConfig, table: TableId | None, table_filter: TableFilter) -> SignalTable | None:
+def _table(config: ConnectorConfig, table: TableId | None, captured: Callable[[TableId], bool]) -> SignalTable | None:
     if table is None:
         return None
     listens = "source" in config.signals.signal_enabled_channels
-    return SignalTable(table, listens, table_filter.includes(table.schema, table.table))
+    return SignalTable(table, listens, captured(table))
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +318,7 @@ def send_signal(config: ConnectorConfig, channel: str, signal: Mapping[str, Json
         table = signal_table(config)
         if table is None:
             raise ConfigError(["signal.data.collection: needed for channel source"])
-        with closing(connect(config.database, "pdb")) as connection:
+        with closing(_connect(config, table.database)) as connection:
             insert_signal(connection, table, str(signal["id"]), str(signal["type"]), json.dumps(signal["data"]))
     elif channel == "kafka":
         topic = signal_topic(config)

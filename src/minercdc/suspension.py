@@ -17,7 +17,7 @@ and no table is resumed while a transaction is delivered in part (`split`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from minercdc.events import TransactionInfo
 from minercdc.offset import Resumption, SuspendedTable
@@ -27,10 +27,12 @@ from minercdc.schema.table import TableId
 class Suspensions:
     """The tables that are suspended, or read again, at the point of the stream that is written.
 
+    :ivar name_of: how stored state names a table.
     :ivar split: id of the source transaction that is delivered in part, '' when none is.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, name_of: Callable[[TableId], str] = str) -> None:
+        self.name_of = name_of
         self._suspended: dict[str, SuspendedTable] = {}
         self._resuming: dict[str, Resumption] = {}
         self.split = ""
@@ -55,12 +57,12 @@ class Suspensions:
         return tuple(self._suspended.values())
 
     def find(self, table: str) -> SuspendedTable | None:
-        """The entry of a table, `SCHEMA.TABLE`; None when it is not suspended."""
+        """The entry of a table, as `name_of` names it; None when it is not suspended."""
         return self._suspended.get(table)
 
     def gives_up_topic(self, table: TableId) -> bool:
         """Whether a table is suspended so that another one may have its topic."""
-        entry = self._suspended.get(str(table))
+        entry = self._suspended.get(self.name_of(table))
         return entry is not None and entry.gives_up_topic
 
     def put(self, entry: SuspendedTable) -> None:
@@ -73,29 +75,31 @@ class Suspensions:
 
     def concerns(self, tables: Iterable[TableId]) -> bool:
         """Whether one of these tables is suspended, or read again."""
-        return self.any and any(str(table) in self._suspended or str(table) in self._resuming for table in tables)
+        return self.any and any(name in self._suspended or name in self._resuming for name in map(self.name_of, tables))
 
-    def leaves_out(self, table: str, tx: TransactionInfo | None) -> bool:
+    def leaves_out(self, table: TableId, tx: TransactionInfo | None) -> bool:
         """Whether a row of this table is not delivered.
 
         :param tx: None for rows of snapshots.
         """
-        entry = self._suspended.get(table)
+        name = self.name_of(table)
+        entry = self._suspended.get(name)
         if entry is not None:
             return not entry.delivered
-        resumption = self._resuming.get(table)
+        resumption = self._resuming.get(name)
         return resumption is not None and tx is not None and tx.commit_scn <= resumption.covered_scn
 
-    def leaves_out_truncate(self, table: str, scn: int) -> bool:
+    def leaves_out_truncate(self, table: TableId, scn: int) -> bool:
         """Whether a TRUNCATE of this table at this SCN is not delivered: reading the table again finds the rows that are gone."""
-        entry = self._suspended.get(table)
+        name = self.name_of(table)
+        entry = self._suspended.get(name)
         if entry is not None:
             return not entry.delivered
-        resumption = self._resuming.get(table)
+        resumption = self._resuming.get(name)
         return resumption is not None and scn <= resumption.covered_scn
 
     def unread(self, tx: TransactionInfo) -> frozenset[str]:
-        """Tables whose rows in this transaction need not be decoded. The same at every replay of it."""
+        """Names of the tables whose rows in this transaction need not be decoded. The same at every replay of it."""
         suspended = {
             entry.table
             for entry in self._suspended.values()
@@ -104,11 +108,11 @@ class Suspensions:
         covered = {table for table, resumption in self._resuming.items() if tx.commit_scn <= resumption.covered_scn}
         return frozenset(suspended | (covered - self._suspended.keys()))
 
-    def is_older_than_repair(self, table: str, tx: TransactionInfo | None) -> bool:
+    def is_older_than_repair(self, table: TableId, tx: TransactionInfo | None) -> bool:
         """Whether the table is read again, and redo of `tx` may be older than its repair: also when the start of `tx` is not
         known.
 
         :param tx: None for rows of snapshots, which never are.
         """
-        resumption = self._resuming.get(table)
+        resumption = self._resuming.get(self.name_of(table))
         return resumption is not None and tx is not None and tx.start_scn <= resumption.fixed_scn

@@ -87,7 +87,7 @@ class SignalledConnector(Connector):
         assert self._position is not None
         capture = self._lab.capture(tables)
         config = configured(self._lab, self._strategy, self._chance.choice([2, 5, 50]))
-        self._stage = signal_stage(config, capture, tables, self._lab.filter)
+        self._stage = signal_stage(config, capture, tables, self._lab.filters)
         events = capture.stream(self._position, self._stop)
         return taken_apart(self._stage.through(events, self._position, self._state, self._stop))
 

@@ -59,9 +59,9 @@ def pipeline_of(lab: FlashbackLab, kafka: Kafka) -> Pipeline:
 
     def signals() -> SignalActions:
         resumptions = resumptions_of(
-            *(config, suspensions, tables, lab.filter, TopicOf(kafka), FlashbackPrerequisites()), redo=False
+            *(config, suspensions, tables, lab.filters, TopicOf(kafka), FlashbackPrerequisites()), redo=False
         )
-        return signal_stage(config, None, tables, lab.filter, resumptions=resumptions)
+        return signal_stage(config, None, tables, lab.filters, resumptions=resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(

@@ -142,8 +142,8 @@ def pipeline_of(lab: Lab, kafka: Kafka) -> Pipeline:
 
     def signals() -> SignalActions:
         needed = LogMinerPrerequisites()
-        resumptions = resumptions_of(config, suspensions, tables, lab.filter, TopicOf(kafka), needed)
-        return signal_stage(config, opened, tables, lab.filter, resumptions=resumptions)
+        resumptions = resumptions_of(config, suspensions, tables, lab.filters, TopicOf(kafka), needed)
+        return signal_stage(config, opened, tables, lab.filters, resumptions=resumptions)
 
     bounds = Bounds(kafka.chance.choice([3, 20]), 1 << 20, 0.0)
     return Pipeline(

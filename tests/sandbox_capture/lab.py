@@ -120,6 +120,7 @@ class Lab:
         self.shared = CaptureConfig(**{name: given.pop(name) for name in CaptureConfig.properties() if name in given})
         self.mining = LogMiningConfig(**given)
         self.filter = TableFilter(schema_include=[self.schema])
+        self.filters = {sandbox.service: self.filter}
         self.files = KeptFiles(directory, schema)
         self.counters = Counters()
 

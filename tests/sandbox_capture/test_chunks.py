@@ -48,7 +48,7 @@ class Shapes:
 
 
 def reader(lab: Lab, shapes: Shapes, chunk: int, marks: Marks | None = None) -> ChunkReader:
-    return ChunkReader(lambda: connect(lab.config, "pdb"), shapes, Pace(chunk), marks)
+    return ChunkReader(lambda _: connect(lab.config, "pdb"), shapes, Pace(chunk), marks)
 
 
 def next_outcome(found: ChunkReader) -> Outcome:

@@ -40,12 +40,10 @@ def test_a_connector_names_its_topics_and_how_a_port_and_signals_are_had() -> No
     assert "signal.enabled.channels=kafka enables signals" in text
 
 
-def test_topics_of_several_databases_have_their_names_and_none_of_their_tables_is_read_again() -> None:
-    text = steps(
-        database_pdb_name="SALES, STOCK", event_processing_failure_handling_mode="fail", signal_enabled_channels="kafka"
-    )
+def test_topics_of_several_databases_have_their_names_and_so_have_their_tables_in_signals() -> None:
+    text = steps(database_pdb_name="SALES, STOCK", signal_enabled_channels="kafka")
     assert "topics shop.<PDB>.<SCHEMA>.<TABLE> at " in text
-    assert "read tables again: not there yet for several pluggable databases" in text
+    assert "execute-snapshot --collection <PDB>.SCHEMA.TABLE" in text
 
 
 @pytest.mark.parametrize(

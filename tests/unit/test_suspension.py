@@ -34,7 +34,7 @@ from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.metrics import Counters
 from minercdc.offset import JsonValue, Offset, Position
 from minercdc.pipeline import Bounds, Pipeline, PipelineFactory
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import Received
@@ -104,10 +104,10 @@ class BrokenWorld(World):
     def obstacle(self, table: TableId, code: str) -> str:
         return "" if self.now > self.repaired_scn else "it is broken still"
 
-    def moment(self) -> tuple[int, int]:
+    def moment(self, table: TableId) -> tuple[int, int]:
         return self.now, self.written()
 
-    def oldest_open_scn(self) -> int:
+    def oldest_open_scn(self, table: TableId) -> int:
         return min([start for scn, start in self.starts.items() if start <= self.now < scn], default=self.now)
 
 
@@ -270,7 +270,13 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
     def signals() -> SignalActions:
         find, ticks = world.tables.find, itertools.count(0, 100)
         resumptions = Resumptions(
-            world.suspensions, world, Fold(topics, world.chance), find, learn, "PDB", clock=lambda: float(next(ticks))
+            world.suspensions,
+            world,
+            Fold(topics, world.chance),
+            find,
+            learn,
+            TableNames("PDB"),
+            clock=lambda: float(next(ticks)),
         )
         if not automatic:
             resumptions._begin_repaired = lambda *_: iter(())  # type: ignore[method-assign]
@@ -281,9 +287,9 @@ def pipeline_of(world: BrokenWorld, topics: Topics, *, automatic: bool) -> Pipel
         source = Source(lambda: [T], None, no_change)
         return SignalStage(
             SignalTable(SIGNALS, listens=True, published=False),
-            Actions(source, world.tables, lambda table: table == T, "PDB", resumptions.suspended),
-            IncrementalSnapshots(ModelReader(world, 3), find, learn, "PDB"),
-            BlockingSnapshots(ModelTables(world), find, learn, "PDB", lambda: 0),
+            Actions(source, world.tables, lambda table: table == T, TableNames("PDB"), resumptions.suspended),
+            IncrementalSnapshots(ModelReader(world, 3), find, learn, TableNames("PDB")),
+            BlockingSnapshots(ModelTables(world), find, learn, TableNames("PDB"), lambda: 0),
             () if automatic else [Asking(world)],
             interval=0,
             now_us=lambda: 0,

@@ -96,6 +96,12 @@ def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandb
             assert by_name["ORCLPDB1"] & by_name["SALES"], "the same XID comes in both"
         fails(65025, admin, "drop pluggable database sales including datafiles")
         cursor.execute("alter pluggable database sales close immediate")
+        with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as common:
+            common.cursor().execute("alter session set container = sales")
+            assert common.cursor().execute("select open_mode from v$pdbs").fetchall() == [("MOUNTED",)]
+            assert common.cursor().execute("select 1 from dual").fetchall() == [(1,)]
+            for statement in ("select * from shop.item", "select * from all_tables", "delete from shop.item"):
+                fails(1219, common, statement)
         cursor.execute("drop pluggable database sales including datafiles")
         assert cursor.execute("select count(*) from v$pdbs where name = 'SALES'").fetchall() == [(0,)]
 

@@ -62,7 +62,7 @@ class CaptureContext:
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
-    :param unread: names (`SCHEMA.TABLE`) of tables whose rows in a transaction need not be decoded (`suspension`).
+    :param unread: names (`TableNames`) of tables whose rows in a transaction need not be decoded (`suspension`).
     :param split: id of the source transaction that an earlier run delivered in part, '' for none; known once events are taken from
         `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
@@ -113,21 +113,19 @@ class Adapter:
 
 
 class AdapterFactory(Protocol):
-    """Opens one kind of adapter.
-
-    :ivar family: adapters of one family go on from each other's positions.
-    :ivar reads_redo: changes come from redo, so that open transactions and what is written of the logs count.
-    :ivar prerequisites: what it needs of the database.
-    """
+    """Opens one kind of adapter."""
 
     @property
-    def family(self) -> str: ...
+    def family(self) -> str:
+        """Name of its family: adapters of one family go on from each other's positions."""
 
     @property
-    def reads_redo(self) -> bool: ...
+    def reads_redo(self) -> bool:
+        """Whether changes come from redo, so that open transactions and what is written of the logs count."""
 
     @property
-    def prerequisites(self) -> CapturePrerequisites: ...
+    def prerequisites(self) -> CapturePrerequisites:
+        """What it needs of the database."""
 
     def open(self, context: CaptureContext) -> Adapter:
         """An adapter that has connected to nothing yet."""

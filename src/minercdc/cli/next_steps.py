@@ -65,9 +65,8 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     except ConfigError:
         channel = "kafka" if config.sink.is_kafka else "file"
         return f"not enabled; signal.enabled.channels={channel} enables signals"
-    if config.database.has_several_pdbs:
-        return "not there yet for several pluggable databases"
-    database = config.database.database_pdb_name or config.database.database_dbname
+    several = config.database.has_several_pdbs
+    database = "<PDB>" if several else config.database.database_pdb_name or config.database.database_dbname
     answer = " --wait" if config.signals.minercdc_http_port or config.notifications.sink_topic else ""
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 

@@ -23,7 +23,7 @@ class SignalConfig(Section):
     )
     signal_data_collection: str | None = Field(
         None,
-        description="Signal table, `DATABASE.SCHEMA.TABLE` in the case of the dictionary, with three columns of text: id, type, data. Needed for channel `source` and for marks; mined whether or not it is captured.",
+        description="Signal table, `DATABASE.SCHEMA.TABLE` in the case of the dictionary, with three columns of text: id, type, data. With several pluggable databases it is in one of them, and for the tables of all. Needed for channel `source` and for marks; mined whether or not it is captured.",
     )
     signal_poll_interval_ms: int = Field(5_000, ge=1, description="Wait between two looks at the other channels.")
     signal_kafka_topic: str | None = Field(

@@ -124,12 +124,11 @@ def _several_pdbs(sections: Mapping[str, Any]) -> Iterator[str]:
     if not sections["database"].has_several_pdbs:
         return
     several = "several pluggable databases (database.pdb.name)"
-    if sections["run"].event_processing_failure_handling_mode == "suspend":
-        yield f"event.processing.failure.handling.mode: with {several}, tables cannot be suspended; set fail, warn or skip"
-    if sections["signals"].signal_data_collection:
-        yield f"signal.data.collection: with {several}, signals come by kafka, file, http or in-process only"
-    if sections["incremental"].minercdc_snapshot_added_tables != "none":
-        yield f"minercdc.snapshot.added.tables: with {several}, tables cannot be read beside the stream"
+    signals, pdbs = sections["signals"].signal_data_collection, [one.strip('"').upper() for one in sections["database"].pdbs]
+    if signals and signals.split(".")[0].upper() not in pdbs:
+        yield f"signal.data.collection: {signals} is in none of the pluggable databases {', '.join(pdbs)}"
+    if sections["incremental"].marks:
+        yield f"incremental.snapshot.watermarking.strategy: with {several}, no marks can be written to a table; set scn"
     if sections["capture"].minercdc_handover_scn is not None:
         yield f"minercdc.handover.scn: with {several}, there is no hand-over from another adapter"
     if sections["sink"].debezium_sink_type == "relay":

@@ -64,7 +64,8 @@ class FormatWithHeaders(Format, Protocol):
     """A format whose records may have headers of their own."""
 
     @property
-    def has_headers(self) -> bool: ...
+    def has_headers(self) -> bool:
+        """Whether they have."""
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
         """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
@@ -78,7 +79,8 @@ AvroHead: TypeAlias = Callable[[str, Schema], bytes]
 class BinaryAvro(FormatWithHeaders, Protocol):
     """Records that are Avro after some bytes."""
 
-    def head(self, topic: str, connect: Schema) -> bytes: ...
+    def head(self, topic: str, connect: Schema) -> bytes:
+        """What comes before the Avro of a record of a topic, by its Connect schema. Raises as `Format.compile`."""
 
 
 class Side:

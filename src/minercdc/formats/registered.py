@@ -55,17 +55,15 @@ class Refusals:
 
 
 class RegisteredSchemas(Protocol):
-    """The schemas of one side of the records, key or value.
-
-    :ivar url: of the registry.
-    :ivar has_headers: whether ids are in headers.
-    """
+    """The schemas of one side of the records, key or value."""
 
     @property
-    def url(self) -> str: ...
+    def url(self) -> str:
+        """URL of the registry, for messages."""
 
     @property
-    def has_headers(self) -> bool: ...
+    def has_headers(self) -> bool:
+        """Whether ids are in headers of the records, and not in keys and values."""
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
         """What stands for a schema, which is registered where that is configured.

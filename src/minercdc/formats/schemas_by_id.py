@@ -17,13 +17,11 @@ LONG: Final = 8
 
 
 class SchemasById(Protocol):
-    """The schemas of keys, or of values.
-
-    :ivar id_bytes: that an id takes, after a zero byte and before the content.
-    """
+    """The schemas of keys, or of values."""
 
     @property
-    def id_bytes(self) -> int: ...
+    def id_bytes(self) -> int:
+        """How many bytes an id takes, after a zero byte and before the content."""
 
     def schema(self, number: int) -> str:
         """The text of the schema with an id.

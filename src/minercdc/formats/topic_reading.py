@@ -16,9 +16,14 @@ from minercdc.formats.reading import Read, record_readers
 class Topics(Protocol):
     """What is read: `kafka.topic_fold.TopicRecords`."""
 
-    def ends(self, topic: str) -> tuple[tuple[int, int], ...]: ...
-    def first_offset(self, topic: str, *, partition: int = 0) -> int: ...
-    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]: ...
+    def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(partition, offset of its next record) of all partitions; () when there is no such topic."""
+
+    def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """Offset of the first record that is left; of the next one where there is none."""
+
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
+        """Committed messages of a partition from offset `begin` to before `end`."""
 
 
 def readable(config: ConnectorConfig, topics: Topics) -> Topics:

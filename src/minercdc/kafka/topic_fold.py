@@ -53,9 +53,14 @@ def is_alive(value: bytes | None) -> bool:
 class TopicRecords(Protocol):
     """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`."""
 
-    def ends(self, topic: str) -> tuple[tuple[int, int], ...]: ...
-    def first_offset(self, topic: str, *, partition: int = 0) -> int: ...
-    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]: ...
+    def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """(partition, offset of its next record) of all partitions; () when there is no such topic."""
+
+    def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """Offset of the first record that is left; of the next one where there is none."""
+
+    def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:
+        """Committed messages of a partition from offset `begin` to before `end`."""
 
 
 class TopicFold:

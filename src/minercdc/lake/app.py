@@ -38,9 +38,10 @@ _LOOK_S = 5.0
 
 
 class StopFlag(Protocol):
-    """Says whether to stop; `Lake.await_end` polls it about once a second. A `threading.Event` fits."""
+    """A request to stop; a `threading.Event` fits."""
 
-    def is_set(self) -> bool: ...
+    def is_set(self) -> bool:
+        """Whether to stop; `Lake.await_end` looks about once a second."""
 
 
 def start(spark: SparkSession, config: ConnectorConfig) -> Lake:

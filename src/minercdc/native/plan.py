@@ -62,12 +62,14 @@ _TEXTS: Final = ("CHAR", "VARCHAR2", "VARCHAR", "NCHAR", "NVARCHAR2", "LONG", "R
 
 
 class Decoder(Protocol):
-    """Decodes statements that are not scanned: operation, row before, row after; see `capture.logminer.dml.RedoDecoder`."""
+    """Decodes statements that are not scanned; `capture.logminer.dml.RedoDecoder` fits."""
 
     @property
-    def schema(self) -> TableSchema: ...
+    def schema(self) -> TableSchema:
+        """The version of the table that the rows are of."""
 
-    def decode(self, sql: str) -> tuple[Op, Row | None, Row | None]: ...
+    def decode(self, sql: str) -> tuple[Op, Row | None, Row | None]:
+        """Operation, row before and row after of a statement. Raises DecodeError."""
 
 
 def scanned_columns(

@@ -57,9 +57,11 @@ class Change:
 class Consumer(Protocol):
     """What becomes of changes. An exception of it ends the client; the window comes again with the next start."""
 
-    def window_start(self, scn: int) -> None: ...
+    def window_start(self, scn: int) -> None:
+        """A window begins. Its sequence `scn` is the commit SCN of its changes, or the next one for changes that came too late for it."""
 
-    def event(self, change: Change) -> None: ...
+    def event(self, change: Change) -> None:
+        """The next change of the window."""
 
     def window_end(self, checkpoint: Checkpoint) -> None:
         """The window is whole; once this returns, `checkpoint` is stored."""
@@ -76,11 +78,13 @@ class BootstrapConsumer(Consumer, Protocol):
 
 
 class Checkpoints(Protocol):
-    """Where a client keeps its checkpoint; `load` returns None when there is none yet."""
+    """Where a client keeps its checkpoint."""
 
-    def load(self) -> Checkpoint | None: ...
+    def load(self) -> Checkpoint | None:
+        """The checkpoint that was stored last; None when there is none yet."""
 
-    def save(self, checkpoint: Checkpoint) -> None: ...
+    def save(self, checkpoint: Checkpoint) -> None:
+        """Store a checkpoint, durably, in place of the one before."""
 
 
 class MemoryCheckpoints:

@@ -31,10 +31,12 @@ class Storage(Protocol):
     """The bytes of a buffer."""
 
     @property
-    def size(self) -> int: ...
+    def size(self) -> int:
+        """How many bytes are for events."""
 
     @property
-    def data(self) -> mmap.mmap: ...
+    def data(self) -> mmap.mmap:
+        """The memory; the events are in it from `origin` on."""
 
     @property
     def origin(self) -> int:
@@ -43,7 +45,8 @@ class Storage(Protocol):
     def save(self, state: State) -> None:
         """Keep the state for a restart, if anything is kept."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release the memory."""
 
 
 class Memory:

@@ -21,6 +21,28 @@ class TableId(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class TableNames:
+    """How stored state and its figures name tables: `SCHEMA.TABLE`, with several databases `DATABASE.SCHEMA.TABLE`.
+
+    :param database: the database, where there is one; '' for several.
+    """
+
+    database: str = ""
+
+    def of(self, table: TableId) -> str:
+        """The name of a table."""
+        return str(table) if self.database else ".".join(table)
+
+    def table(self, name: str) -> TableId:
+        """The table that `of` gave this name."""
+        return TableId(*self.full(name).split(".", 2))
+
+    def full(self, name: str) -> str:
+        """`DATABASE.SCHEMA.TABLE` of a name that `of` gave."""
+        return f"{self.database}.{name}" if self.database else name
+
+
+@dataclass(frozen=True, slots=True)
 class Column:
     """One column as ALL_TAB_COLS has it.
 

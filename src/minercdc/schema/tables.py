@@ -13,11 +13,16 @@ class ShapeChange(Protocol):
     """The part of a change that `apply` needs; `events.SchemaChange` fits."""
 
     @property
-    def table(self) -> TableId: ...
+    def table(self) -> TableId:
+        """The table, by its name after the change; of one that was dropped, the name it had."""
+
     @property
-    def before(self) -> TableSchema | None: ...
+    def before(self) -> TableSchema | None:
+        """Its structure before; None for a new table."""
+
     @property
-    def after(self) -> TableSchema | None: ...
+    def after(self) -> TableSchema | None:
+        """Its structure after, under its new name after a RENAME; None when it was dropped."""
 
 
 class Tables:

@@ -12,7 +12,7 @@ from minercdc.contracts import OpenTransactions
 from minercdc.events import Event, Progress, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, JsonValue, SignalState, SuspendedTable, TableRead
 from minercdc.schema.filter import names
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals import answers
 from minercdc.signals.channels import Received
@@ -73,9 +73,9 @@ class Actions:
 
     :param tables: shapes at the point the stream has come to; a signal `schema-changes` changes them.
     :param captured: whether a table is captured.
-    :param database: first part of the tables' names.
+    :ivar names: how the state names tables.
     :param suspended: tables whose rows are left out.
-    :param several: the pluggable databases when there are several: snapshots are refused then.
+    :param several: the pluggable databases when there are several.
     :param answers_while_paused: there is a channel that does not come with the stream.
     """
 
@@ -84,7 +84,7 @@ class Actions:
         source: Source,
         tables: Tables,
         captured: Callable[[TableId], bool],
-        database: str,
+        names: TableNames,
         suspended: Callable[[], Sequence[SuspendedTable]] = lambda: (),
         *,
         several: Sequence[str] = (),
@@ -95,7 +95,7 @@ class Actions:
         self._source = source
         self._tables = tables
         self._captured = captured
-        self._database = database
+        self.names = names
         self._suspended = suspended
         self._dropping: set[str] = set()  # ids of signals whose transactions were given up before the last Progress
 
@@ -171,19 +171,15 @@ class Actions:
                 return self._list(signal, state, time_us)
 
     def _execute(self, action: ExecuteSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
-        if self._several:
-            raise SignalRefused(
-                f"ad hoc snapshots are not there for several pluggable databases ({', '.join(self._several)})"
-            )
         if any(snapshot.id == signal.id for snapshot in state.snapshots):
             raise SignalRefused(f"snapshot {signal.id} is under way already: give another id")
         found = sorted(set(self._source.list_tables()) | {table.id for table in self._tables if self._captured(table.id)})
         suspended = {entry.table for entry in self._suspended()}
         matched = [table for table in found if any(names(pattern, table) for pattern in action.collections)]
-        wanted = [table for table in matched if str(table) not in suspended]
+        wanted = [table for table in matched if self.names.of(table) not in suspended]
         unknown = [pattern for pattern in action.collections if not any(names(pattern, table) for table in found)]
         if matched and not wanted:
-            raise SignalRefused(f"{', '.join(map(str, matched))}: suspended; signal resume-table reads it again")
+            raise SignalRefused(f"{', '.join(map(self.names.of, matched))}: suspended; signal resume-table reads it again")
         if not wanted:
             raise SignalRefused(f"no captured table matches {', '.join(unknown)}")
         for pattern, text in action.conditions:
@@ -193,14 +189,14 @@ class Actions:
             id=signal.id,
             blocking=action.blocking,
             collections=tuple(f"{table.database}.{table}" for table in wanted),
-            tables=tuple(TableRead(str(table), action.condition(table)) for table in wanted),
+            tables=tuple(TableRead(self.names.of(table), action.condition(table)) for table in wanted),
             surrogate_key=action.surrogate_key,
         )
         data = {"data_collections": answers.joined(snapshot.collections)}
         if unknown:
             data["unmatched"] = answers.joined(unknown)
         if len(wanted) < len(matched):
-            data["suspended"] = answers.joined(str(table) for table in matched if table not in wanted)
+            data["suspended"] = answers.joined(self.names.of(table) for table in matched if table not in wanted)
         reports = [answers.answer(signal, "ACCEPTED", time_us, **data), answers.started(snapshot, time_us)]
         return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
@@ -208,7 +204,7 @@ class Actions:
         """Put the tables into the state; `Resumptions` reads them, and answers. Raises SignalRefused when none of them can be
         resumed."""
         known = [entry.table for entry in self._suspended()]
-        wanted = [name for name in known if any(names(pattern, self._table(name)) for pattern in collections)]
+        wanted = [name for name in known if any(names(pattern, self.names.table(name)) for pattern in collections)]
         if not wanted:
             raise SignalRefused(f"no such table is suspended; suspended are: {', '.join(known) or 'none'}")
         if requested := [table for _, table in state.resumes if table in wanted]:
@@ -220,10 +216,6 @@ class Actions:
             raise SignalRefused(f"{taken[0]} is under way already: give another id")
         return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
 
-    def _table(self, name: str) -> TableId:
-        schema, _, table = name.partition(".")
-        return TableId(self._database, schema, table)
-
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
         """Leave out tables that are not begun, and end the one under way where it is. Raises SignalRefused when there is none of
         them."""
@@ -232,7 +224,7 @@ class Actions:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))
             if len(kept) == len(snapshot.tables):
                 continue
-            stopped = [f"{self._database}.{table.table}" for table in snapshot.tables if table not in kept]
+            stopped = [self.names.full(table.table) for table in snapshot.tables if table not in kept]
             reports.append(answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=answers.joined(stopped)))
             if kept:
                 rows = snapshot.rows + sum(
@@ -249,7 +241,7 @@ class Actions:
         return [*reports, answers.answer(signal, "COMPLETED", time_us)], state
 
     def _stops(self, action: StopSnapshot, table: TableRead) -> bool:
-        table_id = self._table(table.table)
+        table_id = self.names.table(table.table)
         return not action.collections or any(names(pattern, table_id) for pattern in action.collections)
 
     def _pause(self, signal: Signal, state: SignalState, time_us: int, *, paused: bool) -> Acted:

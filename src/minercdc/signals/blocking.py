@@ -28,7 +28,7 @@ from minercdc.errors import (
 )
 from minercdc.events import ChangeEvent, Event, FetchedRows, Notification, ReadRun, SchemaChange, Scn
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.incremental import Step, replaced, without
 from minercdc.signals.window import Changes
@@ -45,7 +45,8 @@ _PATIENCE_US = (
 class Tables(Protocol):
     """What a blocking snapshot reads from the database; see `database.TableSource`."""
 
-    def written_scn(self) -> int: ...
+    def written_scn(self) -> int:
+        """An SCN at or below the present one that the stream comes to by itself. Raises SourceError, PrerequisiteError."""
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         """Batches of rows as of an SCN; an empty batch now and then while nothing comes.
@@ -56,13 +57,14 @@ class Tables(Protocol):
         :raises SourceError, PrerequisiteError, DecodeError: they cannot be read.
         """
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the connections; `rows` opens others."""
 
 
 class BlockingSnapshots:
     """Runs the blocking snapshots of a state.
 
-    :param shape, learn: as of `IncrementalSnapshots`.
+    :param shape, learn, names: as of `IncrementalSnapshots`.
     :param now_us: microseconds since the epoch in UTC.
     :param runs: emit ReadRuns for rows that are fetched together.
     :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
@@ -74,7 +76,7 @@ class BlockingSnapshots:
         source: Tables,
         shape: Callable[[TableId], TableSchema | None],
         learn: Callable[[TableId], SchemaChange | None],
-        database: str,
+        names: TableNames,
         now_us: Callable[[], int],
         *,
         runs: bool = False,
@@ -83,7 +85,7 @@ class BlockingSnapshots:
         self._source = source
         self._shape = shape
         self._learn = learn
-        self._database = database
+        self._names = names
         self._now_us = now_us
         self._fixed: str | None = None  # the snapshot whose SCN was fixed in this run
         self._failing: tuple[TableRead, int] | None = None  # where a read failed, and when it did so first
@@ -145,7 +147,7 @@ class BlockingSnapshots:
         """Choose the SCN; from here on changes of the tables are noted."""
         self.changes.forget()
         for table in snapshot.tables:
-            self.changes.follow(self._table(table))
+            self.changes.follow(self._names.table(table.table))
         # Rows may be delivered as of an earlier one of its SCNs, in images up to that.
         scn = max(self._source.written_scn(), emitted_scn, snapshot.scn)
         self.changes.prune(scn)
@@ -186,7 +188,7 @@ class BlockingSnapshots:
 
     def _rows(self, delivery: _Delivery, place: int, table: TableRead, stop: StopFlag) -> Iterator[Step]:
         """Read one table; rows that are certain are emitted now and then, as a step."""
-        name, scn = self._table(table), delivery.snapshot.scn
+        name, scn = self._names.table(table.table), delivery.snapshot.scn
         schema = self._shape(name)
         if schema is None and (change := self._learn(name)) is not None:
             delivery.events.append(change)
@@ -195,7 +197,7 @@ class BlockingSnapshots:
             delivery.finish(place, "UNKNOWN_SCHEMA")
             yield delivery.step()
             return
-        _log.info("blocking snapshot %s: reading %s as of SCN %d", delivery.snapshot.id, name, scn)
+        _log.info("blocking snapshot %s: reading %s as of SCN %d", delivery.snapshot.id, table.table, scn)
         try:
             for batch in self._source.rows(schema, scn, table.last[0] if table.last else "", table.condition):
                 if stop.is_set():
@@ -211,7 +213,7 @@ class BlockingSnapshots:
         except (SourceError, PrerequisiteError, DecodeError) as error:
             if self._may_pass(error, delivery.table(place)):
                 raise
-            _log.warning("blocking snapshot %s: %s is left out: %s", delivery.snapshot.id, name, error.message)
+            _log.warning("blocking snapshot %s: %s is left out: %s", delivery.snapshot.id, table.table, error.message)
             delivery.finish(place, "SQL_EXCEPTION", error)
         else:
             delivery.finish(place, "SUCCEEDED")
@@ -244,12 +246,8 @@ class BlockingSnapshots:
         data = {"error": error.message} if error else {}
         return answers.scanned(snapshot, table, self._full_name(table), status, self._now_us(), **data)
 
-    def _table(self, table: TableRead) -> TableId:
-        schema, _, name = table.table.partition(".")
-        return TableId(self._database, schema, name)
-
     def _full_name(self, table: TableRead) -> str:
-        return f"{self._database}.{table.table}"
+        return self._names.full(table.table)
 
 
 def _running(state: SignalState) -> AdHocSnapshot | None:

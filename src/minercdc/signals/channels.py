@@ -34,7 +34,8 @@ class SignalChannel(Protocol):
     """A channel that is polled now and then."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Its name in `signal.enabled.channels`."""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
         """Signals after the mark `taken`, without waiting, and the mark after them.
@@ -47,7 +48,8 @@ class SignalChannel(Protocol):
     def stored(self, taken: str) -> None:
         """The results of all signals up to this mark are durable."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Release what it holds; it is not polled any more."""
 
 
 class SignalFile:

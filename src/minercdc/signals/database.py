@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
+from functools import partial
 
 import oracledb
 
+from minercdc.errors import PrerequisiteError, SourceError
 from minercdc.events import FetchedRows, SchemaChange, Scn
 from minercdc.offset import ChunkProgress
 from minercdc.oracle.codes import oracle_errors
@@ -21,14 +24,18 @@ from minercdc.schema.tables import Tables
 from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported
 
+_log = logging.getLogger(__name__)
+
 _TICK_SECONDS = 0.5
 
 
 class TableSource:
-    """Tables of one database. Its methods raise SourceError or PrerequisiteError when Oracle cannot be reached, or refuses.
+    """Tables of one database, or of several pluggable ones. Its methods raise SourceError or PrerequisiteError when Oracle cannot be
+    reached, or refuses.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: makes a connection to where the tables of a database are.
     :param tables: shapes at the point the stream has come to.
+    :param filters: of the captured tables of each database, by its name.
     :param fetch_size: rows per fetch.
     :param lobs: read large values; else they are the placeholder.
     :param now_us: microseconds since the epoch in UTC.
@@ -37,10 +44,9 @@ class TableSource:
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
+        connect: Callable[[str], oracledb.Connection],
         tables: Tables,
-        table_filter: TableFilter,
-        database: str,
+        filters: Mapping[str, TableFilter],
         *,
         fetch_size: int,
         lobs: bool,
@@ -49,25 +55,33 @@ class TableSource:
     ) -> None:
         self._connect = connect
         self._tables = tables
-        self._filter = table_filter
-        self._database = database
+        self._filters = filters
         self._fetch_size = fetch_size
         self._lobs = lobs
         self._now_us = now_us
         self._ddl = ddl
-        self._reading = KeptConnection(connect)
+        self._reading = {name: KeptConnection(partial(connect, name)) for name in filters}
 
     def list_tables(self) -> list[TableId]:
-        """Captured tables that exist now. Raises ConfigError, too: a pattern of the filter took too long."""
-        with closing(self._connect()) as connection:
-            return read_table_ids(connection, self._filter, self._database)
+        """Captured tables that exist now. Of several databases, one that cannot be read, as a PDB that is closed, is left out with a
+        warning. Raises ConfigError, too: a pattern of a filter took too long."""
+        found: list[TableId] = []
+        for database, wanted in self._filters.items():
+            try:
+                with closing(self._connect(database)) as connection:
+                    found += read_table_ids(connection, wanted, database)
+            except (SourceError, PrerequisiteError) as error:
+                if len(self._filters) == 1:
+                    raise
+                _log.warning("tables of %s that the stream does not know yet are not found: %s", database, error.message)
+        return found
 
     def learn(self, table: TableId) -> SchemaChange | None:
         """Put the present shape of a table that the stream has not had yet into `tables`, without columns of unsupported types.
 
         :returns: the change to emit; None, and nothing is put, when there is no such table.
         """
-        with closing(self._connect()) as connection:
+        with closing(self._connect(table.database)) as connection:
             found = read_tables(connection, [table], comments=self._tables.comments)
             text = read_ddl(connection, [table]) if found and self._ddl else {}
             scn = present_scn(connection)
@@ -78,23 +92,37 @@ class TableSource:
         return SchemaChange(table, None, schema, text.get(table, ""), Scn(scn), self._now_us(), snapshot=True)
 
     def written_scn(self) -> int:
-        """An SCN that the stream comes to even when nothing more happens."""
-        with closing(self._connect()) as connection:
+        """An SCN that the stream comes to even when nothing more happens. Pluggable databases have those of their container database:
+        the first that can be read says it."""
+        *others, last = self._filters
+        for database in others:
+            with suppress(SourceError, PrerequisiteError):
+                return self._written_scn(database)
+        return self._written_scn(last)
+
+    def _written_scn(self, database: str) -> int:
+        with closing(self._connect(database)) as connection:
             present_scn(connection)  # moves it forward: later commits come after what is read next
             return reached_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         """See `blocking.Tables`."""
-        connection = self._reading.get()
+        connection = self._kept(schema.id.database).get()
         scan = Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None, as_columns=True)
         batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
         with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
             for batch in fetched:
                 yield scan.fetched([]) if batch is None else batch
 
+    def _kept(self, database: str) -> KeptConnection:
+        if len(self._reading) == 1:
+            return next(iter(self._reading.values()))
+        return self._reading[database]
+
     def close(self) -> None:
-        """Close the connection that `rows` reads on; the next call of `rows` makes another."""
-        self._reading.close()
+        """Close the connections that `rows` reads on; the next call of `rows` makes another."""
+        for kept in self._reading.values():
+            kept.close()
 
 
 def insert_signal(connection: oracledb.Connection, table: TableId, identity: str, kind: str, data: str) -> None:

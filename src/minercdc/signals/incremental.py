@@ -20,7 +20,7 @@ from typing import Protocol, TypeAlias
 from minercdc.errors import UnsupportedRowError
 from minercdc.events import Event, ReadRun, SchemaChange, Scn, SnapshotMark
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.outcome import Began, Broken, Failed, Outcome
 from minercdc.signals.resumption import covered_scn, is_resumption, with_result
@@ -35,13 +35,23 @@ _ROWS_PER_STEP = 16_384
 
 
 class Reader(Protocol):
-    """See `ChunkReader`."""
+    """Reads the chunks of one table at a time, ahead of their delivery; `ChunkReader` fits."""
 
-    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None: ...
-    def first(self) -> Outcome | None: ...
-    def take(self) -> None: ...
-    def floor(self) -> int: ...
-    def stop(self) -> None: ...
+    def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
+        """Begin with a table after the last key of its state, in order of `surrogate` ('': of its key). No chunk is older than
+        `emitted_scn`."""
+
+    def first(self) -> Outcome | None:
+        """The next outcome, without waiting and without taking it; None while none has been read."""
+
+    def take(self) -> None:
+        """Drop the outcome that `first` returned."""
+
+    def floor(self) -> int:
+        """The lowest SCN above which changes of the stream may still make a row of a chunk out of date; 0 when not known."""
+
+    def stop(self) -> None:
+        """Read no more; what was read and not taken is dropped."""
 
 
 class IncrementalSnapshots:
@@ -49,7 +59,7 @@ class IncrementalSnapshots:
 
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
-    :param database: first part of the tables' names.
+    :param names: how the state names tables.
     :param runs: emit ReadRuns for rows that are read together.
     :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
     :ivar changes: notes the stream's changes of the table that is read; the stage passes them to it.
@@ -60,7 +70,7 @@ class IncrementalSnapshots:
         reader: Reader,
         shape: Callable[[TableId], TableSchema | None],
         learn: Callable[[TableId], SchemaChange | None],
-        database: str,
+        names: TableNames,
         *,
         runs: bool = False,
     ) -> None:
@@ -68,7 +78,7 @@ class IncrementalSnapshots:
         self._reader = reader
         self._shape = shape
         self._learn = learn
-        self._database = database
+        self._names = names
         self.read_scn = 0
         self._emitted_scn = 0
         self._reading: tuple[str, TableRead] | None = None  # snapshot, and its table as far as it is delivered
@@ -130,7 +140,7 @@ class IncrementalSnapshots:
             yield events, state
 
     def _start_table(self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, time_us: int) -> Step:
-        name = self.table(table.table)
+        name = self._names.table(table.table)
         self.close()
         events: list[Event] = []
         if self._shape(name) is None:
@@ -141,7 +151,7 @@ class IncrementalSnapshots:
         self._reading = (snapshot.id, table)
         self.changes.follow(name)
         self._reader.start(name, table, snapshot.surrogate_key, max(self._emitted_scn, covered_scn(state, snapshot)))
-        _log.info("incremental snapshot %s: reading %s%s", snapshot.id, name, " on" if table.last else "")
+        _log.info("incremental snapshot %s: reading %s%s", snapshot.id, table.table, " on" if table.last else "")
         return events, state
 
     def _is_deliverable(self, outcome: Outcome, complete_scn: int) -> bool:
@@ -174,7 +184,7 @@ class IncrementalSnapshots:
         if shape is None:
             return self._finish_table(state, snapshot, table, "UNKNOWN_SCHEMA", time_us, error="the table was dropped")
         if shape.version != outcome.rows.schema.version:
-            _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, name)
+            _log.info("incremental snapshot %s: %s has another shape now, reading its chunk again", snapshot.id, table.table)
             floor = max(self._emitted_scn, covered_scn(state, snapshot))
             self._reader.start(name, table, snapshot.surrogate_key, floor)
             return (), state
@@ -192,7 +202,7 @@ class IncrementalSnapshots:
         self.changes.prune(self._reader.floor())
         table = replace(table, last=chunk.last, rows=table.rows + len(rows), chunks=table.chunks + 1)
         self._reading = (snapshot.id, table)
-        events.append(answers.in_progress(snapshot, table, self.name(table), time_us))
+        events.append(answers.in_progress(snapshot, table, self._name(table), time_us))
         if not chunk.final:
             return events, with_table(state, snapshot, table)
         reports, state = self._finish_table(state, snapshot, table, "SUCCEEDED" if table.last else "EMPTY", time_us)
@@ -201,9 +211,8 @@ class IncrementalSnapshots:
     def _give_up_table(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, outcome: Failed, time_us: int
     ) -> Step:
-        name = self.table(table.table)
-        _log.warning("incremental snapshot %s: %s is given up: %s", snapshot.id, name, outcome.error.message)
-        dropped = self._shape(name) is None
+        _log.warning("incremental snapshot %s: %s is given up: %s", snapshot.id, table.table, outcome.error.message)
+        dropped = self._shape(self._names.table(table.table)) is None
         no_key = isinstance(outcome.error, UnsupportedRowError)
         status = "UNKNOWN_SCHEMA" if dropped else "NO_PRIMARY_KEY" if no_key else "SQL_EXCEPTION"
         events, state = self._finish_table(state, snapshot, table, status, time_us, error=outcome.error.message)
@@ -211,26 +220,21 @@ class IncrementalSnapshots:
             return events, state
         return [
             *events,
-            *answers.never_read(snapshot, table, self.name(table), outcome.error.message, self._emitted_scn, time_us),
+            *answers.never_read(snapshot, table, self._name(table), outcome.error.message, self._emitted_scn, time_us),
         ], state
 
     def _finish_table(
         self, state: SignalState, snapshot: AdHocSnapshot, table: TableRead, status: str, time_us: int, **data: str
     ) -> Step:
-        reports = answers.scanned(snapshot, table, self.name(table), status, time_us, **data)
-        _log.info("incremental snapshot %s: %s is done, %s, %d rows", snapshot.id, self.name(table), status, table.rows)
+        reports = answers.scanned(snapshot, table, self._name(table), status, time_us, **data)
+        _log.info("incremental snapshot %s: %s is done, %s, %d rows", snapshot.id, self._name(table), status, table.rows)
         self.close()
         state = with_result(state, snapshot, status, data.get("error", ""))
         return [reports], replaced(state, snapshot, replace(snapshot, tables=snapshot.tables[1:]))
 
-    def table(self, name: str) -> TableId:
-        """The id of a table that the state names `SCHEMA.TABLE`."""
-        schema, _, table = name.partition(".")
-        return TableId(self._database, schema, table)
-
-    def name(self, table: TableRead) -> str:
+    def _name(self, table: TableRead) -> str:
         """`DATABASE.SCHEMA.TABLE`, as in notifications."""
-        return f"{self._database}.{table.table}"
+        return self._names.full(table.table)
 
 
 def replaced(state: SignalState, old: AdHocSnapshot, new: AdHocSnapshot) -> SignalState:

@@ -10,10 +10,13 @@ from minercdc.signals.signal import SignalRefused, signal_of_json
 
 
 class Topic(Protocol):
-    """See `kafka.signal_topic.SignalTopic`."""
+    """The topic of channel `kafka`; `kafka.signal_topic.SignalTopic` fits, and says what its methods raise."""
 
-    def poll(self, taken: str) -> tuple[Sequence[bytes], str]: ...
-    def close(self) -> None: ...
+    def poll(self, taken: str) -> tuple[Sequence[bytes], str]:
+        """Values of the records after the mark `taken`, without waiting, and the mark after them."""
+
+    def close(self) -> None:
+        """Leave the topic."""
 
 
 class TopicChannel:

@@ -62,7 +62,7 @@ class Pace:
 class ChunkReader:
     """Reads one table at a time.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: makes a connection to where the tables of a database are.
     :param shape: version of a table at the point the stream has come to; None when it is dropped there.
     :param marks: None to read without marks, as of an SCN.
     :param now: seconds since the epoch.
@@ -70,7 +70,7 @@ class ChunkReader:
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
+        connect: Callable[[str], oracledb.Connection],
         shape: Callable[[TableId], TableSchema | None],
         pace: Pace,
         marks: Marks | None = None,
@@ -114,7 +114,7 @@ class ChunkReader:
 class ReaderContext:
     """What the reading of every table shares; see `ChunkReader`."""
 
-    connect: Callable[[], oracledb.Connection]
+    connect: Callable[[str], oracledb.Connection]
     shape: Callable[[TableId], TableSchema | None]
     pace: Pace
     marks: Marks | None
@@ -214,7 +214,7 @@ class _Reading:
             self._abandoned.wait(wait)
 
     def _connect(self) -> oracledb.Connection:
-        connection = self._context.connect()
+        connection = self._context.connect(self._table.database)
         try:
             with oracle_errors("preparing the session"), connection.cursor() as cursor:
                 cursor.execute(SESSION)

@@ -18,7 +18,7 @@ from minercdc.schema.table import TableId
 class RepairSource:
     """See `resuming.Database`.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: makes a connection to where the tables of a database are.
     :param needed: the adapter's prerequisites.
     :param redo: changes come from redo; else no open transaction can bring rows from before a repair.
     :param whole_rows: record keys may have other columns than the tables' keys, so that all columns have to be logged.
@@ -26,7 +26,7 @@ class RepairSource:
 
     def __init__(
         self,
-        connect: Callable[[], oracledb.Connection],
+        connect: Callable[[str], oracledb.Connection],
         needed: CapturePrerequisites,
         *,
         whole_rows: bool = False,
@@ -41,7 +41,7 @@ class RepairSource:
         """See `resuming.Database`."""
         if code not in (MissingKeyError.code, UnsupportedRowError.code):
             return ""
-        with closing(self._connect()) as connection:
+        with closing(self._connect(table.database)) as connection:
             found = read_tables(connection, [table])
             if not found:
                 return ""
@@ -51,13 +51,13 @@ class RepairSource:
                 return unlogged(connection, table, whole_rows=self._whole_rows)
         return "; ".join(f"{finding.problem} ({finding.fix})" for finding in self._needed.tables(found))
 
-    def moment(self) -> tuple[int, int]:
+    def moment(self, table: TableId) -> tuple[int, int]:
         """See `resuming.Database`. CURRENT_SCN is read first: that moves the written SCN forward."""
-        with closing(self._connect()) as connection:
+        with closing(self._connect(table.database)) as connection:
             now = present_scn(connection)
             return now, reached_scn(connection)
 
-    def oldest_open_scn(self) -> int:
+    def oldest_open_scn(self, table: TableId) -> int:
         """See `resuming.Database`."""
-        with closing(self._connect()) as connection:
+        with closing(self._connect(table.database)) as connection:
             return oldest_undecided_scn(connection) if self._redo else present_scn(connection)

@@ -34,7 +34,7 @@ from typing import Protocol, TypeAlias
 from minercdc.errors import MinerCdcError, SharedTopicError, SnapshotTooOldError, TransientSourceError
 from minercdc.events import Event, Notification, SchemaChange, Scn, SuspensionChange, VanishedRow
 from minercdc.offset import AdHocSnapshot, Resumption, SignalState, SuspendedTable, TableRead
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.signals import answers
 from minercdc.signals.resumption import with_resumption, without_resumption
 from minercdc.signals.signal import Signal
@@ -48,12 +48,17 @@ _GUESSES = 3  # times that a table is read again by itself in one run, though th
 
 
 class Suspended(Protocol):
-    """See `suspension.Suspensions`."""
+    """The tables that are suspended now; `suspension.Suspensions` fits."""
 
     @property
-    def split(self) -> str: ...
-    def tables(self) -> Sequence[SuspendedTable]: ...
-    def find(self, table: str) -> SuspendedTable | None: ...
+    def split(self) -> str:
+        """Id of the source transaction that is delivered in part; '' when there is none."""
+
+    def tables(self) -> Sequence[SuspendedTable]:
+        """All of them, in the order they were suspended."""
+
+    def find(self, table: str) -> SuspendedTable | None:
+        """The entry of a table, by its name in the state; None when it is not suspended."""
 
 
 class Database(Protocol):
@@ -62,22 +67,34 @@ class Database(Protocol):
     def obstacle(self, table: TableId, code: str) -> str:
         """Why rows of a table would still fail with the error `code`, with the SQL that repairs it; '' when no cause is known."""
 
-    def moment(self) -> tuple[int, int]:
-        """The database's CURRENT_SCN, and the SCN up to which its redo logs are written."""
+    def moment(self, table: TableId) -> tuple[int, int]:
+        """CURRENT_SCN of the database of a table, and the SCN up to which its redo logs are written."""
 
-    def oldest_open_scn(self) -> int:
-        """An SCN at or before the start of every transaction that is open or begins later."""
+    def oldest_open_scn(self, table: TableId) -> int:
+        """An SCN at or before the start of every transaction that is open in the database of a table, or begins later."""
 
 
 class TopicMemory(Protocol):
-    """The topic of a table, as what its readers hold; see `kafka.topic_fold`."""
+    """The topic of a table, as what its readers hold; `kafka.topic_fold.TopicFold` fits, and says what its methods raise."""
 
-    def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]: ...
-    def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None: ...
-    def ready(self) -> bool: ...
-    def gone(self, most: int) -> Sequence[bytes]: ...
-    def limits(self) -> str: ...
-    def close(self) -> None: ...
+    def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
+        """(partition, offset after its last record) of the table's topic; () when there is no topic."""
+
+    def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
+        """Start to read the topic in the background. A key with a record at or after the mark of its partition is never given by
+        `gone`."""
+
+    def ready(self) -> bool:
+        """Whether all of the topic has been read, so that `gone` may be called."""
+
+    def gone(self, most: int) -> Sequence[bytes]:
+        """The next `most` keys at most that have a row in the topic and no record since the marks; empty after the last."""
+
+    def limits(self) -> str:
+        """Why some of these keys could not be found; '' when all were."""
+
+    def close(self) -> None:
+        """Stop reading."""
 
 
 class Resumptions:
@@ -88,6 +105,7 @@ class Resumptions:
     :param refusal: why a table cannot have its topic; None when it can.
     :param shape: version of a table at the point the stream has come to.
     :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
+    :param names: how the state names tables.
     :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
     """
 
@@ -98,7 +116,7 @@ class Resumptions:
         memory: TopicMemory | None,
         shape: Callable[[TableId], TableSchema | None],
         learn: Callable[[TableId], SchemaChange | None],
-        database: str,
+        names: TableNames,
         *,
         why: str = "",
         refusal: Callable[[TableId], SharedTopicError | None] = lambda _: None,
@@ -111,7 +129,7 @@ class Resumptions:
         self._refusal = refusal
         self._shape = shape
         self._learn = learn
-        self._database = database
+        self._names = names
         self._clock = clock
         self._looked: dict[tuple[str, str], float] = {}
         self._guesses: dict[str, int] = {}
@@ -161,7 +179,7 @@ class Resumptions:
             for snapshot in [one for one in state.snapshots if not one.blocking]:
                 kept = tuple(table for table in snapshot.tables if table.table != entry.table)
                 if len(kept) < len(snapshot.tables):
-                    name = f"{self._database}.{entry.table}"
+                    name = self._names.full(entry.table)
                     reports.append(
                         answers.of_snapshot(snapshot, "ABORTED", time_us, data_collections=name, error=entry.reason)
                     )
@@ -239,7 +257,7 @@ class Resumptions:
         :param before, state: until it is ended, and from then on.
         :param known: the resumption that goes on; None: one begins.
         """
-        name = self._table(entry.table)
+        name = self._names.table(entry.table)
         schema, reports = self._shape(name), list[Event]()
         if schema is None:
             change = self._learn(name)
@@ -254,7 +272,7 @@ class Resumptions:
             self.close()
             yield from _durable(before)
             marks = self._memory.ends(schema)
-        now, written = self._source.moment()
+        now, written = self._source.moment(name)
         fixed, answered = (known.fixed_scn, known.answered) if known else (now, False)
         resumption = Resumption(entry.table, signal_id, fixed, max(written, emitted_scn), marks, answered=answered)
         snapshot = AdHocSnapshot(signal_id, False, (f"{name.database}.{name}",), (TableRead(entry.table),))
@@ -287,7 +305,7 @@ class Resumptions:
         stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
         if not one.failure and not stopped:
             return
-        if self._shape(self._table(one.table)) is None:
+        if self._shape(self._names.table(one.table)) is None:
             dropped = self._completed(one.signal, one.table, time_us, "it was dropped")
             yield dropped, without_resumption(state, one.table)
             return
@@ -301,7 +319,7 @@ class Resumptions:
         return [SuspensionChange(one.table, entry), *self._ended(one, reason, time_us)], without_resumption(state, one.table)
 
     def _deleting(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        schema = self._shape(self._table(one.table))
+        schema = self._shape(self._names.table(one.table))
         if schema is None or self._memory is None:
             note = self._why if schema else "it was dropped"
             reports = [] if one.answered else self._completed(one.signal, one.table, time_us, note)
@@ -337,8 +355,8 @@ class Resumptions:
         if one.settled_scn:
             if complete_scn >= one.settled_scn:
                 yield (), without_resumption(state, one.table)
-        elif self._due(one.table, "open") and self._source.oldest_open_scn() > one.fixed_scn:
-            yield (), with_resumption(state, replace(one, settled_scn=self._source.moment()[0]))
+        elif self._due(one.table, "open") and self._source.oldest_open_scn(self._names.table(one.table)) > one.fixed_scn:
+            yield (), with_resumption(state, replace(one, settled_scn=self._source.moment(self._names.table(one.table))[0]))
 
     # ---- questions and answers ----
 
@@ -346,7 +364,7 @@ class Resumptions:
         """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a
         cause."""
         try:
-            return self._refused(entry.table) or self._source.obstacle(self._table(entry.table), entry.code)
+            return self._refused(entry.table) or self._source.obstacle(self._names.table(entry.table), entry.code)
         except TransientSourceError:
             raise
         except MinerCdcError as error:
@@ -354,7 +372,7 @@ class Resumptions:
 
     def _refused(self, table: str) -> str:
         """Why a table cannot have its topic, '' when it can."""
-        error = self._refusal(self._table(table))
+        error = self._refusal(self._names.table(table))
         return f"{error.message}. {error.hint}" if error else ""
 
     def _is_read_whole(self, state: SignalState, table: str) -> bool:
@@ -375,14 +393,10 @@ class Resumptions:
         return [answers.answer(_signal(one.signal), "ABORTED", time_us, reason=reason)]
 
     def _completed(self, signal_id: str, table: str, time_us: int, note: str, deleted: int = 0) -> list[Event]:
-        data = {"data_collections": f"{self._database}.{table}", "vanished_rows": str(deleted)}
+        data = {"data_collections": self._names.full(table), "vanished_rows": str(deleted)}
         data |= {"note": note} if note else {}
         resumed = Notification(signal_id, "Table", "RESUMED", time_us, data)
         return [resumed, answers.answer(_signal(signal_id), "COMPLETED", time_us, **data)]
-
-    def _table(self, name: str) -> TableId:
-        schema, _, table = name.partition(".")
-        return TableId(self._database, schema, table)
 
 
 def _durable(state: SignalState) -> Iterator[Step]:

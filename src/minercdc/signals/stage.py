@@ -257,7 +257,7 @@ class SignalStage:
         """Give a table that waits to be read, or is being read, its new name in the state."""
         if change.before is None or change.after is None or change.before.id == change.after.id:
             return state
-        old, new = str(change.before.id), str(change.after.id)
+        old, new = self._actions.names.of(change.before.id), self._actions.names.of(change.after.id)
 
         def named(snapshot: AdHocSnapshot) -> AdHocSnapshot:
             tables = [replace(table, table=new) if table.table == old else table for table in snapshot.tables]

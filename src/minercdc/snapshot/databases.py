@@ -8,33 +8,24 @@ from itertools import groupby
 
 import oracledb
 
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableNames, TableSchema
 
 
 class TableDatabases:
-    """Connects to the databases, and names their tables: `SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` where there are several.
+    """Connects to the databases.
 
     :param connects: by the first part of a TableId; called by several threads.
+    :ivar names: how the state names their tables.
     """
 
     def __init__(self, connects: Mapping[str, Callable[[], oracledb.Connection]]) -> None:
         self._connects = dict(connects)
         self._first = next(iter(self._connects))
-        self.are_several = len(self._connects) > 1
+        self.names = TableNames("" if len(self._connects) > 1 else self._first)
 
     def connect(self, database: str) -> oracledb.Connection:
         """A connection to one of the databases. Raises what connecting raises."""
         return self._connects[database]()
-
-    def text(self, table: TableId) -> str:
-        """The table's name, as a state has it."""
-        return f"{table.database}.{table}" if self.are_several else str(table)
-
-    def table(self, text: str) -> TableId:
-        """Back from `text`."""
-        database, rest = text.split(".", 1) if self.are_several else (self._first, text)
-        schema, _, table = rest.partition(".")
-        return TableId(database, schema, table)
 
     @contextmanager
     def _within(self, database: str, first: oracledb.Connection) -> Iterator[oracledb.Connection]:

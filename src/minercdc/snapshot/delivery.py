@@ -35,7 +35,6 @@ class SnapshotRows:
     :param scans: one for each table of the state, in its order.
     :param now: seconds since the epoch.
     :param runs: give ReadRuns for what is fetched together.
-    :param defers: a table that cannot be read is left to a snapshot during the stream; else its error is raised.
     :param begun: rows of other tables were delivered before, so that none is the first.
     :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
     """
@@ -47,11 +46,9 @@ class SnapshotRows:
         now: Callable[[], float] = time.time,
         *,
         runs: bool = False,
-        defers: bool = True,
         begun: bool = False,
     ) -> None:
         self._state = state
-        self._defers = defers
         self._runs = runs
         self._scans = scans
         self._now = now
@@ -79,7 +76,6 @@ class SnapshotRows:
 
         :param connect: to the database of a TableId; called by each of up to `snapshot.max.threads` threads.
         :raises TransientSourceError: a connection broke. What `connect` raises is raised, too.
-        :raises SourceError, PrerequisiteError: a table cannot be read; raised without `defers` only, else the table is deferred.
         :raises ValueDecodeError: a value does not fit its column's type.
         """
         ranges = [
@@ -120,9 +116,6 @@ class SnapshotRows:
             events = read_events(read.rows, Scn(read.range.scan.scn), self._time_us, runs=self._runs)
             yield from self._delivered(self._marks.take(place, events))
         elif read.error is not None:
-            if not self._defers:
-                read.error.message = f"{self._names[place[0]]}: {read.error.message}"
-                raise read.error
             yield from self._defer(place[0], read)
         else:
             yield from self._finish(*place)

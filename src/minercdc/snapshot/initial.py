@@ -115,7 +115,6 @@ class InitialSnapshot:
         rows = SnapshotRows(
             *(state, [self._scan(table.table, state.scn) for table in state.tables], self._now),
             runs=self._runs,
-            defers=not self._databases.are_several,
             begun=any(table.rows for table in left_out),
         )
         reads = rows.read(self._databases.connect, self._config, stop)
@@ -137,7 +136,7 @@ class InitialSnapshot:
         kept: list[TableProgress] = []
         left_out: list[TableProgress] = []
         for table in state.tables:
-            found = self._databases.table(table.table)
+            found = self._databases.names.table(table.table)
             captured = self._captured(found)
             reads = captured and self._reads(found)
             (kept if reads else left_out).append(table)
@@ -170,7 +169,7 @@ class InitialSnapshot:
         left = [TableRead(t.table, self._select(self._table(t.table)) or "") for t in state.tables if t.deferred]
         snapshots = []
         for suffix, tables in (("", [t for t in left if not t.condition]), ("-selects", [t for t in left if t.condition])):
-            collections = tuple(f"{self._databases.table(t.table).database}.{t.table}" for t in tables)
+            collections = tuple(self._databases.names.full(t.table) for t in tables)
             if tables:
                 snapshots.append(
                     AdHocSnapshot(f"initial-{state.scn}{suffix}", bool(suffix), collections, tuple(tables), initial=True)
@@ -186,7 +185,7 @@ class InitialSnapshot:
             for schema in some:
                 count = statistics.get(schema.id)
                 expected = count_rows(inside, schema.id, scn) if count is None else count
-                found.append(TableProgress(self._databases.text(schema.id), 0, self._chunks(inside, schema), expected))
+                found.append(TableProgress(self._databases.names.of(schema.id), 0, self._chunks(inside, schema), expected))
         order = self._config.snapshot_tables_order_by_row_count
         if order != "disabled":
             found.sort(key=lambda table: table.expected_rows or 0, reverse=order == "descending")
@@ -219,7 +218,7 @@ class InitialSnapshot:
         return self._query(table) if given is None and self._query else given
 
     def _table(self, name: str) -> TableSchema:
-        found = self._tables.find(self._databases.table(name))
+        found = self._tables.find(self._databases.names.table(name))
         if found is None:
             raise SchemaHistoryError(
                 f"the schema history lacks {name}, whose snapshot was begun",

@@ -15,8 +15,9 @@ from minercdc.config.sections import DatabaseConfig
 from minercdc.oracle.connect import database_names, of_database
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import TableId
+from minercdc.schema.table import TableId, TableNames
 from minercdc.selection import table_filter
+from minercdc.signalling import mined_tables, signal_table
 from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.start import Place
 
@@ -28,6 +29,7 @@ class SourceDatabases:
 
     :param connect: to the `root` or `pdb` of a database.
     :ivar first: name of the first, which is the only one where there are not several.
+    :ivar names: how stored state names tables.
     :ivar filters: of the captured tables of each.
     """
 
@@ -37,6 +39,8 @@ class SourceDatabases:
         names = database_names(config.database)
         self.first = names[0]
         self.are_several = len(names) > 1
+        self.names = TableNames("" if self.are_several else self.first)
+        self._signals = signal_table(config)
         self.filters: Mapping[str, TableFilter] = {name: table_filter(config, name) for name in names}
 
     @property
@@ -48,6 +52,11 @@ class SourceDatabases:
         """Whether a table is captured; not the signal table for its signals. Raises as `TableFilter.includes`."""
         found = self.filters.get(table.database if self.are_several else self.first)
         return found is not None and found.includes(table.schema, table.table)
+
+    def mined(self, database: str) -> TableFilter:
+        """The filter of the tables of a database that are read from redo: the captured ones, and the signal table where it is there."""
+        signals = self._signals
+        return mined_tables(self.filters[database], signals if signals and signals.database == database else None)
 
     def connect_root(self) -> oracledb.Connection:
         """A connection to the root of a container database, or to the database itself."""
@@ -71,8 +80,8 @@ class SourceDatabases:
         if not self.are_several:
             return ()
         return tuple(
-            CapturedPdb(name, wanted, partial(self.connect, name), partial(self.time_zone, name))
-            for name, wanted in self.filters.items()
+            CapturedPdb(name, self.mined(name), partial(self.connect, name), partial(self.time_zone, name))
+            for name in self.filters
         )
 
     def of_tables(self) -> TableDatabases | None:

@@ -37,7 +37,7 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.schema_notices import of_ddl
 from minercdc.selection import key_columns, published_columns, topic_names
-from minercdc.signalling import mined_tables, resumptions_of, signal_stage, signal_table
+from minercdc.signalling import resumptions_of, signal_stage
 from minercdc.sink.opening import open_sink, topic_records
 from minercdc.snapshot.initial import InitialSnapshot
 from minercdc.snapshot.locks import lock_of
@@ -86,9 +86,8 @@ class PipelineParts:
         self._tables = Tables(comments=self._comments)
         self._connect_to, self._databases = connect, SourceDatabases(config, connect)
         counters.several_databases = self._databases.are_several
-        self._signal_table = signal_table(config)
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        self._suspensions = Suspensions()
+        self._suspensions = Suspensions(self._databases.names.of)
         self._topics = topic_names(config, self._suspensions.gives_up_topic)
         self._history = history or schema_history(
             *(config, self._client, self._topics), process.prepared.history if process.prepared else None
@@ -193,13 +192,13 @@ class PipelineParts:
         memory = TopicFold(readable(config, records), self._topics, directory, name) if records else None
         factory = self._factory
         resumptions = resumptions_of(
-            *(config, self._suspensions, self._tables, self._databases.filter, memory, factory.prerequisites),
+            *(config, self._suspensions, self._tables, self._databases.filters, memory, factory.prerequisites),
             redo=factory.reads_redo,
             refusal=self._topics.refusal,
         )
         open_transactions = self.opened().open_transactions
         return signal_stage(
-            *(config, open_transactions, self._tables, self._databases.filter),
+            *(config, open_transactions, self._tables, self._databases.filters),
             *(process.channels, process.watch.observe, resumptions),
             redo=factory.reads_redo,
             pausing=process.watch.pausing,
@@ -214,7 +213,7 @@ class PipelineParts:
                 CaptureContext(
                     config=self._config,
                     tables=self._tables,
-                    mined=mined_tables(self._databases.filter, self._signal_table),
+                    mined=self._databases.mined(self._databases.first),
                     database=self._databases.first,
                     connect_root=self._databases.connect_root,
                     connect_pdb=self._databases.connect_first,
@@ -268,7 +267,7 @@ class PipelineParts:
             log.info("schema history recovered: %d tables", len(self._tables))
         suspended = {entry.table for entry in offset.suspended if entry.gives_up_topic} if offset is not None else set()
         known = (schema.id for schema in self._tables if self._databases.captured(schema.id))
-        self._topics.claim(table for table in known if str(table) not in suspended)
+        self._topics.claim(table for table in known if self._databases.names.of(table) not in suspended)
         return self.opened().capture
 
     def _snapshot(self, offset: Offset | None) -> Snapshot | None:

@@ -297,11 +297,19 @@ def test_what_requests_nothing_is_taken() -> None:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({}, "event.processing.failure.handling.mode: with several pluggable databases"),
         ({"database.pdb.name": "SALES,'STOCK'"}, "database.pdb.name: ''STOCK'' is no name of a pluggable database"),
         ({"database.pdb.name": "SALES,STOCK,Sales"}, "database.pdb.name: SALES is given twice"),
-        ({"signal.data.collection": "SALES.C##DBZ.SIGNAL"}, "signal.data.collection: with several"),
-        ({"minercdc.snapshot.added.tables": "incremental"}, "minercdc.snapshot.added.tables: with several"),
+        (
+            {"signal.data.collection": "MORE.C##DBZ.SIGNAL"},
+            "signal.data.collection: MORE.C##DBZ.SIGNAL is in none of the pluggable databases SALES, STOCK",
+        ),
+        (
+            {
+                "signal.data.collection": "sales.C##DBZ.SIGNAL",
+                "incremental.snapshot.watermarking.strategy": "insert_insert",
+            },
+            "incremental.snapshot.watermarking.strategy: with several pluggable databases (database.pdb.name), no marks",
+        ),
         ({"minercdc.handover.scn": "7"}, "minercdc.handover.scn: with several"),
         ({"debezium.sink.type": "relay"}, "debezium.sink.type: relay does not go with several"),
     ],
@@ -317,9 +325,7 @@ def test_several_pluggable_databases_go_with_logminer_only(adapter: str) -> None
 
 
 def test_several_pluggable_databases_are_taken_one_by_one() -> None:
-    config = parse_properties(
-        {**GOOD, "database.pdb.name": 'SALES, "Stock"', "event.processing.failure.handling.mode": "fail"}
-    )
+    config = parse_properties({**GOOD, "database.pdb.name": 'SALES, "Stock"'})
     assert config.database.pdbs == ("SALES", '"Stock"')
     assert database_names(config.database) == ("SALES", "STOCK")
     assert of_database(config.database, "STOCK").database_pdb_name == '"Stock"'

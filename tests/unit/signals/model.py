@@ -18,7 +18,7 @@ from minercdc.contracts import OpenTransaction, StopFlag
 from minercdc.errors import SnapshotTooOldError
 from minercdc.events import ChangeEvent, ChangeRun, Event, FetchedRows, Op, Progress, Row, SchemaChange, Scn, TransactionInfo
 from minercdc.offset import JsonValue, SignalState, TableRead
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
@@ -275,9 +275,14 @@ def stage_of(
 
     return SignalStage(
         SignalTable(SIGNALS, listens=True, published=False),
-        Actions(Source(lambda: [T], Buffered(list(open_transactions)), no_changes), tables, lambda table: table == T, "PDB"),
-        IncrementalSnapshots(ModelReader(world, size), tables.find, learn, "PDB"),
-        BlockingSnapshots(ModelTables(world, too_old=too_old), tables.find, learn, "PDB", lambda: 0),
+        Actions(
+            Source(lambda: [T], Buffered(list(open_transactions)), no_changes),
+            tables,
+            lambda table: table == T,
+            TableNames("PDB"),
+        ),
+        IncrementalSnapshots(ModelReader(world, size), tables.find, learn, TableNames("PDB")),
+        BlockingSnapshots(ModelTables(world, too_old=too_old), tables.find, learn, TableNames("PDB"), lambda: 0),
         channels,
         interval=0,
         now_us=lambda: 0,

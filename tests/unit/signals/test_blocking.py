@@ -21,7 +21,7 @@ from minercdc.errors import (
 )
 from minercdc.events import ChangeEvent, Event, FetchedRows, Notification, SuspensionChange
 from minercdc.offset import AdHocSnapshot, SignalState, TableRead
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.incremental import Step
 
@@ -83,7 +83,7 @@ def steps(database: Database, state: SignalState) -> Iterator[Step]:
     def clock() -> int:
         return next(seconds) * 1_000_000
 
-    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, "P", clock), threading.Event()
+    blocking, stop = BlockingSnapshots(database, shape, lambda _: None, TableNames("P"), clock), threading.Event()
     for step in blocking.resume(state, stop):
         state = step[1]
         yield step

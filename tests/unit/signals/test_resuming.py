@@ -14,7 +14,7 @@ from minercdc.errors import PrerequisiteError, SharedTopicError, SnapshotTooOldE
 from minercdc.events import Event, Notification, Progress, Scn, SuspensionChange
 from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
 from minercdc.offset import AdHocSnapshot, Offset, Resumption, SignalState, SuspendedTable, TableRead
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
@@ -40,10 +40,10 @@ class Database:
             raise self.missing
         return self.missing
 
-    def moment(self) -> tuple[int, int]:
+    def moment(self, table: TableId) -> tuple[int, int]:
         return self.now, self.now - 10
 
-    def oldest_open_scn(self) -> int:
+    def oldest_open_scn(self, table: TableId) -> int:
         return self.oldest
 
 
@@ -93,7 +93,7 @@ class Rig:
             self.memory,
             tables.find,
             lambda _: None,
-            "PDB",
+            TableNames("PDB"),
             why="no topic here",
             refusal=lambda _: self.shared,
             clock=self._clock,
@@ -276,9 +276,9 @@ def test_a_reading_that_has_nothing_delivered_yet_begins_again_too() -> None:
     source = Source(lambda: [T], None, lambda _: (T, None))
     stage = SignalStage(
         None,
-        Actions(source, Tables([TABLE]), lambda _: True, "PDB"),
-        IncrementalSnapshots(reader, find, learn, "PDB"),
-        BlockingSnapshots(ModelTables(World([], Random(0), threads=False)), find, learn, "PDB", lambda: 0),
+        Actions(source, Tables([TABLE]), lambda _: True, TableNames("PDB")),
+        IncrementalSnapshots(reader, find, learn, TableNames("PDB")),
+        BlockingSnapshots(ModelTables(World([], Random(0), threads=False)), find, learn, TableNames("PDB"), lambda: 0),
         (),
         interval=0,
         now_us=lambda: 0,
@@ -319,6 +319,6 @@ def test_rows_of_a_table_that_is_read_without_its_transactions_are_delivered() -
     suspensions = Suspensions()
     suspensions.put(replace(BROKEN, delivered=True))
     assert suspensions.any
-    assert not suspensions.leaves_out("S.T", None)
+    assert not suspensions.leaves_out(TableId("PDB", "S", "T"), None)
     stored = Offset("flashback", position={}, suspended=suspensions.tables())
     assert offset_from_bytes(offset_to_bytes(stored), "here") == stored

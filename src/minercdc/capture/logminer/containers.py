@@ -25,7 +25,7 @@ from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.capture.logminer.shapes import ShapeTracker
 from minercdc.errors import MiningSessionError
 from minercdc.oracle.scn import character_set
-from minercdc.schema.table import TableId
+from minercdc.schema.table import TableNames
 from minercdc.values.image import Encoding, utc_only
 
 RowName: TypeAlias = tuple[Any, ...]
@@ -146,14 +146,9 @@ def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], 
     found = []
     for pdb in context.pdbs:
         tx_id = partial(tx_id_in, pdb.database)
-        shapes = ShapeTracker(tables, pdb.mined, pdb.database, read, unlogged, tx_id, with_database)
+        shapes = ShapeTracker(tables, pdb.mined, pdb.database, read, unlogged, tx_id, TableNames().of)
         found.append(Container(pdb.database, shapes, decoder_of(shapes), cache(pdb.time_zone), pdb.connect))
     return Containers(found)
-
-
-def with_database(table: TableId) -> str:
-    """The name of a table of one of several databases."""
-    return f"{table.database}.{table}"
 
 
 def tx_id_in(pdb: str, xid: bytes) -> str:

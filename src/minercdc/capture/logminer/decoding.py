@@ -272,7 +272,7 @@ class TransactionDecoder:
         if known is not _NOT_LOOKED_UP:
             return known  # type: ignore[return-value]
         table = self._shapes.captured(row.owner, row.table, row.object_id)
-        if str(table) in self._unread:
+        if table is not None and self._shapes.name_of(table) in self._unread:
             self._decoders[name] = None
             return None
         schema = self._shapes.tables.find(table) if table else None

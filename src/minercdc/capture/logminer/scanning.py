@@ -19,16 +19,15 @@ _Name: TypeAlias = tuple[str | None, str | None, int]
 
 
 class RunCursor(Protocol):
-    """Goes through the rows of a transaction.
-
-    `is_done`: all were gone through. `is_stuck`: the next one cannot be scanned.
-    """
+    """Goes through the rows of a transaction."""
 
     @property
-    def is_done(self) -> bool: ...
+    def is_done(self) -> bool:
+        """Whether it has passed the last row."""
 
     @property
-    def is_stuck(self) -> bool: ...
+    def is_stuck(self) -> bool:
+        """Whether the next row cannot be scanned, and has to be read as a LogMinerRow."""
 
     def scan(self, tx: TransactionInfo, first_seq: int, most: int, offset_us: int) -> ScannedRows:
         """The next rows, perhaps none, until one cannot be scanned; `most` at most. `offset_us` is that of the host's clock."""

@@ -46,7 +46,7 @@ class ShapeTracker:
     :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
         supplemental logging of one is dropped.
     :param tx_id: of a transaction, from its XID.
-    :param shown: a table's name in messages.
+    :ivar name_of: the name of a table in messages, and of suspended tables.
     """
 
     def __init__(
@@ -57,9 +57,9 @@ class ShapeTracker:
         read_table: ReadTable,
         unlogged: Callable[[TableId], str] = lambda _: "",
         tx_id: Callable[[bytes], str] = bytes.hex,
-        shown: Callable[[TableId], str] = str,
+        name_of: Callable[[TableId], str] = str,
     ) -> None:
-        self._tx_id, self._shown = tx_id, shown
+        self._tx_id, self.name_of = tx_id, name_of
         self.tables = tables
         self._filter = table_filter
         self._database = database
@@ -87,7 +87,7 @@ class ShapeTracker:
 
     def shown(self, row: LogMinerRow) -> str:
         """The name that a row has, for messages."""
-        return self._shown(TableId(self._database, str(row.owner), str(row.table)))
+        return self.name_of(TableId(self._database, str(row.owner), str(row.table)))
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
         """Put the present shape of a captured table, whose CREATE TABLE was not seen, into `tables`, and return the change. None
@@ -100,11 +100,11 @@ class ShapeTracker:
         found = self._read_table(table)
         if found is None:
             self._missing.add(table)
-            _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", self._shown(table))
+            _log.warning("%s is captured but not in the dictionary; its rows cannot be decoded", self.name_of(table))
             return None
         expected = (table.schema, table.table) in self._filter.also  # a snapshot has structures of captured tables only
         level = logging.INFO if expected else logging.WARNING
-        _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self._shown(table))
+        _log.log(level, "%s: no CREATE TABLE was seen; its present shape is taken", self.name_of(table))
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
@@ -150,7 +150,7 @@ class ShapeTracker:
                     return
                 if loses_rows:
                     _log.warning(
-                        "%s: rows went or came without a trace in redo, and no event has them: %s", self._shown(table), sql
+                        "%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql
                     )
                 yield self._altered(row, time_us, known, altered, sql)
             case _:
@@ -184,7 +184,7 @@ class ShapeTracker:
     def _reread(self, row: LogMinerRow, time_us: int, table: TableId, sql: str, reason: str) -> Iterator[SchemaChange]:
         if not self._includes(table):
             return
-        _log.warning("%s: %s; reading its present shape from the dictionary: %s", self._shown(table), reason, sql)
+        _log.warning("%s: %s; reading its present shape from the dictionary: %s", self.name_of(table), reason, sql)
         known, found = self.tables.find(table), self._read_table(table)
         if found is not None:
             found = without_unsupported(found)

@@ -25,11 +25,13 @@ _LOB_PIECES = frozenset({OpCode.LOB_WRITE, OpCode.LOB_TRIM, OpCode.LOB_ERASE})
 
 
 class Undoable(Protocol):
-    """Rows that can be taken back from their end; `Transaction` fits."""
+    """The rows of a transaction, from which some can be taken out; `Transaction` fits."""
 
-    def row_before(self, later: int) -> LogMinerRow | None: ...
+    def row_before(self, later: int) -> LogMinerRow | None:
+        """The row that exactly `later` rows come after; None when there are not so many."""
 
-    def take_out(self, later: int) -> None: ...
+    def take_out(self, later: int) -> None:
+        """Remove the row that exactly `later` rows come after."""
 
 
 def undo_large(rows: Undoable, undo: LogMinerRow) -> bool:

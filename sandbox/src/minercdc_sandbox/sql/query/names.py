@@ -20,13 +20,14 @@ def find_relation(
     """The table or view; None is DUAL. Of a temporary table the session's own copy.
 
     Raises ORA-00942 for an object that the user may not see, ORA-01031 without `privilege` on it, ORA-00980 for a synonym of
-    nothing, ORA-01775 for synonyms in a circle.
+    nothing, ORA-01775 for synonyms in a circle, ORA-01219 in a container that is not open for all but fixed views.
     """
     first_owner, first_name = owner, name
     for _ in range(_DEPTH):
         place = owner or env.schema
         found = env.catalog.table(env.container, place, name) or env.catalog.view(env.container, place, name)
         if found is not None:
+            env.require_open(at)
             env.allowed(privilege, found.owner, found.name, at)
             return env.private(found) if isinstance(found, Table) and found.temporary else found
         synonym = env.catalog.synonym(env.container, owner, env.schema, name)
@@ -40,8 +41,11 @@ def find_relation(
             return None
         for spelled in (name, name.replace("V_$", "V$", 1)):
             if spelled in env.views:
+                if not spelled.startswith(("V$", "GV$")):
+                    env.require_open(at)
                 env.may_see(spelled, at)
                 return env.views[spelled]
+    env.require_open(at)
     if (first_owner, first_name) != (owner, name):
         raise OraError(980, "synonym translation is no longer valid", at)
     raise OraError(942, f'table or view "{first_owner or env.schema}"."{name}" does not exist', at)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from minercdc_sandbox.catalog import Catalog
-from minercdc_sandbox.interfaces import View
+from minercdc_sandbox.interfaces import OraError, View
 from minercdc_sandbox.lobs.values import LobStore
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.sql.privileges import check_object, check_view
@@ -59,6 +59,13 @@ class Environment:
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
         """Raises ORA-00942 for an object that the user may not see, ORA-01031 for a visible one without `privilege`."""
         check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
+
+    def require_open(self, at: int) -> None:
+        """Raises ORA-01219 in a container that is MOUNTED: it has fixed views only (Error Messages, ORA-01219)."""
+        if self.catalog.containers[self.container].open_mode == "MOUNTED":
+            raise OraError(
+                1219, "database or pluggable database not open: queries allowed on fixed tables or views only", at
+            )
 
     def may_see(self, view: str, at: int) -> None:
         """Raises ORA-00942 for a view of the database that the user may not see."""
