@@ -68,7 +68,7 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
     ("LONG", "LONG", None, None, "text", ""),
     ("LONG RAW", "LONG RAW", None, None, "00ff10", ""),
     ("BOOLEAN", "BOOLEAN", None, None, "true", "snapshots only: LogMiner shows no changes of its table"),
-    ("JSON", "JSON", None, None, '{"a":1}', "changes need `lob.enabled`, and a source that logs them ([below](#json))"),
+    ("JSON", "JSON", None, None, '{"a":1}', "needs `lob.enabled`; changes need a source that logs them ([below](#json))"),
     ("VECTOR", "VECTOR", None, None, "[1.0E+000]", "snapshots only, as BOOLEAN"),
 )
 
@@ -97,8 +97,8 @@ A value that redo does not hold (a column without supplemental logging) is
 `minercdc check` warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out
 of the events, with one warning per table. INVISIBLE columns are columns; virtual ones are not, as redo does not have them.
 
-Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
-too, and an update of such columns only has no event. So it is with JSON columns, whose values snapshots have all the same. With `lob.enabled=true` the placeholder means: not changed by this
+Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB, XMLTYPE and JSON columns hold the placeholder, in snapshots
+too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
 statement. Two more values are the placeholder: every LOB in `before`, and a LOB that DBMS_LOB changed in part, if its value was
 not given in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
 several rows is one event; what DBMS_LOB writes to a row after an INSERT or UPDATE of it in the same transaction is part of that
@@ -113,7 +113,7 @@ change that leaves a large value open, `none` for no change. Where undo is gone 
 
 Snapshots have the text of JSON_SERIALIZE. LogMiner shows rows of tables with JSON columns only where `ENABLE_GOLDENGATE_REPLICATION` is TRUE
 (`minercdc check` says so; the parameter is GoldenGate's, so look into its licence terms); elsewhere each is a row that it does not support. Redo has the
-value in binary form (OSON), like a BLOB, so `lob.enabled=true` reads it. The text that is made of it is that of JSON_SERIALIZE: members in the
+value in binary form (OSON), like a BLOB. The text that is made of it is that of JSON_SERIALIZE: members in the
 order of the image, numbers with all their digits, strings for what JSON has no type for: dates and times by ISO 8601 (`"2026-02-28T13:45:59.5"`, `Z` or
 an offset where there is a zone), intervals as ISO 8601 durations (`"P1DT2H"`), bytes in hexadecimal digits. Oracle's documentation leaves open
 how a second's fraction is padded, how a duration is split into its parts, how BINARY_FLOAT is rounded (nine digits here), and where numbers get an exponent (beyond

@@ -18,7 +18,6 @@ from minercdc.values.family import Convert, FieldType, Reading, ValueHandling
 from minercdc.values.literal import read_literal, text_of
 
 __all__ = [
-    "LARGE_IN_REDO",
     "LARGE_TYPES",
     "UNMINED_TYPES",
     "Codec",
@@ -53,11 +52,8 @@ class Codec:
     from_driver: Callable[[object], str]
 
 
-# LogMiner has operation codes of their own for these values; `lob.enabled` reads them, in snapshots, too.
-LARGE_TYPES = lob.TYPES | {"XMLTYPE"}
-
-# Redo holds JSON as a BLOB, where the source logs it; snapshots read it whatever `lob.enabled` is.
-LARGE_IN_REDO = LARGE_TYPES | {"JSON"}
+# LogMiner has operation codes of their own for these values, JSON among them, which redo holds as a BLOB; `lob.enabled` reads them.
+LARGE_TYPES = lob.TYPES | {"XMLTYPE", "JSON"}
 
 # Snapshots have their values; LogMiner prints every row of a table with such a column as `Unsupported` (23ai).
 UNMINED_TYPES = frozenset({"VECTOR", "BOOLEAN"})

@@ -6,11 +6,11 @@ import logging
 from dataclasses import replace
 
 from minercdc.schema.table import Column, TableSchema
-from minercdc.values.codec import LARGE_IN_REDO, is_supported
+from minercdc.values.codec import LARGE_TYPES, is_supported
 
 _log = logging.getLogger(__name__)
 
-_LARGE = LARGE_IN_REDO | {"LONG", "LONG RAW"}
+_LARGE = LARGE_TYPES | {"LONG", "LONG RAW"}
 # Strings and RAWs that may lie outside the row, which are never logged supplementally.
 _EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
 

@@ -14,7 +14,7 @@ from minercdc.capture.logminer.redo_text import parse_condition, parse_redo
 from minercdc.errors import RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import Column, TableSchema
-from minercdc.values.codec import LARGE_IN_REDO, reading_for
+from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.family import Reading
 from minercdc.values.image import Encoding, text_of_image
 from minercdc.values.literal import EMPTY_BLOB, NULL, UNSUPPORTED, Literal, text_of
@@ -43,7 +43,7 @@ class RedoDecoder:
         self.schema = schema
         self.unknown: set[str] = set()
         self.passed_over: set[str] = set()
-        self.hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_IN_REDO and not lobs)
+        self.hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
         self.positions = {name: i for name, i in schema.positions().items() if name not in self.hidden}
         self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES | {"JSON"})
         self.images = frozenset(i for i in self.lobs if schema.columns[i].type_name == "JSON")
@@ -128,7 +128,7 @@ class RedoDecoder:
         last = max((int(match[1]) for name in literals if (match := _STORED.fullmatch(name))), default=0)
         for name in self.schema.stored[last:]:
             i = self.positions.get(name)
-            if i is not None and self.schema.columns[i].type_name not in LARGE_IN_REDO:
+            if i is not None and self.schema.columns[i].type_name not in LARGE_TYPES:
                 yield i
 
     def _images(self, literals: Mapping[str, Literal], encoding: Encoding) -> dict[int, Value]:
@@ -142,7 +142,7 @@ class RedoDecoder:
                 continue
             if literal == NULL:
                 texts[i] = None
-            elif self.schema.columns[i].type_name in LARGE_IN_REDO:
+            elif self.schema.columns[i].type_name in LARGE_TYPES:
                 texts[i] = UNAVAILABLE  # a locator
             elif literal.function == "HEXTORAW" and literal.text is not None:
                 texts[i] = text_of_image(self.schema.columns[i], _bytes(literal.text), encoding)
