@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,9 @@ from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.errors import SchemaHistoryError
+from minercdc.checks import check_prerequisites
+from minercdc.config.sections import TableFilterConfig
+from minercdc.errors import ConfigError, SchemaHistoryError
 from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SnapshotState
 from minercdc.oracle import dictionary, scn
@@ -358,3 +361,12 @@ def test_documents_that_the_database_serializes(sandbox: SandboxProcess, tmp_pat
     assert [float(one) for one in str(rows[0][2]).strip("[]").split(",")] == [1.0, 2.5]
     assert rows[1][2] is None
     lab.app.close()
+
+
+def test_a_first_start_refuses_a_record_key_of_no_column(lab: Lab) -> None:
+    """As `minercdc check` does; later the column may have been dropped, and then its table is suspended."""
+    lists: dict[str, Any] = {"message.key.columns": rf"{lab.schema}\.ITEM:ID,NAM", "schema.include.list": lab.schema}
+    config = replace(lab.connector_config("suspend"), filters=TableFilterConfig(**lists))
+    with pytest.raises(ConfigError, match=rf"message.key.columns: table {lab.schema}.ITEM has no column NAM"):
+        check_prerequisites(config, first=True)
+    assert [finding.rule for finding in check_prerequisites(config)] == ["table-logging"]
