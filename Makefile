@@ -34,7 +34,7 @@ unit: install
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/unit sandbox/tests/unit
 
 # What native code does, on the Python path, which is its reference: LogMiner's rows and values, transactions, the encoder.
-LOGMINER_TESTS := $(addprefix tests/sandbox_capture/test_,capture.py faults.py generated_types.py kept.py lobs.py number_extremes.py oddities.py open_at.py renames.py types.py)
+LOGMINER_TESTS := $(addprefix tests/sandbox_capture/test_,capture.py faults.py generated_types.py json.py kept.py lobs.py number_extremes.py oddities.py open_at.py renames.py types.py)
 
 PURE_TESTS := $(addprefix tests/unit/,capture kafka values native formats snapshot signals test_engine.py test_read_runs.py)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -20,7 +20,8 @@ from minercdc.kafka.internal_topics import internal_topic_findings
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.prerequisites import Finding, check
 from minercdc.oracle.scn import one_row
-from minercdc.selection import table_filter, topic_names
+from minercdc.schema.table import TableSchema
+from minercdc.selection import key_columns, table_filter, topic_names
 from minercdc.signalling import signal_findings, signal_table
 from minercdc.unmatched import pattern_findings
 
@@ -29,19 +30,21 @@ log = logging.getLogger(__name__)
 _OF_ALL: Final = ("include-list", "patterns")  # rules that hold for several databases when they hold for one
 
 
-def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
+def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list[Finding]:
     """What the database lacks for this configuration, and the physical standby that is mined; when none of that blocks capture, what the
     signal table lacks, too. Several pluggable databases have neither: then it is what each of them lacks.
 
-    :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long.
+    :param first: before a first start, when `message.key.columns` that name no column are a slip; later the column may have been dropped.
+    :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long; `first`, and a
+        record key has a column that its table does not have.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     """
     if config.database.has_several_pdbs:
-        return _together({name: _checked_in(config, name) for name in database_names(config.database)})
+        return _together({name: _checked_in(config, name, first=first) for name in database_names(config.database)})
     factory = adapter_factory(config.database.database_connection_adapter)
     with closing(connect(config.database, "pdb")) as connection:
         found = check(
-            connection, config.database, table_filter(config), factory.prerequisites, partial(pattern_findings, config)
+            connection, config.database, table_filter(config), factory.prerequisites, partial(_of_tables, config, first)
         )
         if any(finding.blocking for finding in found):
             return found
@@ -54,7 +57,16 @@ def check_prerequisites(config: ConnectorConfig) -> list[Finding]:
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
 
 
-def _checked_in(config: ConnectorConfig, name: str) -> list[Finding]:
+def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchema]) -> Iterator[Finding]:
+    """What concerns the captured tables. Raises as `check_prerequisites`."""
+    if first:
+        key = key_columns(config.filters)
+        for table in tables:
+            key(table)
+    yield from pattern_findings(config, tables)
+
+
+def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Finding]:
     """What one of several pluggable databases lacks: only that it is not open, when it is not. Errors name it."""
     one = of_database(config.database, name)
     needed = adapter_factory(config.database.database_connection_adapter).prerequisites
@@ -63,7 +75,7 @@ def _checked_in(config: ConnectorConfig, name: str) -> list[Finding]:
             if _is_mounted(connection):
                 fix = f"ALTER PLUGGABLE DATABASE {name} OPEN; or leave it out of database.pdb.name."
                 return [Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")]
-            found = check(connection, one, table_filter(config, name), needed, partial(pattern_findings, config))
+            found = check(connection, one, table_filter(config, name), needed, partial(_of_tables, config, first))
             signals = signal_table(config)
             if signals is None or signals.database != name or any(finding.blocking for finding in found):
                 return found

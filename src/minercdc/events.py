@@ -186,7 +186,7 @@ class UndecodableRow:
     """A row that is left out, with what a repair by hand needs: it cannot be decoded or encoded, or its table is suspended.
 
     :param table: None when not even that is known.
-    :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...); for a row that was decoded, the name of its `Op`.
+    :param op: of the row: LogMiner's word (INSERT, UPDATE, DELETE, ...), also for a row that was decoded; READ for one of a snapshot.
     :param reason: code and message of the error; for a row of a table that is suspended already, that it is.
     :param redo_sql: SQL_REDO; of `olr` and `fors_olr` the row's images as JSON; None when there is neither.
     :param scn, time_us, tx, row_id, rs_id, ssn: as of `ChangeEvent`.

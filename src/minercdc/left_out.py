@@ -71,7 +71,7 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
     """The stored form of a change that was decoded, and is left out: `reason` says why. The row's code and hint are ''."""
     return UndecodableRow(
         event.schema.id,
-        event.op.name,
+        "INSERT" if event.op is Op.CREATE else event.op.name,
         reason,
         event.redo_sql,
         event.scn,

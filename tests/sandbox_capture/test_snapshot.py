@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,10 @@ from tests.sandbox_capture.test_capture import make_lab, workload
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.prerequisites import LogMinerPrerequisites
-from minercdc.errors import SchemaHistoryError
-from minercdc.events import ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
+from minercdc.checks import check_prerequisites
+from minercdc.config.sections import TableFilterConfig
+from minercdc.errors import ConfigError, SchemaHistoryError
+from minercdc.events import UNAVAILABLE, ChangeEvent, Event, Progress, SchemaChange, SnapshotMark
 from minercdc.offset import SnapshotState
 from minercdc.oracle import dictionary, scn
 from minercdc.oracle.connect import connect
@@ -338,8 +341,10 @@ def test_prepared_database_has_no_finding_but_tables_without_full_logging(lab: L
     assert "ADD SUPPLEMENTAL LOG DATA (ALL) COLUMNS" in findings[0].fix
 
 
-def test_documents_that_the_database_serializes(lab: Lab) -> None:
-    """JSON and VECTOR come from snapshots only, as CLOBs: they may be longer than a VARCHAR2."""
+@pytest.mark.parametrize("lobs", [False, True], ids=["without LOBs", "with LOBs"])
+def test_documents_that_the_database_serializes(sandbox: SandboxProcess, tmp_path: Path, lobs: bool) -> None:
+    """JSON and VECTOR come as CLOBs: they may be longer than a VARCHAR2. JSON is a large value, as in redo."""
+    lab = make_lab(sandbox, tmp_path, **{"lob.enabled": lobs})
     lab.run(
         "create table documents (id number(10) primary key, j json, v vector)",
         "alter table documents add supplemental log data (all) columns",
@@ -351,6 +356,17 @@ def test_documents_that_the_database_serializes(lab: Lab) -> None:
     lab.app.commit()
     rows = sorted(after for _, _, after in Reader(lab).take_snapshot().changes("DOCUMENTS") if after)
     assert [row[0] for row in rows] == ["1", "2"]
-    assert str(rows[0][1]).replace(" ", "") == f'{{"b":[1.5,null],"a":"{long}"}}'
+    text = f'{{"b":[1.5,null],"a":"{long}"}}'
+    assert [row[1] for row in rows] == ([text, None] if lobs else [UNAVAILABLE] * 2)
     assert [float(one) for one in str(rows[0][2]).strip("[]").split(",")] == [1.0, 2.5]
-    assert rows[1][1:] == (None, None)
+    assert rows[1][2] is None
+    lab.app.close()
+
+
+def test_a_first_start_refuses_a_record_key_of_no_column(lab: Lab) -> None:
+    """As `minercdc check` does; later the column may have been dropped, and then its table is suspended."""
+    lists: dict[str, Any] = {"message.key.columns": rf"{lab.schema}\.ITEM:ID,NAM", "schema.include.list": lab.schema}
+    config = replace(lab.connector_config("suspend"), filters=TableFilterConfig(**lists))
+    with pytest.raises(ConfigError, match=rf"message.key.columns: table {lab.schema}.ITEM has no column NAM"):
+        check_prerequisites(config, first=True)
+    assert [finding.rule for finding in check_prerequisites(config)] == ["table-logging"]

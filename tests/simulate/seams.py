@@ -141,7 +141,7 @@ def _replacements() -> dict[int, Any]:
         (secrets, _Secrets("secrets")),
         (uuid.uuid4, _uuid4),
         (connect, _connect),
-        (check_prerequisites, lambda _: []),
+        (check_prerequisites, lambda _, **__: []),
         (confluent_kafka.Producer, lambda settings, *_, **__: SimProducer(_present().cluster, settings)),
         (confluent_kafka.Consumer, lambda settings, *_, **__: SimConsumer(_present().cluster, settings)),
         (confluent_kafka.admin.AdminClient, lambda *_, **__: SimAdmin(_present().cluster)),

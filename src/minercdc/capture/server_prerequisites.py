@@ -11,6 +11,8 @@ from minercdc.oracle.prerequisites import Finding, redo_findings
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
 
+_WITHOUT_VALUES = UNMINED_TYPES | {"JSON"}
+
 
 class ServerPrerequisites:
     """See `oracle.prerequisites.CapturePrerequisites`.
@@ -34,7 +36,7 @@ class ServerPrerequisites:
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Columns whose values do not come."""
         for table in tables:
-            names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in UNMINED_TYPES]
+            names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _WITHOUT_VALUES]
             if names:
                 yield Finding(
                     f"{table.id}: {self._without_values}: {', '.join(names)}",

@@ -125,7 +125,8 @@ it stay as they are, which is why the suspended table is read again then.""",
         "LogMiner does not support the row",
         """As MC-4001. LogMiner printed the row as `Unsupported` (operation code 255): it shows that a row was changed, but not how. That
 happens with tables that have a column of a type LogMiner cannot show, such as BOOLEAN, JSON, VECTOR or an object type; rows of
-such a table come from snapshots only, and it stays suspended. Leave the table out (`table.exclude.list`), or set
+such a table come from snapshots only, and it stays suspended. For JSON, `ALTER SYSTEM SET ENABLE_GOLDENGATE_REPLICATION = TRUE` makes later
+rows visible ([types](types.md)); otherwise leave the table out (`table.exclude.list`), or set
 `event.processing.failure.handling.mode=warn` to go on without its changes.""",
     ),
     errors.RecordSchemaError: (

@@ -68,7 +68,7 @@ _ROWS: tuple[tuple[str, str, int | None, int | None, str, str], ...] = (
     ("LONG", "LONG", None, None, "text", ""),
     ("LONG RAW", "LONG RAW", None, None, "00ff10", ""),
     ("BOOLEAN", "BOOLEAN", None, None, "true", "snapshots only: LogMiner shows no changes of its table"),
-    ("JSON", "JSON", None, None, '{"a":1}', "snapshots only, as BOOLEAN"),
+    ("JSON", "JSON", None, None, '{"a":1}', "needs `lob.enabled`; changes need a source that logs them ([below](#json))"),
     ("VECTOR", "VECTOR", None, None, "[1.0E+000]", "snapshots only, as BOOLEAN"),
 )
 
@@ -97,7 +97,7 @@ A value that redo does not hold (a column without supplemental logging) is
 `minercdc check` warns of tables where that can happen. Columns of other types (BFILE, UROWID, objects, collections) are left out
 of the events, with one warning per table. INVISIBLE columns are columns; virtual ones are not, as redo does not have them.
 
-Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB and XMLTYPE columns hold the placeholder, in snapshots
+Large values: with `lob.enabled=false`, the default, CLOB, NCLOB, BLOB, XMLTYPE and JSON columns hold the placeholder, in snapshots
 too, and an update of such columns only has no event. With `lob.enabled=true` the placeholder means: not changed by this
 statement. Two more values are the placeholder: every LOB in `before`, and a LOB that DBMS_LOB changed in part, if its value was
 not given in the same transaction: redo holds the part only (counted, and one warning per table). A statement that LogMiner spreads over
@@ -109,7 +109,22 @@ the commit of its transaction, and header `__minercdc.reselect.scn` says so. `mi
 change that leaves a large value open, `none` for no change. Where undo is gone (ORA-01555, ORA-01466), or the row, the placeholder stays
 (counted, and one warning per table).
 
-Rows that LogMiner does not support (operation code 255: BOOLEAN, JSON, VECTOR, object types) are failures, which
+## JSON
+
+Snapshots have the text of JSON_SERIALIZE. LogMiner shows rows of tables with JSON columns only where `ENABLE_GOLDENGATE_REPLICATION` is TRUE
+(`minercdc check` says so; the parameter is GoldenGate's, so look into its licence terms); elsewhere each is a row that it does not support. Redo has the
+value in binary form (OSON), like a BLOB. The text that is made of it is that of JSON_SERIALIZE: members in the
+order of the image, numbers with all their digits, strings for what JSON has no type for: dates and times by ISO 8601 (`"2026-02-28T13:45:59.5"`, `Z` or
+an offset where there is a zone), intervals as ISO 8601 durations (`"P1DT2H"`), bytes in hexadecimal digits. Oracle's documentation leaves open
+how a second's fraction is padded, how a duration is split into its parts, how BINARY_FLOAT is rounded (nine digits here), and where numbers get an exponent (beyond
+40 digits here): there the text from redo may be spelled otherwise than that of a snapshot, with the same value.
+
+An image that is damaged, or that has a form which is not known here (a vector, a time zone region, NaN), is a `ValueDecodeError` that names the
+column. A value that is updated in part, as JSON_TRANSFORM may do it, is the placeholder, counted as a LOB that DBMS_LOB changed in part.
+
+## Rows that are not supported
+
+Rows that LogMiner does not support (operation code 255: BOOLEAN, VECTOR, object types, JSON without the parameter above) are failures, which
 `event.processing.failure.handling.mode` decides on: `fail` stops, `warn` and `skip` leave the row out. A single value printed as
 `Unsupported Type` is the placeholder.
 """

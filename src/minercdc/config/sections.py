@@ -94,7 +94,7 @@ class CaptureConfig(Section):
 
     lob_enabled: bool = Field(
         False,
-        description="Read CLOB, NCLOB, BLOB and XMLTYPE values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner shows large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
+        description="Read CLOB, NCLOB, BLOB, XMLTYPE and JSON values, and strings beyond 4000 bytes; without it `unavailable.value.placeholder` stands for them, in snapshots too. LogMiner shows large values only of transactions it has read from their start, so redo of long transactions is read again and again.",
     )
     minercdc_lob_reselect: Literal["key_change", "unavailable", "none"] = Field(
         "key_change",

@@ -37,7 +37,7 @@ _REGISTERING = threading.Lock()
 RANGES = 32  # of a large table: small enough to show progress by, large enough to be worth a connection each
 _ROWS = 5_000
 _LARGE_ROWS = 100
-_LARGE = LARGE_TYPES | {"LONG", "LONG RAW", "JSON", "VECTOR"}
+_LARGE = LARGE_TYPES | {"LONG", "LONG RAW", "VECTOR"}
 
 
 def oracle_rows(

@@ -91,7 +91,7 @@ def scanned_columns(
     for i, (column, reading) in enumerate(zip(columns, readings, strict=True)):
         uses = bytearray(constants["FUNCTIONS"])
         for function, name in _FUNCTIONS:
-            if name in reading.literals:
+            if name in reading.literals and not (reading.follows and name == "EMPTY_BLOB"):
                 use = "USE_AS_IS" if reading.literals[name] is None else "USE_CHECKED"
                 uses[constants[function]] = constants[use]
         check = constants["CHECK_" + _CHECKS.get(column.type_name, "NEVER")]

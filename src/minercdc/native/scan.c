@@ -122,6 +122,8 @@ static int read_call(cursor *c, const scan_column *column, cell *out) {
 
 static int read_value(cursor *c, const scan_column *column, cell *out) {
     if (c->at == c->end) return 0;
+    /* before values of JSON columns */
+    if (*c->at == '/' && (!SKIP(c, "/* JSON */ ") || c->at == c->end)) return 0;
     if (*c->at == '\'') {
         const char *text;
         size_t size;

@@ -12,7 +12,7 @@ from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.lob import TYPES as LOB_TYPES
 
-LARGE_COLUMNS = LARGE_TYPES | {"LONG", "LONG RAW", "JSON", "VECTOR"}
+LARGE_COLUMNS = LARGE_TYPES | {"LONG", "LONG RAW", "VECTOR"}
 """Types whose values may be large: rows with them are fetched a few at a time."""
 ColumnConversion: TypeAlias = Callable[[Sequence[Any]], Sequence[Value]]
 

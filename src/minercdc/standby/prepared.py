@@ -72,10 +72,10 @@ class Prepared:
                 wait = float("inf")  # a wrong password locks its user when it is tried often
         self._next_database = self._monotonic() + wait
 
-    def findings(self, config: ConnectorConfig) -> list[Finding]:
+    def findings(self, config: ConnectorConfig, *, first: bool) -> list[Finding]:
         """What `check_prerequisites` finds, or found a moment ago: that is taken once, since a later start may have another
-        configuration. Raises as that does."""
+        configuration, and not for a `first` start. Raises as that does."""
         fresh, self._checked = self._monotonic() - self._checked < _FRESH_SECONDS, -_FRESH_SECONDS
-        if fresh:
+        if fresh and not first:
             return self._findings
-        return check_prerequisites(config)
+        return check_prerequisites(config, first=first)

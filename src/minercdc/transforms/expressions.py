@@ -25,9 +25,10 @@ Evaluate = Callable[[ConnectRecord], Any]
 
 
 def compile_expression(text: str, result: str) -> Evaluate:
-    """A function that evaluates a CEL expression. It raises ValueDecodeError where that fails, as on a field that is not there.
+    """A function that evaluates a CEL expression. It raises ValueDecodeError where that fails, as on a field that is not there, and
+    where the result is of another type.
 
-    :param result: `BOOL` or `STRING`, the type that it has to have.
+    :param result: `BOOL` or `STRING`, the type that it has to have. A STRING may be null: there is no text; a condition may not.
     :raises ConfigError: it is no expression of that type, or the library is not installed.
     """
     try:
@@ -40,8 +41,8 @@ def compile_expression(text: str, result: str) -> Evaluate:
         program = environment.compile(text)
     except RuntimeError as error:
         raise ConfigError([f"{text} is not a CEL expression: {_first_line(error)}"]) from None
-    wanted = {"BOOL": cel.Type.BOOL, "STRING": cel.Type.STRING}[result]
-    if program.return_type() not in (wanted, dynamic, cel.Type.NULL):
+    taken = {"BOOL": (cel.Type.BOOL,), "STRING": (cel.Type.STRING, cel.Type.NULL)}[result]
+    if program.return_type() not in (*taken, dynamic):
         raise ConfigError([f"{text} is of type {program.return_type().name()}, not {result}"])
 
     def evaluate(record: ConnectRecord) -> Any:
@@ -51,8 +52,8 @@ def compile_expression(text: str, result: str) -> Evaluate:
         kind = found.type()
         if kind == cel.Type.ERROR:
             raise ValueDecodeError(f"{text}: {found.value()}", hint=_HINT)
-        if kind not in (wanted, cel.Type.NULL):
-            raise ValueDecodeError(f"{text} gives {kind.name()}, not {result}")
+        if kind not in taken:
+            raise ValueDecodeError(f"{text} gives {kind.name()}, not {result}", hint=_HINT if kind == cel.Type.NULL else "")
         return found.value()
 
     return evaluate
@@ -72,7 +73,7 @@ def _first_line(error: Exception) -> str:
 
 
 def filter_by_expression(options: FilterByExpression) -> Transform:
-    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is not true. Raises as
+    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is false. Raises as
     `compile_expression`."""
     with naming_option("condition"):
         evaluate = compile_expression(options.condition, "BOOL")

@@ -17,7 +17,16 @@ from minercdc.values import boolean, document, interval, lob, number, raw, tempo
 from minercdc.values.family import Convert, FieldType, Reading, ValueHandling
 from minercdc.values.literal import read_literal, text_of
 
-__all__ = ["LARGE_TYPES", "UNMINED_TYPES", "Codec", "FieldType", "ValueHandling", "codec_for", "is_supported", "reading_for"]
+__all__ = [
+    "LARGE_TYPES",
+    "UNMINED_TYPES",
+    "Codec",
+    "FieldType",
+    "ValueHandling",
+    "codec_for",
+    "is_supported",
+    "reading_for",
+]
 
 _FAMILIES: tuple[ModuleType, ...] = (number, text, temporal, raw, interval, lob, document, boolean)
 _FAMILY_OF = {name: family for family in _FAMILIES for name in family.TYPES}
@@ -43,11 +52,11 @@ class Codec:
     from_driver: Callable[[object], str]
 
 
-# LogMiner has operation codes of their own for these values; `lob.enabled` reads them.
-LARGE_TYPES = lob.TYPES | {"XMLTYPE"}
+# LogMiner has operation codes of their own for these values, JSON among them, which redo holds as a BLOB; `lob.enabled` reads them.
+LARGE_TYPES = lob.TYPES | {"XMLTYPE", "JSON"}
 
 # Snapshots have their values; LogMiner prints every row of a table with such a column as `Unsupported` (23ai).
-UNMINED_TYPES = frozenset({"JSON", "VECTOR", "BOOLEAN"})
+UNMINED_TYPES = frozenset({"VECTOR", "BOOLEAN"})
 
 
 def is_supported(column: Column) -> bool:

@@ -1,7 +1,7 @@
 """XMLTYPE, JSON and VECTOR: documents whose Row text is their serialized form.
 
-JSON and VECTOR come from snapshots only: LogMiner prints rows of such tables as `Unsupported` (23ai), and JSON values, where
-it prints them at all, in Oracle's binary form (OSON), which is not decoded.
+Redo has JSON in Oracle's binary form (OSON), after a hint and as a LOB, where the source logs it: under ENABLE_GOLDENGATE_REPLICATION.
+Otherwise LogMiner prints all rows of tables with JSON as `Unsupported`, and always those of tables with VECTOR (23ai).
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from typing import Final
 
 from minercdc.errors import ValueDecodeError
 from minercdc.schema.table import Column
-from minercdc.values.family import FieldType, Reading, ValueHandling, Writing, as_is
+from minercdc.values.family import Convert, FieldType, Reading, ValueHandling, Writing, as_is
+from minercdc.values.oson import json_text
 
 TYPES: Final = frozenset({"XMLTYPE", "JSON", "VECTOR"})
+LOG_JSON: Final = "ALTER SYSTEM SET ENABLE_GOLDENGATE_REPLICATION = TRUE"
+"""What makes LogMiner show rows of tables with JSON columns."""
 
 # The names are Debezium's.
 _FIELDS: Final = {
@@ -29,7 +32,20 @@ def reading(column: Column) -> Reading:
     select = _SELECT.get(column.type_name)
     if column.type_name == "XMLTYPE":
         return Reading({"": None}, as_is, _from_driver)
-    return Reading({}, as_is if select is None else select.format, _from_driver)
+    literals: dict[str, Convert | None] = {}
+    if column.type_name == "JSON":
+        literals = {"HEXTORAW": _from_image(column.name), "EMPTY_BLOB": None}
+    return Reading(literals, as_is if select is None else select.format, _from_driver, follows=bool(literals))
+
+
+def _from_image(name: str) -> Convert:
+    def text(digits: str) -> str:
+        try:
+            return json_text(digits)
+        except ValueDecodeError as error:
+            raise ValueDecodeError(f"column {name}: {error.message}", hint=error.hint) from error
+
+    return text
 
 
 def _from_driver(value: object) -> str:

@@ -62,6 +62,7 @@ class Reading:
         its quotes, apostrophes already undoubled; None stands for "as it is".
     :param select: quoted column name -> SELECT expression.
     :param from_driver: non-null value as python-oracledb fetched it -> Row text.
+    :param follows: EMPTY_BLOB() is no value of the type: the value follows in rows of its own, or redo does not hold it.
     :param spellings: `Writing.to_json` takes a literal's text unconverted, too; only comparing values needs the conversion.
     """
 
@@ -69,6 +70,7 @@ class Reading:
     select: Callable[[str], str]
     from_driver: Callable[[object], str]
     spellings: bool = False
+    follows: bool = False
 
     def as_spelled(self) -> Reading:
         """With `spellings`, a copy that takes the text of literals as it is, for values that are not compared: the

@@ -37,6 +37,7 @@ class Literal(NamedTuple):
 
 
 NULL: Final = Literal("", None)
+EMPTY_BLOB: Final = Literal("EMPTY_BLOB", None)
 
 
 def read_literal(sql: str, at: int) -> tuple[Literal, int]:
@@ -98,10 +99,11 @@ def _read_quoted(sql: str, at: int) -> tuple[str, int]:
 def text_of(literal: Literal, reading: Reading) -> str:
     """Row text of a literal; '' of an empty LOB.
 
-    :raises ValueDecodeError: NULL, `Unsupported Type`, or a function or text that does not fit the column's type.
+    :raises ValueDecodeError: NULL, `Unsupported Type`, an empty LOB that is no value (`Reading.follows`), or a function or text that
+        does not fit the column's type.
     """
     if literal.text is None:
-        if literal.function in EMPTY_LOBS and literal.function in reading.literals:
+        if literal.function in EMPTY_LOBS and literal.function in reading.literals and not reading.follows:
             return ""
         raise ValueDecodeError(f"{literal.function or 'NULL'} has no value")
     try:

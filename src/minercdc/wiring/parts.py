@@ -274,8 +274,8 @@ class PipelineParts:
         process, adapter = self._process, self.opened()
         if not process.checked:
             of_topics = check_internal_topics(self._config, self._client)
-            prepared = process.prepared
-            of_database = prepared.findings(self._config) if prepared else check_prerequisites(self._config)
+            check = process.prepared.findings if process.prepared else check_prerequisites
+            of_database = check(self._config, first=offset is None)
             refuse_unprepared([*of_topics, *of_database])
             process.checked, process.first_offset = True, offset
         position = None if offset is None or offset.position is None else adapter.capture.load_position(offset.position)

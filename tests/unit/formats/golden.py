@@ -83,6 +83,7 @@ TYPES = (
     Typed("CLOB", _column("CLOB"), "long"),
     Typed("NCLOB", _column("NCLOB"), "Ж"),
     Typed("XMLTYPE", _column("XMLTYPE"), "<a>1</a>"),
+    Typed("JSON", _column("JSON"), '{"a":[1.50,"\\u00fc"]}'),
     Typed("RAW(4)", _column("RAW", 4), "00FF10", _BINARY),
     Typed("BLOB", _column("BLOB"), "FBFF", _BINARY),
     Typed("DATE", _column("DATE"), "2026-09-21 10:30:00", _TIME),

@@ -71,6 +71,7 @@ STAMPS += ["".join(parts) for parts in itertools.product(DATES[:1], FRACTIONS, O
 TEXTS = ["", "x", "it''s", "''", "''''", "a\"b\\c", "\x00\x01\b\t\n\x0b\f\r\x1f\x7f", "ж", "\U0001f600", "é", "\ud800", "a'',''b", "NULL", "🙂''x" * 40]  # fmt: skip
 UNISTRS = [r"\00E9t\00e9", r"\D83D\DE00", r"\D83D", r"\DE00\D83D", r"\D83Dx", r"\\", r"\\\\0041", r"\0022\005C\0027", r"\004", r"\x", "\\", r"it''s \0416", r"\0''04"]  # fmt: skip
 RAWS = ["", "00", "deadBEEF", "abc", "zz", "0a0b0c0d0e", "ff" * 100, "d''e"]
+IMAGES = ["ff4a5a010016000131", "FF4A5A010016000130", "ff4a5a010016000a33087878787878787878", "ff4a5a01", ""]
 MONTHS = ["+01-02", "-01-02", "1-2", "-0-0", "+00-11", "999999999-11", "9999999999-1", "1 2", ""]
 SECONDS = ["+01 02:03:04.5", "-01 02:03:04.000000", "0 0:0:0", "-0 00:00:00.000000001", "-0 00:00:00.", "999999999 23:59:59.999999999",
     "+9999999999 0:0:0", "1 2:3", "-5 00:00:00"]  # fmt: skip
@@ -93,6 +94,12 @@ SPELLINGS: dict[str, list[tuple[str, Sequence[str]]]] = {
     "CLOB": [("", TEXTS)],
     "BLOB": [("HEXTORAW", RAWS)],
     "XMLTYPE": [("", TEXTS)],
+    "JSON": [
+        ("/* JSON */ HEXTORAW", IMAGES),
+        ("HEXTORAW", IMAGES),
+        ("/* JSON */ ", ["{}"]),
+        ("/* Json */ HEXTORAW", IMAGES[:1]),
+    ],
 }
 SIZES: dict[str, list[tuple[int | None, int | None]]] = {
     "NUMBER": [(None, None), (5, 0), (18, 0), (19, 0), (38, 0), (12, 2), (38, 38), (5, -2), (38, -10), (None, 0), (2, 9)],
@@ -137,6 +144,12 @@ def check(schema: TableSchema, statements: Sequence[str], *settings: Any, lobs: 
 
 def literals(type_name: str) -> list[str]:
     found = ["NULL", "EMPTY_CLOB()", "EMPTY_BLOB()", "Unsupported Type", "OTHER('x')", "''"]
+    found += [f"/* JSON */ {one}" for one in (*found, "")] + [
+        "/* JSON */NULL",
+        "/*JSON*/ NULL",
+        "/* JSON */ /* JSON */ NULL",
+        "/* JSON",
+    ]
     for function, texts in SPELLINGS[type_name]:
         found += [f"{function}('{text}')" if function else f"'{text}'" for text in texts]
     return [*found, f"TO_DATE('{DATES[0]}', 'YYYY-MM-DD HH24:MI:SS')", "UNISTR('a') || UNISTR('b')"]
@@ -160,8 +173,23 @@ def test_every_spelling_of_every_type(type_name: str, handling: ValueHandling, k
             statements.append(f"""delete from "S"."T" where {where}= {literal}""")
             statements.append(f"""update "S"."T" set "ID" = '1' where {where}= {literal};""")
         schema = TableSchema(TableId("D", "S", "T"), (Column("ID", "NUMBER", 10, 0), column), (0, 1) if key else (0,))
-        printed += check(schema, statements, handling, lobs=type_name in ("CLOB", "BLOB", "XMLTYPE"))
+        printed += check(schema, statements, handling, lobs=type_name in ("CLOB", "BLOB", "XMLTYPE", "JSON"))
     assert printed > 5
+
+
+@pytest.mark.parametrize("lobs", [False, True], ids=["hidden", "read"])
+def test_rows_with_json_are_printed_natively_where_its_values_are_not(lobs: bool) -> None:
+    columns = (Column("ID", "NUMBER", 10, 0), Column("J", "JSON"), Column("V", "VARCHAR2", 9))
+    schema = TableSchema(TableId("D", "S", "T"), columns, (0,))
+    image = f"/* JSON */ HEXTORAW('{IMAGES[0]}')"
+    statements = [
+        f"""insert into "S"."T"("ID","J","V") values ('1',{image},'x')""",
+        """insert into "S"."T"("ID","J","V") values ('1',/* JSON */ EMPTY_BLOB(),'x')""",
+        f"""update "S"."T" set "J" = {image}, "V" = 'y' where "ID" = '1' and "V" = 'x'""",
+        f"""delete from "S"."T" where "ID" = '1' and "J" = {image} and "V" = 'y'""",
+        """update "S"."T" set "V" = 'z' where "ID" = '1' and "V" = 'x'""",
+    ]
+    assert check(schema, statements, lobs=lobs) == (1 if lobs else 5)
 
 
 @pytest.mark.parametrize("seed", range(10))

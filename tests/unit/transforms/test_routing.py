@@ -154,6 +154,8 @@ def test_headers_are_seen_by_expressions() -> None:
         ("value.op ==", "is not a CEL expression"),
         ("nothing.op == 'c'", "undeclared reference to 'nothing.op'"),
         ("'a' + topic", "is of type STRING, not BOOL"),
+        ("value.op == 'c' ? 1 : 0", "is of type INT, not BOOL"),
+        ("null", "is of type NULL.*, not BOOL"),
     ],
 )
 def test_an_expression_that_cannot_be_compiled_is_refused_at_the_start(text: str, message: str) -> None:
@@ -166,6 +168,13 @@ def test_a_field_that_is_not_there_is_an_error_of_the_row() -> None:
         DecodeError, match=r'Key not found in map : "NOTHING" \(table SALES.ORDERS, key \{"ORDER_ID":70021\}, scn 8842017\)'
     ):
         records(cel("Filter", "value.after.NOTHING == 1"), INSERT)
+
+
+@pytest.mark.parametrize(("text", "kind"), [("value.op", "STRING"), ("value.after", "MAP.*"), ("value.before", "NULL.*")])
+def test_a_condition_that_is_neither_true_nor_false_is_an_error_of_the_row(text: str, kind: str) -> None:
+    """Its type is known only when there is a value."""
+    with pytest.raises(DecodeError, match=rf"{text} gives {kind}, not BOOL \(table SALES.ORDERS, .*scn 8842017\)"):
+        records(cel("Filter", text), INSERT)
 
 
 @pytest.mark.parametrize("language", ["jsr223.groovy", "jsr223.graal.js", "js"])

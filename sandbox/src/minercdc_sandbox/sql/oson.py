@@ -56,7 +56,7 @@ def checked(image: bytes) -> bytes:
 
 
 def text_of(value: Any) -> str:
-    """JSON text of a value as `decode` returns it, without blanks between its tokens."""
+    """JSON text of a value as `decode` returns it, without blanks between its tokens; numbers have all their digits."""
     if isinstance(value, dict):
         return (
             "{" + ",".join(f"{json.dumps(name, ensure_ascii=False)}:{text_of(item)}" for name, item in value.items()) + "}"
@@ -64,7 +64,7 @@ def text_of(value: Any) -> str:
     if isinstance(value, list):
         return "[" + ",".join(map(text_of, value)) + "]"
     if isinstance(value, Decimal):
-        shown = number.text(number.encode(value), ".")
+        shown = number.exact_text(number.encode(value))
         return shown.replace("-.", "-0.") if shown.startswith("-.") else "0" + shown if shown.startswith(".") else shown
     return json.dumps(value, ensure_ascii=False)
 

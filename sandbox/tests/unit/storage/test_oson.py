@@ -31,7 +31,18 @@ def test_there_and_back(value: object) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{}", "[]", "null", '"x"', "0.5", "-0.25", '{"a":[1,2.5,null,true,"\u00e9"],"b":{"c":{}}}', '"' + "y" * 70_000 + '"'],
+    [
+        "{}",
+        "[]",
+        "null",
+        '"x"',
+        "0.5",
+        "-0.25",
+        "1.2345678901234567890123456789012345678E+60",
+        "-1E-90",
+        '{"a":[1,2.5,null,true,"\u00e9"],"b":{"c":{}}}',
+        '"' + "y" * 70_000 + '"',
+    ],
 )
 def test_text(text: str) -> None:
     assert oson.serialize(oson.parse_json(text)) == text

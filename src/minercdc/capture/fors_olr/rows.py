@@ -23,7 +23,9 @@ class RowReader:
     def __init__(self, schema: TableSchema, config: ForsConfig, time_zone: Callable[[], str], *, lobs: bool) -> None:
         self.schema = schema
         self._names = frozenset(schema.positions())
-        self._large = frozenset(column.name for column in schema.columns if column.type_name in LARGE_TYPES)
+        self._large = frozenset(
+            column.name for column in schema.columns if column.type_name in LARGE_TYPES - {"JSON"}
+        )  # no JSON comes
         self._passed_over = frozenset(schema.stored) - self._names
         kept = [column for column in schema.columns if lobs or column.name not in self._large]
         self._convert = {column.name: converter(column, config, time_zone) for column in kept}

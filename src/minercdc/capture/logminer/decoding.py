@@ -26,6 +26,7 @@ from minercdc.errors import DecodeError, SchemaMismatchError, UnsupportedRowErro
 from minercdc.events import ChangeEvent, ChangeRun, Op, Scn, TransactionInfo, UndecodableRow
 from minercdc.metrics import Counters
 from minercdc.schema.table import TableId, TableSchema
+from minercdc.values.document import LOG_JSON
 from minercdc.values.image import Encoding
 
 _log = logging.getLogger(__name__)
@@ -248,10 +249,10 @@ class TransactionDecoder:
                 assembler.take_dml(decoded)
             elif decoded is not None:
                 assembler.take_other(decoded)
-            yield from assembler.ready()
+            yield from map(_whole, assembler.ready())
         if assembler is not None:
             assembler.end()
-            yield from assembler.ready()
+            yield from map(_whole, assembler.ready())
 
     def _count_unknown(self, change: Assembled) -> None:
         self.counters.unknown_lobs += change.unknown
@@ -312,7 +313,7 @@ class TransactionDecoder:
             self.unsupported_rows += 1
             raise UnsupportedRowError(
                 f"LogMiner does not support rows of {schema.id} ({row.info or row.sql})",
-                hint=f"Leave the table out: table.exclude.list={schema.id}; "
+                hint=f"{_log_json(schema)}Leave the table out: table.exclude.list={schema.id}; "
                 "or go on without its changes: event.processing.failure.handling.mode=warn",
             )
         if row.sql is None:
@@ -383,6 +384,19 @@ class _Unread:
 
 
 Decoded: TypeAlias = Assembled | _Failure | _Unread
+
+
+def _log_json(schema: TableSchema) -> str:
+    """The first part of a hint: what makes LogMiner show rows with JSON; '' for a table without it."""
+    is_there = any(column.type_name == "JSON" for column in schema.columns)
+    return f"Have rows with JSON logged: {LOG_JSON}. " if is_there else ""
+
+
+def _whole(decoded: Decoded) -> Decoded:
+    """A failure in place of a change with a value that came in pieces and cannot be decoded."""
+    if isinstance(decoded, Assembled) and decoded.error is not None:
+        return _Failure(decoded.error, decoded.row)
+    return decoded
 
 
 def _other_operation(row: LogMinerRow) -> SchemaMismatchError:

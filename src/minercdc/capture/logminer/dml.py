@@ -17,7 +17,7 @@ from minercdc.schema.table import Column, TableSchema
 from minercdc.values.codec import LARGE_TYPES, reading_for
 from minercdc.values.family import Reading
 from minercdc.values.image import Encoding, text_of_image
-from minercdc.values.literal import NULL, UNSUPPORTED, Literal, text_of
+from minercdc.values.literal import EMPTY_BLOB, NULL, UNSUPPORTED, Literal, text_of
 from minercdc.values.lob import TYPES as LOB_TYPES
 
 _STORED = re.compile(r"COL (\d+)")
@@ -26,14 +26,15 @@ _STORED = re.compile(r"COL (\d+)")
 class RedoDecoder:
     """Statements of one table version -> rows. Not for use by two threads at once.
 
-    :param lobs: `lob.enabled`; without it LOB and XML columns are always unavailable, since the rows that hold them are not read.
+    :param lobs: `lob.enabled`; without it LOB, XML and JSON columns are always unavailable, since the rows that hold them are not read.
     :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
     :ivar passed_over: those of them that the caller has warned about.
     :ivar readings: of the columns, in their order: how a literal becomes Row text.
     :ivar hidden: names of columns whose values are always unavailable.
     :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
     :ivar positions: of the columns that are captured, by name.
-    :ivar lobs: positions of the LOB columns whose values are read.
+    :ivar lobs: positions of the LOB columns whose values are read, JSON columns among them.
+    :ivar images: positions of those whose bytes are an image of the value: JSON.
     :ivar large: whether the table has columns whose values may come in rows of their own, and are read.
     :raises ValueDecodeError: a column's type is not supported.
     """
@@ -44,7 +45,8 @@ class RedoDecoder:
         self.passed_over: set[str] = set()
         self.hidden = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES and not lobs)
         self.positions = {name: i for name, i in schema.positions().items() if name not in self.hidden}
-        self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES)
+        self.lobs = frozenset(i for i, c in enumerate(schema.columns) if lobs and c.type_name in LOB_TYPES | {"JSON"})
+        self.images = frozenset(i for i in self.lobs if schema.columns[i].type_name == "JSON")
         # Left out of an INSERT when they follow; what does not follow is null.
         self.following = frozenset(i for i, c in enumerate(schema.columns) if lobs and _may_follow(c))
         self.large = bool(self.lobs or self.following)
@@ -156,7 +158,7 @@ class RedoDecoder:
                 continue
             if literal == NULL:
                 texts[i] = None
-            elif literal.function == UNSUPPORTED:
+            elif literal.function == UNSUPPORTED or (self.readings[i].follows and literal == EMPTY_BLOB):
                 texts[i] = UNAVAILABLE
             else:
                 texts[i] = text_of(literal, self.readings[i])

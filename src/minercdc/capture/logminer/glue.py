@@ -35,8 +35,10 @@ _UPDATE_SET = re.compile(r'update "[^"\']+"\."[^"\']+" (?:a )?set ')
 _DELETE_FROM = re.compile(r'delete from "[^"\']+"\."[^"\']+"(?: a)?')
 _INSERT_INTO = re.compile(r'insert into "[^"\']+"\."[^"\']+"\(("[^"\']+"(?:,"[^"\']+")*)\) values \(')
 _NAME = re.compile(r'(?:a\.)?"([^"\']+)"')
-_CALL = re.compile(r"(?:([A-Z_]+)\()?")
-_CONSTANT = re.compile(rf"NULL|([A-Z_]+)\(\)|({UNSUPPORTED})")
+# Values of JSON columns come after a hint.
+_HINT: Final = r"(?:/\* JSON \*/ )?"
+_CALL = re.compile(rf"{_HINT}(?:([A-Z_]+)\()?")
+_CONSTANT = re.compile(rf"{_HINT}(?:NULL|([A-Z_]+)\(\)|({UNSUPPORTED}))")
 # Between a literal within a call and the format after it.
 _BEFORE_FORMAT: Final = ", "
 _ENDS: Final = ("", ";")
@@ -321,9 +323,11 @@ class GlueReader:
         if match[1] and match[1] not in EMPTY_LOBS:
             raise _Unknown
         if column is not None:
-            if match[1] and match[1] not in self._readings[column].literals:
+            reading = self._readings[column]
+            if match[1] and match[1] not in reading.literals:
                 raise _Unknown
-            glue.constants.append((column, "" if match[1] else UNAVAILABLE if match[2] else None))
+            is_open = match[2] or (match[1] and reading.follows)
+            glue.constants.append((column, UNAVAILABLE if is_open else "" if match[1] else None))
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:

@@ -10,6 +10,7 @@ from minercdc.capture.logminer.dml import RedoDecoder
 from minercdc.capture.logminer.large_text import Edit, Write
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import LogMinerRow
+from minercdc.errors import ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.schema.table import TableId
 from minercdc.values.image import text_of_bytes
@@ -36,6 +37,7 @@ class Assembled:
     :param row_id: None when none of its rows had one.
     :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured column.
     :param unknown: how many large values the change set that redo does not hold.
+    :param error: why a value that came in pieces cannot be decoded; None when all can.
     """
 
     row: LogMinerRow
@@ -45,6 +47,7 @@ class Assembled:
     before: Row | None
     after: Row | None
     unknown: int = 0
+    error: ValueDecodeError | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -71,7 +74,11 @@ class Pending:
     def __post_init__(self) -> None:
         decoder, after = self.change.decoder, self.change.after or ()
         self.key, self.after = row_key(decoder, after), list(after)
-        self.awaited = {i for i in decoder.lobs if self.change.op is Op.CREATE and after[i] == ""}
+        self.awaited = {i for i in decoder.lobs if self.change.op is Op.CREATE and (after[i] == "" or self._is_open(i))}
+
+    def _is_open(self, column: int) -> bool:
+        """Whether a JSON column has no value so far: its EMPTY_BLOB() is none."""
+        return column in self.change.decoder.images and self.after[column] is UNAVAILABLE
 
     def fits(self, decoder: RedoDecoder, known: Row) -> bool:
         """Whether the row with the values of a condition can be this one, before or after the change."""
@@ -118,15 +125,30 @@ class Pending:
         return size
 
     def complete(self) -> None:
-        """Nothing more belongs to it: its LOBs take their places in the change."""
-        texts = {i: value.text() for i, value in self.values.items()}
-        for i, text in texts.items():
-            self.after[i] = UNAVAILABLE if text is None else text
-        for i in self.spoiled:
+        """Nothing more belongs to it: its LOBs take their places in the change, or `change.error` says why one cannot."""
+        images = self.change.decoder.images
+        unknown = self.spoiled | {i for i in self.awaited - self.values.keys() if self._is_open(i)}
+        for i, value in self.values.items():
+            text = value.text()
+            if text is None or (i in images and not text):  # no value of JSON is empty
+                unknown.add(i)
+            elif i not in unknown:
+                self.after[i] = self._decoded(i, text) if i in images else text
+        for i in unknown:
             self.after[i] = UNAVAILABLE
         self.change.after = tuple(self.after)
-        self.change.unknown = len(self.spoiled) + sum(text is None for text in texts.values())
+        self.change.unknown = len(unknown)
         self.is_complete = True
+
+    def _decoded(self, column: int, digits: str) -> Value:
+        """Row text of an image; UNAVAILABLE, with `change.error`, when it is damaged."""
+        decode = self.change.decoder.readings[column].literals["HEXTORAW"]
+        assert decode is not None
+        try:
+            return decode(digits)
+        except ValueDecodeError as error:
+            self.change.error = error
+            return UNAVAILABLE
 
 
 @dataclass(slots=True, eq=False)

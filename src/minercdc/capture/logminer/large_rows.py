@@ -165,7 +165,7 @@ class LargeRowAssembler(Generic[_Other]):
         if row.row_id != PLACEHOLDER_ROW_ID:
             pending.change.row_id = row.row_id
         if column not in pending.values:
-            binary = decoder.schema.columns[column].type_name == "BLOB"
+            binary = column in decoder.images or decoder.schema.columns[column].type_name == "BLOB"
             pending.values[column] = LargeValue(self._value_before(pending, column), binary=binary)
         self._size += pending.apply(column, edit)
 
@@ -217,7 +217,8 @@ class LargeRowAssembler(Generic[_Other]):
             return None
         if not early.values or not early.fits(insert.decoder, insert.after):
             return None
-        if any(insert.after[i] is not UNAVAILABLE for i in early.values):
+        images = insert.decoder.images if early.key is None else frozenset()  # with EMPTY_BLOB() it may be another row
+        if any(i in images or insert.after[i] is not UNAVAILABLE for i in early.values):
             return None
         self._latest = None
         if self._queue[-1] is early:
@@ -227,8 +228,11 @@ class LargeRowAssembler(Generic[_Other]):
         return early
 
     def _value_before(self, pending: Pending, column: int) -> str | None:
-        """What a LOB was before the first piece that a change has of it; None when that is not known."""
+        """What a LOB was before the first piece that a change has of it; None when that is not known, as of an image that was
+        decoded: JSON of which a part is written is not known as a whole."""
         value = pending.after[column]
+        if column in pending.change.decoder.images:
+            return None if isinstance(value, str) or (self._in_place and pending.change.op is not Op.CREATE) else ""
         if isinstance(value, str):
             return value
         if not self._in_place or pending.change.op is Op.CREATE:

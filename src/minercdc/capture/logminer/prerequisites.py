@@ -7,13 +7,16 @@ from itertools import chain
 
 import oracledb
 
+from minercdc.errors import PrerequisiteError
 from minercdc.oracle import grants
 from minercdc.oracle.prerequisites import Finding, redo_findings
 from minercdc.oracle.scn import one_row
 from minercdc.schema.table import TableSchema
 from minercdc.values.codec import UNMINED_TYPES
+from minercdc.values.document import LOG_JSON
 
 _LONGEST_NAME = 30  # bytes; LogMiner gives no usable SQL for longer names of tables or columns
+_JSON = "SELECT COUNT(*) FROM V$PARAMETER WHERE NAME = 'enable_goldengate_replication' AND VALUE = 'TRUE'"
 _ROLE = "SELECT DATABASE_ROLE, OPEN_MODE FROM V$DATABASE"
 
 
@@ -32,7 +35,7 @@ class LogMinerPrerequisites:
             yield Finding(f"{grant.name} is not granted ({why}): {grant.purpose}", fix, blocking=True, rule=rule)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """The database's role, ARCHIVELOG mode and supplemental logging."""
+        """The database's role, ARCHIVELOG mode and supplemental logging, and whether rows with JSON are logged."""
         role, mode = one_row(connection, _ROLE, "reading the database's role")
         if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
             yield Finding(
@@ -43,6 +46,15 @@ class LogMinerPrerequisites:
                 rule="database-role",
             )
         yield from redo_findings(connection, tables, without_minimal="LogMiner cannot show whole rows")
+        with_json = [table for table in tables if any(column.type_name == "JSON" for column in table.columns)]
+        if with_json and not _is_json_logged(connection):
+            for table in with_json:
+                yield Finding(
+                    f"{table.id}: LogMiner shows changes of tables with JSON columns only where ENABLE_GOLDENGATE_REPLICATION is TRUE",
+                    f"{LOG_JSON}; or leave the table out: table.exclude.list={table.id}",
+                    blocking=False,
+                    rule="mined-types",
+                )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """Names that are too long, and types whose tables LogMiner does not show."""
@@ -66,3 +78,11 @@ class LogMinerPrerequisites:
                     blocking=False,
                     rule="mined-types",
                 )
+
+
+def _is_json_logged(connection: oracledb.Connection) -> bool:
+    """False also when V$PARAMETER is not granted, which nothing else needs. Raises SourceError when it cannot be read."""
+    try:
+        return bool(one_row(connection, _JSON, "reading ENABLE_GOLDENGATE_REPLICATION")[0])
+    except PrerequisiteError:
+        return False

@@ -25,7 +25,9 @@ class RowReader:
     def __init__(self, schema: TableSchema, config: OlrConfig, *, lobs: bool) -> None:
         self.schema = schema
         self._positions = schema.positions()
-        self._large = frozenset(c.name for c in schema.columns if c.type_name in LARGE_TYPES)
+        self._large = frozenset(
+            c.name for c in schema.columns if c.type_name in LARGE_TYPES - {"JSON"}
+        )  # the server has no JSON
         self._left_out = self._large if not lobs else frozenset()
         self._passed_over = frozenset(schema.stored) - self._positions.keys()
         self._converters = [converter(column, config) for column in schema.columns if column.name not in self._left_out]

@@ -83,6 +83,8 @@ FIXTURES: list[tuple[str, TableSchema, str, Row | None, Row | None]] = [
     ("E42", typed("ROWID"), """insert into "LAB"."TY"("ID","C1") values ('42','AAASo8AAMAAAACXAAA');""", None, ("42", "AAASo8AAMAAAACXAAA")),
     ("E43", typed("RAW", "VARCHAR2"), """insert into "LAB"."TY"("ID","C1","C2") values ('43',Unsupported Type,'ok');""", None, ("43", X, "ok")),
     ("E44", ITEM, """insert into "LAB"."ITEM"("ID","NAME","ORA_ARCHIVE_STATE") values ('44','arch','0');""", None, ("44", "arch", X, X)),
+    ("E47", typed("JSON"), """update "LAB"."TY" set "C1" = /* JSON */ HEXTORAW('ff4a5a01') where "ID" = '47';""", None, None),
+    ("E47", typed("JSON", "VARCHAR2"), """insert into "LAB"."TY"("ID","C1","C2") values ('47',/* JSON */ EMPTY_BLOB(),'x');""", None, ("47", X, "x")),
     ("E48", WIDE, """insert into "LAB"."WIDE"("ID","V") values ('48','it's Ann's');""", None, ("48", "it's Ann's")),
     ("E53", ITEM, """delete from "LAB"."BIN$Xk+3rP0yQ5fgYwIAEax8Ag==$0" where "ID" = '53' and "NAME" = 'gone';""", ("53", "gone", X, X), None),
 ]  # fmt: skip
@@ -99,6 +101,31 @@ def test_statement_becomes_rows(schema: TableSchema, sql: str, before: Row | Non
 def test_fixtures_take_the_fast_path_but_for_the_few_that_cannot() -> None:
     general = {name for name, schema, sql, _, _ in FIXTURES if RedoDecoder(schema)._glue.read(sql) is None}
     assert general == {"E19", "E29", "E48"}
+
+
+_TRUE = "ff4a5a010016000131"
+
+
+@pytest.mark.parametrize(
+    ("sql", "before", "after"),
+    [
+        ("""insert into "LAB"."TY"("ID","C1") values ('47',/* JSON */ EMPTY_BLOB());""", None, ("47", X)),
+        (f"""insert into "LAB"."TY"("ID","C1") values ('47',/* JSON */ HEXTORAW('{_TRUE}'))""", None, ("47", "true")),
+        (f"""update "LAB"."TY" set "C1" = /* JSON */ HEXTORAW('{_TRUE}') where "ID" = '47';""", ("47", X), ("47", "true")),
+        (f"""update "LAB"."TY" set "C1" = NULL where "C1" = /* JSON */ HEXTORAW('{_TRUE}') and "ID" = '47';""", ("47", "true"), ("47", None)),
+        ("""update "LAB"."TY" set "C1" = /* JSON */ NULL, "ID" = '48' where "C1" = /* JSON */ EMPTY_BLOB();""", (X, X), ("48", None)),
+        (f"""delete from "LAB"."TY" where "ID" = '47' and "C1" = /* JSON */ HEXTORAW('{_TRUE}')""", ("47", "true"), None),
+    ],
+)  # fmt: skip
+def test_json_comes_after_a_hint(sql: str, before: Row | None, after: Row | None) -> None:
+    """What an empty BLOB stands for is not known, for no JSON is empty."""
+    schema = TableSchema(TableId("DB", "LAB", "TY"), (ID, Column("C1", "JSON")), (0,))
+    decoder = RedoDecoder(schema, lobs=True)
+    fast = decoder._glue.read(sql)
+    assert fast == decoder.decode_generally(sql)
+    assert fast is not None
+    assert fast[1:] == (before, after)
+    assert not decoder.unknown
 
 
 def test_one_picture_serves_all_values() -> None:
