@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from minercdc.capture.adapter import Secondary
 from minercdc.capture.logminer.session import open_session
 from minercdc.errors import PrerequisiteError
 
@@ -53,7 +54,7 @@ def test_a_primary_that_cannot_be_reached_leaves_no_connection_to_the_standby() 
         raise PrerequisiteError("ORA-01017")
 
     with pytest.raises(PrerequisiteError, match="ORA-01017"):
-        open_session(unreachable, lambda: standby, 100, dictionary_in_redo=False, native_rows=False)
+        open_session(unreachable, Secondary(lambda: standby), 100, dictionary_in_redo=False, native_rows=False)
     assert standby.closed
 
 
@@ -61,7 +62,8 @@ def test_a_session_keeps_its_connections_open() -> None:
     mined, primary = Connection(1), Connection(1)
     given: Any = primary
     connections: Any = iter([given])
-    standby: Any = lambda: mined  # noqa: E731
+    given_standby: Any = mined
+    standby = Secondary(lambda: given_standby)
     session = open_session(lambda: next(connections), standby, 100, dictionary_in_redo=False, native_rows=True)
     assert session.primary is given
     assert not mined.closed

@@ -1,0 +1,70 @@
+"""A lab whose redo is mined in another database of the sandbox."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import oracledb
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import Lab
+
+from minercdc.capture.adapter import CaptureContext, Secondary
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.capture.logminer.start import missing
+from minercdc.config.secondary import SecondaryConfig
+from minercdc.errors import LogGapError
+from minercdc.oracle.connect import connect
+from minercdc.schema.tables import Tables
+
+
+class SecondaryLab(Lab):
+    """A lab whose redo is mined in a physical standby or a downstream database of the sandbox.
+
+    :param mode: `capture.mode`.
+    :param service: of the root of that database.
+    """
+
+    def __init__(
+        self, sandbox: SandboxProcess, schema: str, directory: Path, mode: str, service: str, **mining: Any
+    ) -> None:
+        given = {"log.mining.archive.log.only.mode": True, "log.mining.archive.log.only.scn.poll.interval.ms": 10, **mining}
+        super().__init__(sandbox, schema, directory, **given)
+        place: dict[str, Any] = {
+            "capture.mode": mode,
+            "secondary.hostname": sandbox.host,
+            "secondary.port": sandbox.port,
+            "secondary.dbname": service,
+        }
+        self.place = SecondaryConfig(**place)
+        self.other = self.place.database(self.config)
+
+    @property
+    def secondary(self) -> Secondary:
+        """Where LogMiner runs."""
+        return Secondary(self.connect_other, self.place.is_downstream)
+
+    def connect_other(self) -> oracledb.Connection:
+        return connect(self.other, "root")
+
+    def context(self, tables: Tables, *more: Any, **named: Any) -> CaptureContext:
+        return replace(super().context(tables, *more, **named), secondary=self.secondary)
+
+    def unreadable(self, position: LogMinerPosition) -> LogGapError | None:
+        of_primary = lambda: connect(self.config, "root")  # noqa: E731
+        return missing(of_primary, position, self.mining, self.files, self.rules(), self.secondary)
+
+    def call(self, procedure: str, *values: Any) -> None:
+        """A procedure of DBMS_SANDBOX."""
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.callproc(f"dbms_sandbox.{procedure}", list(values))
+
+    def commit(self) -> None:
+        """Commit, and have it archived: else it comes no further."""
+        self.app.commit()
+        self.switch_log()
+
+    def mark(self, number: int) -> None:
+        self.run(f"insert into marker values ({number})")
+        self.commit()

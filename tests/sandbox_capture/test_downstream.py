@@ -1,0 +1,494 @@
+"""Redo is mined in a downstream database: the archived logs that it has received, with the dictionary in them; the rest is the source's."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import oracledb
+import pytest
+from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, ITEM_TABLES, Reader, switch_supplemental_logging_on
+from tests.sandbox_capture.running import Ledger, running
+from tests.sandbox_capture.secondary import SecondaryLab
+from tests.sandbox_capture.test_lobs import same_as_snapshot
+
+from minercdc.checks import check_prerequisites
+from minercdc.errors import LogGapError
+from minercdc.events import Progress
+from minercdc.figures.spent import Cause
+from minercdc.oracle.connect import connect
+from minercdc.oracle.grants import Platform
+from minercdc.rules.downstream import OF_DOWNSTREAM
+from minercdc.rules.examination import _examined
+from minercdc.rules.source import ExaminedSource
+
+_names = (f"down{i}" for i in itertools.count())
+
+
+class DownstreamLab(SecondaryLab):
+    """A lab whose redo is mined in the sandbox's downstream database."""
+
+    def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
+        given = {
+            "log.mining.strategy": "redo_log_catalog",
+            "log.mining.log.backoff.initial.delay.ms": 10,
+            "log.mining.log.backoff.max.delay.ms": 10,
+            **mining,
+        }
+        super().__init__(sandbox, next(_names), directory, "downstream", "ORCLMINE", **given)
+        self.call("open_downstream")
+
+    def sequence(self) -> int:
+        """Sequence number of the log that is written."""
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.execute("select sequence# from v$log where status = 'CURRENT'")
+            ((found,),) = cursor.fetchall()
+        return int(found)
+
+
+def make_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> DownstreamLab:
+    switch_supplemental_logging_on(sandbox)
+    lab = DownstreamLab(sandbox, directory, **mining)
+    lab.run(*ITEM_TABLES)
+    return lab
+
+
+@pytest.fixture
+def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[DownstreamLab]:
+    lab = make_lab(sandbox, tmp_path)
+    yield lab
+    lab.call("resume_shipping")
+    lab.app.close()
+
+
+@pytest.fixture
+def reader(lab: DownstreamLab) -> Reader:
+    return Reader(lab).take_snapshot(with_rows=False)
+
+
+def _looks(number: int = 5) -> Callable[[Reader], bool]:
+    """Done after so many events, whatever has come."""
+    seen = itertools.count()
+    return lambda _: next(seen) > number
+
+
+def test_changes_come_as_they_were_made_once_their_log_is_received(lab: DownstreamLab, reader: Reader) -> None:
+    lab.run(*ITEM_CHANGES)
+    lab.app.commit()
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes() == ITEM_EVENTS
+
+
+def test_what_is_not_shipped_waits_and_nothing_is_lost_or_repeated_over_restarts(lab: DownstreamLab, reader: Reader) -> None:
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.call("stall_shipping")
+    lab.run("insert into item values (2, 'b', 2, null)", "update item set qty = 5 where id = 1")
+    lab.mark(2)
+    reader.until(_looks())
+    assert not reader.changes("MARKER")[1:], "its log is archived, but not shipped"
+    assert reader.changes() == [("c", None, ("1", "a", "1", None))]
+    assert lab.counters.spent.totals()[Cause.SHIPPING] > 0, "it is the downstream database that is waited for"
+    again = Reader(lab, reader.position, reader.tables)  # restarted while shipping is stalled
+    threading.Timer(0.2, lab.call, ("resume_shipping",)).start()
+    again.until(lambda found: found.has_marker(2))
+    assert again.changes() == [("c", None, ("2", "b", "2", None)), ("u", ("1", "a", "1", None), ("1", "a", "5", None))]
+    third = Reader(lab, again.position, reader.tables)
+    lab.run("delete from item where id = 2")
+    lab.mark(3)
+    third.until(lambda found: found.has_marker(3))
+    assert third.changes() == [("d", ("2", "b", "2", None), None)]
+
+
+def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: DownstreamLab, reader: Reader) -> None:
+    def dictionaries() -> int:
+        with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
+            ((count,),) = cursor.execute("select count(*) from v$archived_log where dictionary_begin = 'YES'").fetchall()
+            return int(count)
+
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert dictionaries() > 0
+    with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
+        listed = cursor.execute("select sequence# from v$archived_log where dictionary_begin = 'YES'").fetchall()
+    for (sequence,) in listed:
+        lab.call("purge_foreign_log", 1, sequence)
+    lab.call("stall_shipping")
+    before = dictionaries()
+    lab.mark(2)
+    again = Reader(lab, reader.position, reader.tables)
+    again.until(_looks(20))
+    assert again.changes("MARKER") == []
+    assert dictionaries() == before + 1, "there is none that can be used, so one is written, once"
+    third = Reader(lab, again.position, reader.tables)
+    third.until(_looks())
+    assert dictionaries() == before + 1, "it is on its way"
+    lab.call("resume_shipping")
+    third.until(lambda found: found.has_marker(2))
+
+
+def test_ddl_is_followed_by_the_dictionary_in_the_redo(lab: DownstreamLab, reader: Reader) -> None:
+    lab.run(
+        "insert into item values (1, 'a', 1, null)",
+        "alter table item add (note varchar2(10))",
+        "insert into item values (2, 'b', 2, null, 'new')",
+        "alter table item drop column qty",
+        "insert into item values (3, 'c', null, 'newer')",
+        "alter table item rename to thing",
+        "insert into thing values (4, 'd', null, null)",
+        "create table later (id number(5) primary key, t timestamp)",
+        "insert into later values (7, timestamp '2026-01-02 03:04:05.5')",
+        "drop table later purge",
+    )
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    assert [row for _, _, row in reader.changes("ITEM", "THING")] == [
+        ("1", "a", "1", None),
+        ("2", "b", "2", None, "new"),
+        ("3", "c", None, "newer"),
+        ("4", "d", None, None),
+    ]
+    assert [row for _, _, row in reader.changes("LATER")] == [("7", "2026-01-02 03:04:05.500000000")], "it is gone by now"
+    assert [change.ddl.split()[0] for change in reader.schema_changes()] == ["alter", "alter", "alter", "create", "drop"]
+
+
+def test_snapshot_and_stream_amount_to_the_source(lab: DownstreamLab) -> None:
+    """What a physical standby refuses, for want of a dictionary: partitions, index-organized tables, ROWIDs, regions of time zones."""
+    lab.run(
+        "create table parts (id number primary key, z timestamp with time zone, w rowid)"
+        " partition by range (id) (partition p1 values less than (10), partition p2 values less than (maxvalue))",
+        "alter table parts add supplemental log data (all) columns",
+        "insert into parts values (1, timestamp '2026-01-02 03:04:05.5 Europe/Paris', null)",
+        "insert into item values (1, 'a', 1, null)",
+    )
+    lab.app.commit()
+    reader = Reader(lab).take_snapshot()
+    lab.run(
+        "insert into parts select 11, timestamp '2026-07-02 03:04:05.5 America/New_York', rowid from parts where id = 1",
+        "update parts set w = rowid where id = 1",
+        "insert into parts values (12, null, null)",
+        "delete from parts where id = 12",
+        "update item set name = 'b' where id = 1",
+        "alter table parts split partition p2 at (20) into (partition p2, partition p3)",
+        "insert into parts values (21, null, null)",
+    )
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    now = Reader(lab).take_snapshot()
+    for table in ("PARTS", "ITEM"):
+        assert reader.replica(table) == now.replica(table)
+    assert len(now.replica("PARTS")) == 3
+
+
+@pytest.mark.parametrize("memory", [64 * 1024, 192 << 20])
+def test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded(
+    sandbox: SandboxProcess, tmp_path: Path, memory: int
+) -> None:
+    bounds = {"minercdc.log.mining.buffer.memory.max.bytes": memory, "minercdc.log.mining.buffer.durable.after.ms": 0}
+    lab = make_lab(sandbox, tmp_path, **bounds)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run(*(f"insert into item values ({n}, '{'x' * 80}', {n}, null)" for n in range(300)))
+    lab.switch_log()
+    other = lab.session()
+    for number in (1, 2):
+        other.cursor().execute(f"insert into marker values ({number})")
+        other.commit()
+        lab.switch_log()
+        reader.until(lambda found, number=number: found.has_marker(number))  # type: ignore[misc]
+    assert reader.position is not None
+    assert reader.position.kept
+    again = Reader(lab, reader.position, reader.tables)
+    lab.run("update item set qty = -1 where id = 7")
+    lab.commit()
+    lab.mark(3)
+    again.until(lambda found: found.has_marker(3))
+    assert again.replica("ITEM") == sorted(
+        ((str(n), "x" * 80, "-1" if n == 7 else str(n), None) for n in range(300)), key=str
+    )
+    lab.app.close()
+
+
+def test_large_values_come_whole(sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(sandbox, tmp_path, **{"lob.enabled": True})
+    lab.run(
+        "create table doc (id number(10) primary key, t varchar2(10), c clob, b blob)",
+        "alter table doc add supplemental log data (all) columns",
+    )
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    with lab.app.cursor() as cursor:
+        for number, size in enumerate((10, 3_000, 9_000, 200_000), 1):
+            cursor.execute("insert into doc values (:1, 't', :2, :3)", [number, "x" * size, b"\x01\xff" * size])
+            if number == 2:
+                lab.switch_log()  # the transaction goes on in the next log
+        cursor.execute("update doc set c = :1 where id = 1", ["y" * 50_000])
+        cursor.execute("update doc set t = 'u' where id = 3")
+    lab.commit()
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    same_as_snapshot(lab, reader, "DOC")
+    lab.app.close()
+
+
+def test_a_log_that_arrives_after_later_ones_is_waited_for_and_then_a_gap(lab: DownstreamLab, reader: Reader) -> None:
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    missing = lab.sequence() + 1
+    lab.call("hold_log", 1, missing)
+    for number in (2, 3, 4):
+        lab.mark(number)
+    with pytest.raises(LogGapError, match=f"redo thread 1: log sequence {missing} .* has not reached the downstream") as gap:
+        reader.until(lambda found: found.has_marker(4))
+    assert "It may still be shipped" in (gap.value.hint or "")
+    assert [row for _, _, row in reader.changes("MARKER")] == [("1",), ("2",)], "what lies before it has come"
+    assert reader.position is not None
+    assert lab.unreadable(reader.position) is None, "the source has it, so that it can be shipped"
+    lab.call("resume_shipping")
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(4))
+    assert [row for _, _, row in again.changes("MARKER")] == [("3",), ("4",)]
+
+
+def test_a_log_that_neither_has_is_a_gap_before_the_stream_begins(lab: DownstreamLab, reader: Reader) -> None:
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    missing = lab.sequence()
+    lab.call("hold_log", 1, missing)
+    lab.mark(2)
+    lab.mark(3)
+    lab.call("purge_log", 1, missing)
+    assert reader.position is not None
+    gap = lab.unreadable(reader.position)
+    assert gap is not None
+    assert f"redo thread 1: log sequence {missing} " in gap.message
+    assert "has not reached the downstream database" in gap.message
+
+
+def test_logs_that_the_source_has_deleted_are_read(lab: DownstreamLab, reader: Reader) -> None:
+    first = lab.sequence()
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.commit()
+    lab.mark(1)
+    lab.call("purge_log", 1, first)
+    reader.until(lambda found: found.has_marker(1))
+    assert reader.changes() == [("c", None, ("1", "a", "1", None))]
+
+
+def test_logs_of_another_database_are_never_read(lab: DownstreamLab, reader: Reader) -> None:
+    """Of the same thread, with the same sequence numbers and SCNs; a dictionary is in them, too."""
+    for number in range(1, 5):
+        lab.run(f"insert into item values ({number}, 'a', 1, null)")
+        sequence = lab.sequence()
+        lab.mark(number)
+        lab.call("ship_other", 1, sequence)
+    reader.until(lambda found: found.has_marker(4))
+    assert [row and row[0] for _, _, row in reader.changes()] == ["1", "2", "3", "4"]
+
+
+def test_after_resetlogs_the_position_is_of_another_incarnation(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    lab.call("reset_logs")
+    assert reader.position is not None
+    gap = lab.unreadable(reader.position)
+    assert gap is not None
+    assert "opened with RESETLOGS" in gap.message
+    with pytest.raises(LogGapError, match="opened with RESETLOGS"):
+        Reader(lab, reader.position, reader.tables).until(_looks())
+    lab.app = lab.session()
+    fresh = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item values (9, 'n', 1, null)")
+    lab.mark(2)
+    fresh.until(lambda found: found.has_marker(2))
+    assert [row and row[0] for _, _, row in fresh.changes()] == ["9"]
+
+
+def test_the_engine_delivers_each_transaction_once_while_shipping_stalls_and_sessions_end(lab: DownstreamLab) -> None:
+    ledger, chance = Ledger(), random.Random(17)
+    expected: dict[int, tuple[str, ...]] = {}
+    number = 0
+    for _ in range(4):
+        with running(lab, ledger) as engine:
+            engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
+            for _ in range(6):
+                number += 1
+                lab.run(f"insert into item values ({number}, 'n{number}', {number}, null)")
+                if number % 3 == 0:
+                    lab.run(
+                        f"update item set name = 'u' where id = {number - 1}", f"delete from item where id = {number - 2}"
+                    )
+                    expected.pop(number - 2)
+                    expected[number - 1] = (str(number - 1), "u", str(number - 1))
+                expected[number] = (str(number), f"n{number}", str(number))
+                lab.commit()
+                lab.call(chance.choice(["stall_shipping", "resume_shipping"]))
+                if chance.random() < 0.3:
+                    lab.call("drop_connection", "fetch", "V$LOGMNR_CONTENTS")
+            lab.call("clear_faults")
+            if chance.random() < 0.5:
+                lab.call("resume_shipping")
+    lab.call("resume_shipping")
+    with running(lab, ledger) as engine:
+        lab.mark(1)
+        engine.until(lambda: ledger.has_marker(1))
+    xids = [xid for xid, _ in ledger.transactions()]
+    assert len(xids) == len(set(xids)) == number
+    rows: dict[str, tuple[Any, ...]] = {}
+    for event in ledger.changes():
+        if event.before is not None:
+            assert rows.pop(str(event.before[0])) == event.before[:3]
+        if event.after is not None:
+            rows[str(event.after[0])] = event.after[:3]
+    assert sorted(rows.values()) == sorted(expected.values())
+
+
+def test_when_a_log_between_the_dictionary_and_the_rows_is_gone_another_one_is_written(
+    lab: DownstreamLab, reader: Reader
+) -> None:
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    gone = lab.sequence()
+    for number in (2, 3):
+        lab.mark(number)
+        reader.until(lambda found, number=number: found.has_marker(number))  # type: ignore[misc]
+    lab.call("purge_foreign_log", 1, gone)
+    again = Reader(lab, reader.position, reader.tables)
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.mark(4)
+    again.until(lambda found: found.has_marker(4))
+    assert again.changes() == [("c", None, ("1", "a", "1", None))]
+
+
+@pytest.fixture
+def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> DownstreamLab:
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("alter database enable public thread 2")
+    lab = make_lab(fresh_sandbox, tmp_path)
+    _switch_second(lab)
+    return lab
+
+
+def _second(lab: DownstreamLab) -> oracledb.Connection:
+    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
+
+
+def _switch_second(lab: DownstreamLab) -> None:
+    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
+        cursor.execute("alter system switch logfile")
+
+
+def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: DownstreamLab) -> None:
+    """Both instances change the same row by turns."""
+    lab, chance = two_threads, random.Random(5)
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item values (1, 'a', 0, null)")
+    lab.app.commit()
+    sessions = (lab.app, _second(lab))
+    for number in range(1, 31):
+        session = chance.choice(sessions)
+        session.cursor().execute(f"update item set qty = {number} where id = 1")
+        session.commit()
+        if chance.random() < 0.4:
+            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
+        if chance.random() < 0.3:
+            lab.call(chance.choice(["stall_shipping", "resume_shipping"]))
+        if number % 10 == 0:
+            reader = _looked(lab, reader)
+    lab.call("resume_shipping")
+    lab.mark(1)
+    _switch_second(lab)
+    lab.switch_log()
+    reader.until(lambda found: found.has_marker(1))
+    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
+
+
+def test_a_thread_whose_logs_do_not_arrive_holds_the_other_back(two_threads: DownstreamLab) -> None:
+    lab = two_threads
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    session = _second(lab)
+    session.cursor().execute("insert into item values (1, 'a', 0, null)")
+    session.commit()
+    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
+        cursor.execute("select sequence# from v$log where status = 'CURRENT' and thread# = 2")
+        ((held,),) = cursor.fetchall()
+    for sequence in range(held, held + 20):
+        lab.call("hold_log", 2, sequence)
+    lab.mark(1)
+    reader.until(_looks(30))
+    assert reader.changes("ITEM", "MARKER") == [], "row 1 was committed before the marker"
+    lab.call("resume_shipping")
+    _switch_second(lab)
+    lab.switch_log()
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
+    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["1", "1"]
+
+
+def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: DownstreamLab) -> None:
+    lab = two_threads
+    reader = Reader(lab).take_snapshot(with_rows=False)
+    session = _second(lab)
+    for number in (1, 2):
+        session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
+        session.commit()
+        if number == 1:
+            _switch_second(lab)
+    lab.call("close_thread", 2)
+    lab.mark(1)
+    reader.until(_looks(30))
+    assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
+    lab.call("open_thread", 2)  # with a log switch
+    _switch_second(lab)
+    lab.switch_log()
+    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
+    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
+
+
+def _looked(lab: DownstreamLab, reader: Reader) -> Reader:
+    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
+    reader.until(_looks())
+    while reader.events and not isinstance(reader.events[-1], Progress):
+        reader.events.pop()  # its position was not reached: it comes again
+    again = Reader(lab, reader.position, reader.tables)
+    again.events = reader.events
+    return again
+
+
+def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    lab = make_lab(fresh_sandbox, tmp_path)
+    config = replace(lab.connector_config("fail"), secondary=lab.place)
+
+    def rules() -> set[str]:
+        return {finding.rule for finding in check_prerequisites(config) if finding.rule.startswith("downstream")}
+
+    def advised() -> dict[str, str]:
+        with connect(lab.config, "root") as source, lab.connect_other() as downstream:
+            mined = ExaminedSource(config, source, [], Platform.ORACLE, True, frozenset(), downstream)
+            return {finding.rule: finding.problem for finding in _examined(mined, OF_DOWNSTREAM)}
+
+    lab.mark(1)
+    assert (rules(), advised()) == (set(), {})
+    lab.call("hold_log", 1, lab.sequence())
+    for number in (2, 3, 4):
+        lab.mark(number)
+    assert "while later ones are there" in advised()["downstream-transport"]
+    lab.call("resume_shipping")
+    lab.call("stall_shipping")
+    for number in (5, 6, 7):
+        lab.mark(number)
+    assert "none after" in advised()["downstream-transport"]
+    with fresh_sandbox.connect(service="ORCLMINE") as admin, admin.cursor() as cursor:
+        cursor.execute("revoke logmining from c##minercdc")
+    (finding,) = [found for found in check_prerequisites(config) if found.rule == "downstream-grants"]
+    assert finding.blocking
+    assert finding.fix == "On the downstream database: GRANT LOGMINING TO C##MINERCDC CONTAINER=ALL;"
+    itself = lab.place.model_copy(update={"secondary_dbname": lab.sandbox.root_service})
+    (finding,) = [found for found in check_prerequisites(replace(config, secondary=itself)) if found.blocking]
+    assert (finding.rule, "it is that database or a copy" in finding.problem) == ("downstream-role", True)
