@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import oracledb
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.lab import Lab
+from tests.sandbox_capture.lab import ITEM_TABLES, Lab, Reader, switch_supplemental_logging_on
 
 from minercdc.capture.adapter import CaptureContext, Secondary
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -17,6 +19,8 @@ from minercdc.config.secondary import SecondaryConfig
 from minercdc.errors import LogGapError
 from minercdc.oracle.connect import connect
 from minercdc.schema.tables import Tables
+
+_numbers = itertools.count()
 
 
 class SecondaryLab(Lab):
@@ -68,3 +72,38 @@ class SecondaryLab(Lab):
     def mark(self, number: int) -> None:
         self.run(f"insert into marker values ({number})")
         self.commit()
+
+
+class DownstreamLab(SecondaryLab):
+    """A lab whose redo is mined in the sandbox's downstream database."""
+
+    def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
+        given = {
+            "log.mining.strategy": "redo_log_catalog",
+            "log.mining.log.backoff.initial.delay.ms": 10,
+            "log.mining.log.backoff.max.delay.ms": 10,
+            **mining,
+        }
+        super().__init__(sandbox, f"down{next(_numbers)}", directory, "downstream", "ORCLMINE", **given)
+        self.call("open_downstream")
+
+    def sequence(self) -> int:
+        """Sequence number of the log that is written."""
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            cursor.execute("select sequence# from v$log where status = 'CURRENT'")
+            ((found,),) = cursor.fetchall()
+        return int(found)
+
+
+def downstream_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> DownstreamLab:
+    """With the tables of `lab.ITEM_TABLES`."""
+    switch_supplemental_logging_on(sandbox)
+    lab = DownstreamLab(sandbox, directory, **mining)
+    lab.run(*ITEM_TABLES)
+    return lab
+
+
+def looks(number: int = 5) -> Callable[[Reader], bool]:
+    """Done after so many events, whichever have come."""
+    seen = itertools.count()
+    return lambda _: next(seen) > number

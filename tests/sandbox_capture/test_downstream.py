@@ -2,66 +2,26 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, ITEM_TABLES, Reader, switch_supplemental_logging_on
+from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, Reader
 from tests.sandbox_capture.running import Ledger, running
-from tests.sandbox_capture.secondary import SecondaryLab
+from tests.sandbox_capture.secondary import DownstreamLab, downstream_lab, looks
 from tests.sandbox_capture.test_lobs import same_as_snapshot
 
-from minercdc.checks import check_prerequisites
 from minercdc.errors import LogGapError
-from minercdc.events import Progress
 from minercdc.figures.spent import Cause
-from minercdc.oracle.connect import connect
-from minercdc.oracle.grants import Platform
-from minercdc.rules.downstream import OF_DOWNSTREAM
-from minercdc.rules.examination import _examined
-from minercdc.rules.source import ExaminedSource
-
-_names = (f"down{i}" for i in itertools.count())
-
-
-class DownstreamLab(SecondaryLab):
-    """A lab whose redo is mined in the sandbox's downstream database."""
-
-    def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
-        given = {
-            "log.mining.strategy": "redo_log_catalog",
-            "log.mining.log.backoff.initial.delay.ms": 10,
-            "log.mining.log.backoff.max.delay.ms": 10,
-            **mining,
-        }
-        super().__init__(sandbox, next(_names), directory, "downstream", "ORCLMINE", **given)
-        self.call("open_downstream")
-
-    def sequence(self) -> int:
-        """Sequence number of the log that is written."""
-        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
-            cursor.execute("select sequence# from v$log where status = 'CURRENT'")
-            ((found,),) = cursor.fetchall()
-        return int(found)
-
-
-def make_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> DownstreamLab:
-    switch_supplemental_logging_on(sandbox)
-    lab = DownstreamLab(sandbox, directory, **mining)
-    lab.run(*ITEM_TABLES)
-    return lab
 
 
 @pytest.fixture
 def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[DownstreamLab]:
-    lab = make_lab(sandbox, tmp_path)
+    lab = downstream_lab(sandbox, tmp_path)
     yield lab
     lab.call("resume_shipping")
     lab.app.close()
@@ -70,12 +30,6 @@ def lab(sandbox: SandboxProcess, tmp_path: Path) -> Iterator[DownstreamLab]:
 @pytest.fixture
 def reader(lab: DownstreamLab) -> Reader:
     return Reader(lab).take_snapshot(with_rows=False)
-
-
-def _looks(number: int = 5) -> Callable[[Reader], bool]:
-    """Done after so many events, whatever has come."""
-    seen = itertools.count()
-    return lambda _: next(seen) > number
 
 
 def test_changes_come_as_they_were_made_once_their_log_is_received(lab: DownstreamLab, reader: Reader) -> None:
@@ -93,7 +47,7 @@ def test_what_is_not_shipped_waits_and_nothing_is_lost_or_repeated_over_restarts
     lab.call("stall_shipping")
     lab.run("insert into item values (2, 'b', 2, null)", "update item set qty = 5 where id = 1")
     lab.mark(2)
-    reader.until(_looks())
+    reader.until(looks())
     assert not reader.changes("MARKER")[1:], "its log is archived, but not shipped"
     assert reader.changes() == [("c", None, ("1", "a", "1", None))]
     assert lab.counters.spent.totals()[Cause.SHIPPING] > 0, "it is the downstream database that is waited for"
@@ -125,11 +79,11 @@ def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: 
     before = dictionaries()
     lab.mark(2)
     again = Reader(lab, reader.position, reader.tables)
-    again.until(_looks(20))
+    again.until(looks(20))
     assert again.changes("MARKER") == []
     assert dictionaries() == before + 1, "there is none that can be used, so one is written, once"
     third = Reader(lab, again.position, reader.tables)
-    third.until(_looks())
+    third.until(looks())
     assert dictionaries() == before + 1, "it is on its way"
     lab.call("resume_shipping")
     third.until(lambda found: found.has_marker(2))
@@ -193,7 +147,7 @@ def test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded(
     sandbox: SandboxProcess, tmp_path: Path, memory: int
 ) -> None:
     bounds = {"minercdc.log.mining.buffer.memory.max.bytes": memory, "minercdc.log.mining.buffer.durable.after.ms": 0}
-    lab = make_lab(sandbox, tmp_path, **bounds)
+    lab = downstream_lab(sandbox, tmp_path, **bounds)
     reader = Reader(lab).take_snapshot(with_rows=False)
     lab.run(*(f"insert into item values ({n}, '{'x' * 80}', {n}, null)" for n in range(300)))
     lab.switch_log()
@@ -217,7 +171,7 @@ def test_rows_that_are_kept_over_a_restart_or_spilled_are_decoded(
 
 
 def test_large_values_come_whole(sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(sandbox, tmp_path, **{"lob.enabled": True})
+    lab = downstream_lab(sandbox, tmp_path, **{"lob.enabled": True})
     lab.run(
         "create table doc (id number(10) primary key, t varchar2(10), c clob, b blob)",
         "alter table doc add supplemental log data (all) columns",
@@ -292,7 +246,7 @@ def test_logs_of_another_database_are_never_read(lab: DownstreamLab, reader: Rea
 
 
 def test_after_resetlogs_the_position_is_of_another_incarnation(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(fresh_sandbox, tmp_path)
+    lab = downstream_lab(fresh_sandbox, tmp_path)
     reader = Reader(lab).take_snapshot(with_rows=False)
     lab.mark(1)
     reader.until(lambda found: found.has_marker(1))
@@ -302,7 +256,7 @@ def test_after_resetlogs_the_position_is_of_another_incarnation(fresh_sandbox: S
     assert gap is not None
     assert "opened with RESETLOGS" in gap.message
     with pytest.raises(LogGapError, match="opened with RESETLOGS"):
-        Reader(lab, reader.position, reader.tables).until(_looks())
+        Reader(lab, reader.position, reader.tables).until(looks())
     lab.app = lab.session()
     fresh = Reader(lab).take_snapshot(with_rows=False)
     lab.run("insert into item values (9, 'n', 1, null)")
@@ -365,130 +319,3 @@ def test_when_a_log_between_the_dictionary_and_the_rows_is_gone_another_one_is_w
     lab.mark(4)
     again.until(lambda found: found.has_marker(4))
     assert again.changes() == [("c", None, ("1", "a", "1", None))]
-
-
-@pytest.fixture
-def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> DownstreamLab:
-    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
-        cursor.execute("alter database enable public thread 2")
-    lab = make_lab(fresh_sandbox, tmp_path)
-    _switch_second(lab)
-    return lab
-
-
-def _second(lab: DownstreamLab) -> oracledb.Connection:
-    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
-
-
-def _switch_second(lab: DownstreamLab) -> None:
-    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
-        cursor.execute("alter system switch logfile")
-
-
-def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: DownstreamLab) -> None:
-    """Both instances change the same row by turns."""
-    lab, chance = two_threads, random.Random(5)
-    reader = Reader(lab).take_snapshot(with_rows=False)
-    lab.run("insert into item values (1, 'a', 0, null)")
-    lab.app.commit()
-    sessions = (lab.app, _second(lab))
-    for number in range(1, 31):
-        session = chance.choice(sessions)
-        session.cursor().execute(f"update item set qty = {number} where id = 1")
-        session.commit()
-        if chance.random() < 0.4:
-            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
-        if chance.random() < 0.3:
-            lab.call(chance.choice(["stall_shipping", "resume_shipping"]))
-        if number % 10 == 0:
-            reader = _looked(lab, reader)
-    lab.call("resume_shipping")
-    lab.mark(1)
-    _switch_second(lab)
-    lab.switch_log()
-    reader.until(lambda found: found.has_marker(1))
-    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
-
-
-def test_a_thread_whose_logs_do_not_arrive_holds_the_other_back(two_threads: DownstreamLab) -> None:
-    lab = two_threads
-    reader = Reader(lab).take_snapshot(with_rows=False)
-    session = _second(lab)
-    session.cursor().execute("insert into item values (1, 'a', 0, null)")
-    session.commit()
-    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
-        cursor.execute("select sequence# from v$log where status = 'CURRENT' and thread# = 2")
-        ((held,),) = cursor.fetchall()
-    for sequence in range(held, held + 20):
-        lab.call("hold_log", 2, sequence)
-    lab.mark(1)
-    reader.until(_looks(30))
-    assert reader.changes("ITEM", "MARKER") == [], "row 1 was committed before the marker"
-    lab.call("resume_shipping")
-    _switch_second(lab)
-    lab.switch_log()
-    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
-    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["1", "1"]
-
-
-def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: DownstreamLab) -> None:
-    lab = two_threads
-    reader = Reader(lab).take_snapshot(with_rows=False)
-    session = _second(lab)
-    for number in (1, 2):
-        session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
-        session.commit()
-        if number == 1:
-            _switch_second(lab)
-    lab.call("close_thread", 2)
-    lab.mark(1)
-    reader.until(_looks(30))
-    assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
-    lab.call("open_thread", 2)  # with a log switch
-    _switch_second(lab)
-    lab.switch_log()
-    again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
-    assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
-
-
-def _looked(lab: DownstreamLab, reader: Reader) -> Reader:
-    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
-    reader.until(_looks())
-    while reader.events and not isinstance(reader.events[-1], Progress):
-        reader.events.pop()  # its position was not reached: it comes again
-    again = Reader(lab, reader.position, reader.tables)
-    again.events = reader.events
-    return again
-
-
-def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
-    lab = make_lab(fresh_sandbox, tmp_path)
-    config = replace(lab.connector_config("fail"), secondary=lab.place)
-
-    def rules() -> set[str]:
-        return {finding.rule for finding in check_prerequisites(config) if finding.rule.startswith("downstream")}
-
-    def advised() -> dict[str, str]:
-        with connect(lab.config, "root") as source, lab.connect_other() as downstream:
-            mined = ExaminedSource(config, source, [], Platform.ORACLE, True, frozenset(), downstream)
-            return {finding.rule: finding.problem for finding in _examined(mined, OF_DOWNSTREAM)}
-
-    lab.mark(1)
-    assert (rules(), advised()) == (set(), {})
-    lab.call("hold_log", 1, lab.sequence())
-    for number in (2, 3, 4):
-        lab.mark(number)
-    assert "while later ones are there" in advised()["downstream-transport"]
-    lab.call("resume_shipping")
-    lab.call("stall_shipping")
-    for number in (5, 6, 7):
-        lab.mark(number)
-    assert "none after" in advised()["downstream-transport"]
-    with fresh_sandbox.connect(service="ORCLMINE") as admin, admin.cursor() as cursor:
-        cursor.execute("revoke logmining from c##minercdc")
-    (finding,) = [found for found in check_prerequisites(config) if found.rule == "downstream-grants"]
-    assert finding.blocking
-    assert finding.fix == "On the downstream database: GRANT LOGMINING TO C##MINERCDC CONTAINER=ALL;"
-    itself = lab.place.model_copy(update={"secondary_dbname": lab.sandbox.root_service})
-    (finding,) = [found for found in check_prerequisites(replace(config, secondary=itself)) if found.blocking]
-    assert (finding.rule, "it is that database or a copy" in finding.problem) == ("downstream-role", True)
