@@ -107,8 +107,9 @@ def test_a_log_that_does_not_arrive_ends_the_connector_and_one_that_has_arrived_
     with lab.run(config) as connector:
         connector.await_log("streaming: ")
         lab.insert(10, 1)
+        downstream.switch()
+        lab.topics.await_records(lab.topic(), 4)  # the dictionary is written, which has switched logs, too
         missing = downstream.switch() + 1
-        lab.topics.await_records(lab.topic(), 4)
         downstream.call("hold_log", 1, missing)
         for first in (20, 30, 40):
             lab.insert(first, 1)

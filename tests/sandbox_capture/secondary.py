@@ -94,6 +94,12 @@ class DownstreamLab(SecondaryLab):
             ((found,),) = cursor.fetchall()
         return int(found)
 
+    def dictionaries(self) -> int:
+        """How many have been written to the source's redo, and are archived."""
+        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
+            ((count,),) = cursor.execute("select count(*) from v$archived_log where dictionary_begin = 'YES'").fetchall()
+        return int(count)
+
 
 def downstream_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> DownstreamLab:
     """With the tables of `lab.ITEM_TABLES`."""

@@ -15,7 +15,7 @@ from tests.sandbox_capture.running import Ledger, running
 from tests.sandbox_capture.secondary import DownstreamLab, downstream_lab, looks
 from tests.sandbox_capture.test_lobs import same_as_snapshot
 
-from minercdc.errors import LogGapError
+from minercdc.errors import LogGapError, PrerequisiteError
 from minercdc.figures.spent import Cause
 
 
@@ -63,28 +63,23 @@ def test_what_is_not_shipped_waits_and_nothing_is_lost_or_repeated_over_restarts
 
 
 def test_the_dictionary_is_written_in_the_source_and_waited_for_like_a_log(lab: DownstreamLab, reader: Reader) -> None:
-    def dictionaries() -> int:
-        with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
-            ((count,),) = cursor.execute("select count(*) from v$archived_log where dictionary_begin = 'YES'").fetchall()
-            return int(count)
-
     lab.mark(1)
     reader.until(lambda found: found.has_marker(1))
-    assert dictionaries() > 0
+    assert lab.dictionaries() > 0
     with lab.sandbox.connect(service=lab.sandbox.root_service) as admin, admin.cursor() as cursor:
         listed = cursor.execute("select sequence# from v$archived_log where dictionary_begin = 'YES'").fetchall()
     for (sequence,) in listed:
         lab.call("purge_foreign_log", 1, sequence)
     lab.call("stall_shipping")
-    before = dictionaries()
+    before = lab.dictionaries()
     lab.mark(2)
     again = Reader(lab, reader.position, reader.tables)
     again.until(looks(20))
     assert again.changes("MARKER") == []
-    assert dictionaries() == before + 1, "there is none that can be used, so one is written, once"
+    assert lab.dictionaries() == before + 1, "there is none that can be used, so one is written, once"
     third = Reader(lab, again.position, reader.tables)
     third.until(looks())
-    assert dictionaries() == before + 1, "it is on its way"
+    assert lab.dictionaries() == before + 1, "it is on its way"
     lab.call("resume_shipping")
     third.until(lambda found: found.has_marker(2))
 
@@ -194,7 +189,7 @@ def test_large_values_come_whole(sandbox: SandboxProcess, tmp_path: Path) -> Non
 def test_a_log_that_arrives_after_later_ones_is_waited_for_and_then_a_gap(lab: DownstreamLab, reader: Reader) -> None:
     lab.mark(1)
     reader.until(lambda found: found.has_marker(1))
-    missing = lab.sequence() + 1
+    missing, written = lab.sequence() + 1, lab.dictionaries()
     lab.call("hold_log", 1, missing)
     for number in (2, 3, 4):
         lab.mark(number)
@@ -207,6 +202,14 @@ def test_a_log_that_arrives_after_later_ones_is_waited_for_and_then_a_gap(lab: D
     lab.call("resume_shipping")
     again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(4))
     assert [row for _, _, row in again.changes("MARKER")] == [("3",), ("4",)]
+    assert lab.dictionaries() == written, "none is needed for a log that is late"
+
+
+def test_the_source_is_reached_in_its_root(lab: DownstreamLab, reader: Reader) -> None:
+    inside = {"database_dbname": lab.sandbox.service, "database_pdb_name": None}
+    lab.config = lab.config.model_copy(update=inside)
+    with pytest.raises(PrerequisiteError, match="is written in the root, and this is a pluggable database"):
+        reader.until(looks())
 
 
 def test_a_log_that_neither_has_is_a_gap_before_the_stream_begins(lab: DownstreamLab, reader: Reader) -> None:

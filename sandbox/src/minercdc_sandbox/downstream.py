@@ -79,9 +79,10 @@ class ForeignLogs:
             one.purged = True
 
     def rows(self) -> Iterator[tuple[ArchivedLog, int]]:
-        """What V$FOREIGN_ARCHIVED_LOG lists: a log under its name here, and the DBID of the database that wrote it."""
+        """What V$FOREIGN_ARCHIVED_LOG lists: a log under its name here, and the DBID of the database that wrote it; the source's own
+        come last, so that a client that does not look at the DBID is found out."""
         self.receive()
-        for one in [*self._received.values(), *self._others]:
+        for one in [*self._others, *self._received.values()]:
             yield _here(one), one.dbid
 
     # ---- as the redo that LogMiner reads: see `logminer.logs.MinedRedo` ----

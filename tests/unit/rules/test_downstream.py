@@ -10,6 +10,8 @@ from tests.unit.rules.test_rules import Answers, Connection, source
 
 from minercdc.capture.logminer.downstream import downstream_findings
 from minercdc.capture.logminer.physical_standby import Identity
+from minercdc.config.load import parse_properties
+from minercdc.plan import grants
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.downstream import OF_DOWNSTREAM
 
@@ -87,3 +89,30 @@ def test_databases_that_do_not_fit_block_capture(of_source: Identity, downstream
 
 def test_a_database_of_its_own_can_be_mined_in() -> None:
     assert list(downstream_findings(SOURCE, DOWNSTREAM)) == []
+
+
+def test_the_plan_has_the_grants_of_both_databases() -> None:
+    given = {
+        "topic.prefix": "t",
+        "database.hostname": "source",
+        "database.user": "c##cdc",
+        "database.password": "x",
+        "database.dbname": "CDB",
+        "database.pdb.name": "PDB",
+        "minercdc.kafka.bootstrap.servers": "b:1",
+        "capture.mode": "downstream",
+        "secondary.hostname": "mining",
+        "log.mining.strategy": "redo_log_catalog",
+        "log.mining.archive.log.only.mode": "true",
+    }
+    statements = list(grants(parse_properties(given), []))
+    begin = statements.index("-- In the downstream database, where the user has the same name:")
+    assert "GRANT EXECUTE ON SYS.DBMS_LOGMNR_D TO C##CDC CONTAINER=ALL;" in statements[:begin]
+    assert statements[begin + 1 :] == [
+        "GRANT CREATE SESSION TO C##CDC CONTAINER=ALL;",
+        "GRANT LOGMINING TO C##CDC CONTAINER=ALL;",
+        "GRANT EXECUTE ON SYS.DBMS_LOGMNR TO C##CDC CONTAINER=ALL;",
+        "GRANT SELECT ON SYS.V_$DATABASE TO C##CDC CONTAINER=ALL;",
+        "GRANT SELECT ON SYS.V_$FOREIGN_ARCHIVED_LOG TO C##CDC CONTAINER=ALL;",
+        "GRANT SELECT ON SYS.V_$LOGMNR_CONTENTS TO C##CDC CONTAINER=ALL;",
+    ]

@@ -26,11 +26,15 @@ def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], sc
     ]
 
 
-def is_unbroken(logs: Sequence[LogFile], scn: int) -> bool:
-    """Whether no log is missing in any thread between the first of these and the one that holds `scn`, or follows it."""
+def is_unbroken(logs: Sequence[LogFile], begins: Mapping[int, RedoAddress], scn: int) -> bool:
+    """Whether no log is missing in any thread between the first of these and the one with which it goes on.
+
+    :param begins: where each thread goes on; one that is not among them does with the log that holds `scn`, or follows it.
+    """
     for thread in {log.thread for log in logs}:
         own = {log.sequence: log for log in logs if log.thread == thread}
         end = min((sequence for sequence, log in own.items() if log.next_scn > scn), default=max(own))
+        end = begins[thread].sequence if thread in begins else end
         if not own.keys() >= set(range(min(own), end)):
             return False
     return True

@@ -124,7 +124,7 @@ class LogWindow:
                     return _NOTHING
                 from_scn = found
             logs = read_logs(connection, from_scn, destinations, mined)
-            if self._dictionary is None or not received or from_scn == scn or is_unbroken(logs, scn):
+            if self._dictionary is None or not received or from_scn == scn or is_unbroken(logs, begins, scn):
                 break
             self._dictionary.give_up()
         if len(threads) > 1:

@@ -9,6 +9,7 @@ from minercdc.capture.logminer.physical_standby import identity, role_findings
 from minercdc.capture.logminer.session import MiningSession
 from minercdc.errors import PrerequisiteError
 from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.scn import ROOT, container_id
 
 
 def place_findings(primary: oracledb.Connection, mined: oracledb.Connection, *, is_downstream: bool) -> list[Finding]:
@@ -30,6 +31,11 @@ def check_place(session: MiningSession, *, archived_only: bool) -> None:
     :raises SourceError: a database cannot be read.
     """
     if session.mined is not None:
+        if session.mined.is_downstream and container_id(session.primary) > ROOT:
+            raise PrerequisiteError(
+                "database.*: the dictionary for a downstream database is written in the root, and this is a pluggable database",
+                hint="Set database.dbname to the service of the root, database.pdb.name to the pluggable database, and take a common user.",
+            )
         for finding in place_findings(session.primary, session.connection, is_downstream=session.mined.is_downstream):
             raise PrerequisiteError(finding.problem, hint=finding.fix)
     if session.within_pdb and archived_only:

@@ -50,7 +50,7 @@ class MiningSession:
     :ivar within_pdb: Oracle chooses the logs.
     :ivar primary: to the database that writes the redo: the session's own, or the given one.
     :ivar mined: the session's own connection when it is to another database, else None.
-    :raises PrerequisiteError: `dictionary_in_redo`, and the connection is within a PDB.
+    :raises PrerequisiteError: `dictionary_in_redo` or `downstream`, and the connection is within a PDB.
     """
 
     def __init__(
@@ -69,6 +69,11 @@ class MiningSession:
         self.primary = primary or connection
         self.mined = MinedElsewhere(connection, downstream) if primary is not None else None
         self.within_pdb = container_id(connection) > ROOT
+        if self.within_pdb and downstream:
+            raise PrerequisiteError(
+                "secondary.*: LogMiner has to run in the root of the downstream database, and this is a pluggable one",
+                hint="Set secondary.dbname to the service of its root.",
+            )
         if self.within_pdb and dictionary_in_redo:
             raise PrerequisiteError(
                 "log.mining.strategy=redo_log_catalog: within a PDB, LogMiner uses the online catalog only",

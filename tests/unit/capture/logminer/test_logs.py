@@ -228,12 +228,14 @@ def test_what_has_arrived_before_a_hole_is_read_and_a_hole_where_a_thread_begins
 
 
 def test_a_chain_of_logs_is_unbroken_up_to_an_scn() -> None:
-    assert is_unbroken([], 500)
-    assert is_unbroken([log(3), log(4), log(5), log(7)], 550), "what follows the SCN is another matter"
-    assert is_unbroken([log(3), log(4)], 900)
-    assert not is_unbroken([log(3), log(5)], 550)
-    assert not is_unbroken([log(3), log(5)], 450)
-    assert not is_unbroken([log(3), log(4), log(5), log(3, 2), log(5, 2)], 550)
+    assert is_unbroken([], {}, 500)
+    assert is_unbroken([log(3), log(4), log(5), log(7)], {}, 550), "what follows the SCN is another matter"
+    assert is_unbroken([log(3), log(4)], {}, 900)
+    assert not is_unbroken([log(3), log(5)], {}, 550)
+    assert not is_unbroken([log(3), log(5)], {}, 450), "log 4 may be the one that holds it"
+    assert not is_unbroken([log(3), log(4), log(5), log(3, 2), log(5, 2)], {}, 550)
+    assert is_unbroken([log(3), log(5)], {1: log_start(4)}, 450), "with that one the thread goes on: it may still arrive"
+    assert not is_unbroken([log(3), log(5)], {1: log_start(5)}, 350)
 
 
 def test_no_log_at_all_is_a_gap() -> None:

@@ -68,3 +68,18 @@ def test_a_session_keeps_its_connections_open() -> None:
     assert session.primary is given
     assert not mined.closed
     assert not primary.closed
+
+
+def test_a_downstream_database_is_mined_in_its_root_with_a_dictionary() -> None:
+    source: Any = Connection(1)
+    inside: Any = Connection(3)
+    with pytest.raises(PrerequisiteError, match="in the root of the downstream database"):
+        open_session(lambda: source, Secondary(lambda: inside, True), 100, dictionary_in_redo=True, native_rows=False)
+    assert inside.closed
+    assert source.closed
+    mined: Any = Connection(1)
+    mining = Secondary(lambda: mined, is_downstream=True)
+    session = open_session(lambda: source, mining, 100, dictionary_in_redo=True, native_rows=False)
+    assert (session.connection, session.primary) == (mined, source)
+    assert session.mined is not None
+    assert session.mined.is_downstream
