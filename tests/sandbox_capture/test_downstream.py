@@ -307,6 +307,34 @@ def test_the_engine_delivers_each_transaction_once_while_shipping_stalls_and_ses
     assert sorted(rows.values()) == sorted(expected.values())
 
 
+def test_redo_that_is_read_is_not_read_again_while_nothing_arrives(lab: DownstreamLab, reader: Reader) -> None:
+    lab.mark(1)
+    reader.until(lambda found: found.has_marker(1))
+    again = Reader(lab, reader.position, reader.tables)
+    before = lab.counters.mining.passes.count
+    again.until(looks(30))
+    assert lab.counters.mining.passes.count - before <= 2
+
+
+def test_a_transaction_that_began_before_logs_were_shipped_is_a_gap(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
+    with fresh_sandbox.connect() as early, early.cursor() as cursor:
+        cursor.execute("create table early (n number)")
+        cursor.execute("insert into early values (1)")
+        with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin:
+            admin.cursor().execute("alter system switch logfile")
+        lab = downstream_lab(fresh_sandbox, tmp_path)
+        reader = Reader(lab).take_snapshot(with_rows=False)
+        lab.mark(1)
+        with pytest.raises(LogGapError, match=r"log sequence 1 .* has not reached the downstream database"):
+            reader.until(looks(30))
+        early.rollback()
+    fresh = Reader(lab).take_snapshot(with_rows=False)
+    lab.run("insert into item values (1, 'a', 1, null)")
+    lab.mark(2)
+    fresh.until(lambda found: found.has_marker(2))
+    assert [row and row[0] for _, _, row in fresh.changes()] == ["1"]
+
+
 def test_when_a_log_between_the_dictionary_and_the_rows_is_gone_another_one_is_written(
     lab: DownstreamLab, reader: Reader
 ) -> None:
