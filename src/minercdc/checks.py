@@ -11,7 +11,9 @@ from typing import Final
 
 import oracledb
 
-from minercdc.capture.logminer.physical_standby import identity, role_findings, table_findings
+from minercdc.capture.logminer.downstream import grant_findings
+from minercdc.capture.logminer.physical_standby import table_findings
+from minercdc.capture.logminer.place import place_findings
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError
@@ -31,8 +33,8 @@ _OF_ALL: Final = ("include-list", "patterns")  # rules that hold for several dat
 
 
 def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list[Finding]:
-    """What the database lacks for this configuration, and the physical standby that is mined; when none of that blocks capture, what the
-    signal table lacks, too. Several pluggable databases have neither: then it is what each of them lacks.
+    """What the database lacks for this configuration, and the other database that is mined; when none of that blocks capture, what the
+    signal table lacks, too. Of several pluggable databases it is what each of them lacks.
 
     :param first: before a first start, when `message.key.columns` that name no column are a slip; later the column may have been dropped.
     :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long; `first`, and a
@@ -48,10 +50,8 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
         )
         if any(finding.blocking for finding in found):
             return found
-        if config.physical_standby.is_mined:
-            with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
-                found = [*role_findings(identity(connection), identity(standby)), *found]
-            found = [*table_findings(connection, table_filter(config)), *found]
+        if config.secondary.is_mined:
+            found = [*_in_secondary(config, connection), *found]
             if any(finding.blocking for finding in found):
                 return found
         return [*found, *signal_findings(connection, config, redo=factory.reads_redo)]
@@ -64,6 +64,22 @@ def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchem
         for table in tables:
             key(table)
     yield from pattern_findings(config, tables)
+
+
+def _in_secondary(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[Finding]:
+    """What keeps redo from being mined in the physical standby or downstream database. Raises as `check_prerequisites`.
+
+    :param connection: to where the tables are.
+    """
+    secondary = config.secondary
+    with closing(connect(secondary.database(config.database), "root")) as mined:
+        lacking = list(grant_findings(mined, config.database.session_user)) if secondary.is_downstream else []
+        yield from lacking
+        if lacking:
+            return  # the rest is read by what is not granted
+        yield from place_findings(connection, mined, is_downstream=secondary.is_downstream)
+    if not secondary.is_downstream:
+        yield from table_findings(connection, table_filter(config))
 
 
 def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Finding]:

@@ -31,6 +31,7 @@ from minercdc.oracle.grants import (
     DBMS_FLASHBACK,
     DBMS_LOGMNR,
     DBMS_LOGMNR_D,
+    DOWNSTREAM_VIEWS,
     EXTENT_VIEWS,
     LOGMINING,
     MINING_VIEWS,
@@ -269,6 +270,10 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
             yield f"ALTER SESSION SET CONTAINER = {container};"
         inside = database_name(database.of_pdb(container)) if database.has_several_pdbs and container else None
         yield from _grants_in(config, user, [one for one in tables if inside in (None, one.database)], inside)
+    if config.secondary.is_downstream:
+        yield "-- In the downstream database, where the user has the same name:"
+        there = [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS]
+        yield from (grant.statement(user, everywhere=everywhere) for grant in there)
 
 
 def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId], inside: str | None) -> Iterator[str]:

@@ -50,6 +50,7 @@ def shop() -> Iterator[SandboxProcess]:
     running = SandboxProcess([ROOT / "signals" / "shop.sql"])
     with running.connect(service=running.root_service) as admin:
         admin.cursor().callproc("dbms_sandbox.open_standby")  # for physical-standby.yaml
+        admin.cursor().callproc("dbms_sandbox.open_downstream")  # for downstream.yaml
     try:
         yield running
     finally:

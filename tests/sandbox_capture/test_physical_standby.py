@@ -14,16 +14,13 @@ from typing import Any
 import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, ITEM_TABLES, Lab, Reader, switch_supplemental_logging_on
+from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, ITEM_TABLES, Reader, switch_supplemental_logging_on
 from tests.sandbox_capture.running import Ledger, running
+from tests.sandbox_capture.secondary import SecondaryLab
 
-from minercdc.capture.adapter import CaptureContext
 from minercdc.capture.logminer.physical_standby import table_findings
-from minercdc.capture.logminer.position import LogMinerPosition
-from minercdc.capture.logminer.start import missing
 from minercdc.checks import check_prerequisites
-from minercdc.config.physical_standby import PhysicalStandbyConfig
-from minercdc.errors import LogGapError, PrerequisiteError
+from minercdc.errors import PrerequisiteError
 from minercdc.events import UNAVAILABLE, Progress
 from minercdc.figures.spent import Cause
 from minercdc.oracle.connect import connect
@@ -31,50 +28,16 @@ from minercdc.oracle.grants import Platform
 from minercdc.rules.examination import _examined
 from minercdc.rules.physical_standby import OF_STANDBY
 from minercdc.rules.source import ExaminedSource
-from minercdc.schema.tables import Tables
 
 _names = (f"stby{i}" for i in itertools.count())
 
 
-class StandbyLab(Lab):
+class StandbyLab(SecondaryLab):
     """A lab whose redo is mined in the sandbox's standby."""
 
     def __init__(self, sandbox: SandboxProcess, directory: Path, **mining: Any) -> None:
-        given = {"log.mining.archive.log.only.mode": True, "log.mining.archive.log.only.scn.poll.interval.ms": 10, **mining}
-        super().__init__(sandbox, next(_names), directory, **given)
-        place: dict[str, Any] = {
-            "capture.mode": "physical_standby",
-            "secondary.hostname": sandbox.host,
-            "secondary.port": sandbox.port,
-            "secondary.dbname": "ORCLSTBY",
-        }
-        self.place = PhysicalStandbyConfig(**place)
-        self.standby = self.place.database(self.config)
+        super().__init__(sandbox, next(_names), directory, "physical_standby", "ORCLSTBY", **mining)
         self.call("open_standby")
-
-    def connect_standby(self) -> oracledb.Connection:
-        return connect(self.standby, "root")
-
-    def context(self, tables: Tables, *more: Any, **named: Any) -> CaptureContext:
-        return replace(super().context(tables, *more, **named), connect_standby=self.connect_standby)
-
-    def unreadable(self, position: LogMinerPosition) -> LogGapError | None:
-        of_primary = lambda: connect(self.config, "root")  # noqa: E731
-        return missing(of_primary, position, self.mining, self.files, self.rules(), self.connect_standby)
-
-    def call(self, procedure: str, *values: Any) -> None:
-        """A procedure of DBMS_SANDBOX."""
-        with self.sandbox.connect(service=self.sandbox.root_service) as admin, admin.cursor() as cursor:
-            cursor.callproc(f"dbms_sandbox.{procedure}", list(values))
-
-    def commit(self) -> None:
-        """Commit, and have it archived: without apply it comes no further."""
-        self.app.commit()
-        self.switch_log()
-
-    def mark(self, number: int) -> None:
-        self.run(f"insert into marker values ({number})")
-        self.commit()
 
 
 def make_lab(sandbox: SandboxProcess, directory: Path, **mining: Any) -> StandbyLab:
@@ -290,7 +253,7 @@ def test_after_a_switchover_the_error_says_what_to_do(fresh_sandbox: SandboxProc
     with pytest.raises(PrerequisiteError, match=r"database\.\* is a PHYSICAL STANDBY \(READ ONLY WITH APPLY\)") as caught:
         Reader(lab, reader.position, reader.tables).until(lambda _: False)
     assert "exchange database.* and secondary.*, and go on from the same offset" in (caught.value.hint or "")
-    lab.config, lab.standby = lab.standby, lab.config  # the service ORCLSTBY is the primary now
+    lab.config, lab.other = lab.other, lab.config  # the service ORCLSTBY is the primary now
     with fresh_sandbox.connect(service="ORCLSTBY") as primary, primary.cursor() as cursor:
         cursor.execute("alter session set container = ORCLPDB1")
         cursor.execute(f"insert into {lab.schema}.item values (1, 'a', 1, null)")
@@ -374,13 +337,13 @@ def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessio
 
 def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
     lab = make_lab(fresh_sandbox, tmp_path)
-    config = replace(lab.connector_config("fail"), physical_standby=lab.place)
+    config = replace(lab.connector_config("fail"), secondary=lab.place)
 
     def rules() -> set[str]:
         return {finding.rule for finding in check_prerequisites(config) if finding.rule.startswith("standby")}
 
     def advised() -> set[str]:
-        with connect(lab.config, "root") as primary, lab.connect_standby() as standby:
+        with connect(lab.config, "root") as primary, lab.connect_other() as standby:
             mined = ExaminedSource(config, primary, [], Platform.ORACLE, True, frozenset(), standby)
             return {finding.rule for finding in _examined(mined, OF_STANDBY) if finding.examined}
 

@@ -10,7 +10,9 @@ from typing import Any, cast
 
 import apsw
 
+from minercdc_sandbox import downstream
 from minercdc_sandbox.catalog import ROOT, SEED, STANDARD, Catalog
+from minercdc_sandbox.downstream import ForeignLogs
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import Cell, OraError, Procedure, Session, View
 from minercdc_sandbox.lobs.sqlite_functions import register_lob_sqlite_functions
@@ -66,6 +68,7 @@ class SandboxDatabase:
         undo_retention: int | None = None,
         max_string_size: str = STANDARD,
     ) -> None:
+        self._now = now
         home = None if data_dir is None else DataDirectory(data_dir)
         self._home = home
         kept = None if home is None else home.first_scn()
@@ -81,6 +84,9 @@ class SandboxDatabase:
         self.constants = dict(constants)
         self.faults = Faults()
         self.standby = Standby()
+        self.received: ForeignLogs | None = None
+        self.shipped: ForeignLogs | None = None
+        self._downstream: SandboxDatabase | None = None
         self.sql_area = SqlArea()
         self.sessions: dict[int, SandboxSession] = {}
         self.startup_time = now()
@@ -180,18 +186,40 @@ class SandboxDatabase:
             for name, con_id in containers.items()
         }
 
+    def open_downstream(self) -> ForeignLogs:
+        """See `execution.Instance`."""
+        if self.shipped is None:
+            views, procedures, constants = tuple(self.views.values()), self.procedures, self.constants
+            other = SandboxDatabase(views=views, procedures=procedures, constants=constants, now=self._now)
+            other.banner, other.version, other.faults = self.banner, self.version, self.faults
+            other.catalog.database_name = other.catalog.instance_name = downstream.SERVICE
+            other.catalog.dbid = downstream.DBID
+            for container in other.catalog.containers.values():
+                container.dbid = downstream.DBID + container.con_id - 1
+            other.received = self.shipped = ForeignLogs(self.redo, self.catalog, self.storage.lobs)
+            self._downstream = other
+        return self.shipped
+
+    def _of(self, service: str) -> SandboxDatabase:
+        """The database that a service leads to."""
+        return self._downstream if self._downstream is not None and service.upper() == downstream.SERVICE else self
+
     def password_of(self, user: str, service: str) -> str | None:
         """See `interfaces.Database`; an unknown service counts as the root's."""
+        if (other := self._of(service)) is not self:
+            return other.password_of(user, service)
         container, _ = self._places().get(service.upper(), (ROOT, 1))
         found = self.catalog.user(container, user)
         return None if found is None else found.password
 
     def services(self) -> Sequence[str]:
-        return tuple(self._places())
+        return (*self._places(), *((downstream.SERVICE,) if self._downstream is not None else ()))
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
         """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
         `client` that may not log on in the user's place."""
+        if (other := self._of(service)) is not self:
+            return other.open_session(user, service, client)
         self.faults.meet("connect", user)
         container, instance = self._places().get(service.upper(), (0, 0))
         if not container:
@@ -232,6 +260,9 @@ class SandboxDatabase:
 
     def change_password(self, user: str, service: str, password: str) -> None:
         """See `interfaces.Database`."""
+        if (other := self._of(service)) is not self:
+            other.change_password(user, service, password)
+            return
         container, _ = self._places().get(service.upper(), (ROOT, 1))
         with self.storage.lock:
             if (found := self.catalog.user(container, user)) is not None:
@@ -244,7 +275,9 @@ class SandboxDatabase:
         self.sessions.pop(session.sid, None)
 
     def close(self) -> None:
-        """End the jobs; close all sessions, the store and the data directory."""
+        """End the jobs; close all sessions, the store and the data directory, and the downstream database."""
+        if self._downstream is not None:
+            self._downstream.close()
         self._scheduler.stop()
         for session in list(self.sessions.values()):
             session.close()

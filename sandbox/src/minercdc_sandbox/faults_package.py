@@ -24,6 +24,12 @@
     call dbms_sandbox.stall_apply()              redo of now on reaches it, and is not applied until ..
     call dbms_sandbox.resume_apply()
     call dbms_sandbox.switch_over()              the roles are exchanged; all sessions are killed
+    call dbms_sandbox.open_downstream()          a downstream database, open read write: service ORCLMINE of its root; logs are shipped to it
+    call dbms_sandbox.stall_shipping()           logs that are archived from now on do not reach it until ..
+    call dbms_sandbox.resume_shipping()
+    call dbms_sandbox.hold_log(1, 17)            this one does not reach it, others do, until shipping is resumed
+    call dbms_sandbox.ship_other(1, 17)          it receives a log of a third database, with the numbers and SCNs of this one
+    call dbms_sandbox.purge_foreign_log(1, 17)   deleted there by RMAN
     call dbms_sandbox.crash()                    the server process ends at once, as by kill -9
 
 Only SYS and users with DBA may call it (ORA-01031).
@@ -35,6 +41,7 @@ import os
 import signal
 
 from minercdc_sandbox.arguments import Arguments, Body, Out, procedures
+from minercdc_sandbox.downstream import ForeignLogs
 from minercdc_sandbox.faults import Fault
 from minercdc_sandbox.interfaces import OraError
 from minercdc_sandbox.sql.execution import applied_scn
@@ -78,6 +85,8 @@ def _log(arguments: Arguments) -> tuple[int, int]:
 
 
 def _delete_log(session: ViewSession, arguments: Arguments, *, by_rman: bool) -> None:
+    if session.database.shipped is not None:
+        session.database.shipped.receive()
     with session.storage.lock:
         session.database.redo.delete_archived(*_log(arguments), by_rman=by_rman)
         session.storage.free_lobs()
@@ -134,6 +143,28 @@ def _switch_over(session: ViewSession, arguments: Arguments) -> None:
     standby.switched = not standby.switched
 
 
+def _open_downstream(session: ViewSession, arguments: Arguments) -> None:
+    with session.storage.lock:
+        session.database.open_downstream()
+
+
+def _shipped(session: ViewSession) -> ForeignLogs:
+    if session.database.shipped is None:
+        raise OraError(20000, "OPEN_DOWNSTREAM first: there is no downstream database")
+    session.database.shipped.receive()
+    return session.database.shipped
+
+
+def _stall_shipping(session: ViewSession, arguments: Arguments) -> None:
+    _shipped(session).stalled = True
+
+
+def _resume_shipping(session: ViewSession, arguments: Arguments) -> None:
+    shipped = _shipped(session)
+    shipped.stalled = False
+    shipped.held.clear()
+
+
 def _reset_logs(session: ViewSession, arguments: Arguments) -> None:
     if session.in_transaction():
         raise OraError(20000, "commit or roll back first")
@@ -169,6 +200,12 @@ _BODIES: dict[str, tuple[tuple[str, ...], Body]] = {
     "STALL_APPLY": ((), _stall_apply),
     "RESUME_APPLY": ((), _resume_apply),
     "SWITCH_OVER": ((), _switch_over),
+    "OPEN_DOWNSTREAM": ((), _open_downstream),
+    "STALL_SHIPPING": ((), _stall_shipping),
+    "RESUME_SHIPPING": ((), _resume_shipping),
+    "HOLD_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _shipped(s).held.add(_log(a))),
+    "SHIP_OTHER": (("THREAD", "SEQUENCE"), lambda s, a: _shipped(s).receive_other(*_log(a))),
+    "PURGE_FOREIGN_LOG": (("THREAD", "SEQUENCE"), lambda s, a: _shipped(s).purge(*_log(a))),
     "CRASH": ((), lambda s, a: os.kill(os.getpid(), signal.SIGKILL)),
 }
 

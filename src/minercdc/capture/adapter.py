@@ -49,6 +49,18 @@ class CapturedPdb:
 
 
 @dataclass(frozen=True, slots=True)
+class Secondary:
+    """Another database in which LogMiner runs.
+
+    :param connect: connects to its root.
+    :param is_downstream: it is a downstream database, to which archived logs are shipped; else a physical standby.
+    """
+
+    connect: Callable[[], oracledb.Connection]
+    is_downstream: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class CaptureContext:
     """What an adapter works with. Nothing is connected until one of the callables is called.
 
@@ -57,8 +69,7 @@ class CaptureContext:
     :param database: name of the captured database, first part of each `TableId`.
     :param connect_root: connects to the root of a container database, or to the database itself.
     :param connect_pdb: connects to where the tables are.
-    :param connect_standby: connects to the root of the physical standby in which LogMiner runs; None: it runs in the database
-        itself.
+    :param secondary: the database in which LogMiner runs; None: it runs in the source itself.
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
@@ -88,7 +99,7 @@ class CaptureContext:
     runs: bool = False
     pdbs: tuple[CapturedPdb, ...] = ()
     monotonic: Callable[[], float] = time.monotonic
-    connect_standby: Callable[[], oracledb.Connection] | None = None
+    secondary: Secondary | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,8 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
 opened with RESETLOGS. Going on
 would lose changes. Restore the archived log that the message names, and start again. If it cannot be restored, take a new
 snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
-transaction plus the longest outage of the connector.""",
+transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached
+the [downstream database](capture/logminer.md#a-downstream-database) while later ones have: it may still be shipped.""",
     ),
     errors.LostTransactionError: (
         "a transaction is lost",

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticUndefined
 
 from minercdc.config.own_topics import topics_of_their_own
-from minercdc.config.physical_standby import contradictions_of_standby
+from minercdc.config.secondary import contradictions_of_secondary
 from minercdc.config.section import Section, Sound, UnreadableVariableError, holds, leaving_out, one_of
 from minercdc.config.sink import brokers_given, channels_of_sink, history_of_sink
 
@@ -141,7 +141,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     history_of_sink,
     topics_of_their_own,
     _archived_only,
-    contradictions_of_standby,
+    contradictions_of_secondary,
     _replicator,
     _redo_sql,
     _signal_table_of_marks,

@@ -30,7 +30,6 @@ from minercdc.config.lake import LakeConfig
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import ColumnRule, MessageConfig, take_column_rules
 from minercdc.config.olr import OlrConfig
-from minercdc.config.physical_standby import PhysicalStandbyConfig
 from minercdc.config.places import UNRESOLVED, independent, origin, placed
 from minercdc.config.post_processors import take_post_processors
 from minercdc.config.providers import Providers, take_providers, variables_used
@@ -38,6 +37,7 @@ from minercdc.config.relay import RelayConfig, implied, refused_by_relay
 from minercdc.config.renaming import Spelled, is_of_server, spelled
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.schema_names import prefix_in_schemas
+from minercdc.config.secondary import SecondaryConfig
 from minercdc.config.section import Section, environment_name
 from minercdc.config.sections import (
     CaptureConfig,
@@ -80,7 +80,7 @@ class ConnectorConfig:
     filters: TableFilterConfig
     capture: CaptureConfig
     log_mining: LogMiningConfig
-    physical_standby: PhysicalStandbyConfig
+    secondary: SecondaryConfig
     flashback: FlashbackConfig
     olr: OlrConfig
     fors: ForsConfig
@@ -119,7 +119,7 @@ SECTIONS: Mapping[str, type[Section]] = {
     "filters": TableFilterConfig,
     "capture": CaptureConfig,
     "log_mining": LogMiningConfig,
-    "physical_standby": PhysicalStandbyConfig,
+    "secondary": SecondaryConfig,
     "flashback": FlashbackConfig,
     "olr": OlrConfig,
     "fors": ForsConfig,

@@ -22,6 +22,7 @@ class Cause(StrEnum):
     SOURCE = "source"
     REDO = "redo"
     APPLY = "apply"
+    SHIPPING = "shipping"
     LOGMINER = "logminer"
     FETCH = "fetch"
     UNCAPTURED = "uncaptured"
@@ -38,6 +39,7 @@ MEANINGS: Final[Mapping[Cause, str]] = {
     Cause.SOURCE: "the database is connected to, says its clock and its logs, or does not answer",
     Cause.REDO: "redo is not written or archived yet; the pause between two passes",
     Cause.APPLY: "the physical standby has not received or applied redo that the primary has archived",
+    Cause.SHIPPING: "the downstream database has not received redo that the source has archived",
     Cause.LOGMINER: "LogMiner runs: it is started, and its first rows are waited for",
     Cause.FETCH: "more rows of LogMiner are waited for",
     Cause.UNCAPTURED: "redo of tables that are not captured is read through",

@@ -100,6 +100,12 @@ MINING_VIEWS: Final = (
     _view("V$TRANSACTION", "transactions that are open when a snapshot ends: the stream begins before them"),
     _view("V$LOGMNR_CONTENTS", "the redo itself, as rows"),
 )
+DOWNSTREAM_VIEWS: Final = (
+    _view("V$DATABASE", "the DBID and the state of the downstream database"),
+    _view("V$FOREIGN_ARCHIVED_LOG", "the logs that it has received; the proof that none is missing"),
+    _view("V$LOGMNR_CONTENTS", "the redo itself, as rows"),
+)
+"""What is read in a downstream database."""
 SERVER_VIEWS: Final = tuple(
     view for view in MINING_VIEWS if view.on in ("SYS.V_$DATABASE", "SYS.V_$THREAD", "SYS.V_$TRANSACTION")
 )

@@ -160,6 +160,31 @@ RULES: Final = (
         "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900",
     ),
     Rule(
+        "downstream-role",
+        "With `capture.mode=downstream`, `secondary.*` is a database with a DBID of its own, open read write.",
+        "LogMiner runs there, and takes a dictionary in redo only where it can write; the start is refused.",
+        "secondary.hostname=host of the downstream database",
+    ),
+    Rule(
+        "downstream-grants",
+        "The user is there in the downstream database, too, and may run LogMiner and read what it has received.",
+        "Without them nothing is mined, and the start is refused.",
+        "GRANT LOGMINING TO user; GRANT EXECUTE ON SYS.DBMS_LOGMNR TO user; GRANT SELECT ON SYS.V_$FOREIGN_ARCHIVED_LOG TO user",
+    ),
+    Rule(
+        "downstream-kind",
+        "The downstream database has the source's platform and character set, and its release or a later one.",
+        "LogMiner does not read redo of another platform or of a later release, and gets texts wrong in another character set.",
+        "secondary.hostname=host of such a database",
+        ("V$INSTANCE",),
+    ),
+    Rule(
+        "downstream-transport",
+        "All logs that the source has archived since it ships them, but the newest, have reached the downstream database.",
+        "Nothing after the first missing one is captured.",
+        "ALTER SYSTEM SET LOG_ARCHIVE_DEST_STATE_n = ENABLE",
+    ),
+    Rule(
         "archive-destination",
         "There is a valid local archive destination, of `archive.destination.name` where that is given, and none has failed.",
         "Logs are mined from there once the online ones are overwritten; a destination that fails in the end stops the database.",

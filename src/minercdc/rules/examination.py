@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import replace
 from itertools import chain
+from typing import Final
 
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites, in_database
@@ -16,11 +17,13 @@ from minercdc.oracle.connect import connect, database_names, in_root, of_databas
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of, session_privileges
 from minercdc.oracle.prerequisites import Finding
-from minercdc.rules import access, database, physical_standby, places
+from minercdc.rules import access, database, downstream, physical_standby, places
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.source import Examine, ExaminedSource
 from minercdc.schema.table import TableSchema
 from minercdc.selection import key_columns, table_filter, topic_names
+
+_FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-grants", "downstream-role")
 
 
 def examine(config: ConnectorConfig) -> Iterator[Finding]:
@@ -35,7 +38,7 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
     yield from places.state_findings(config.capture.minercdc_state_dir)
     found = check_prerequisites(config)
     yield from found
-    if any(finding.rule in ("grant-logminer", "grant-views", "standby-role") and finding.blocking for finding in found):
+    if any(finding.rule in _FIRST and finding.blocking for finding in found):
         return  # most others are examined by the same views, or in the other role
     tables: list[TableSchema] = []
     for number, name in enumerate(database_names(config.database)):
@@ -67,9 +70,10 @@ def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], 
         if mines and redo:
             with in_root(connection, one.database) if one.database.database_pdb_name else nullcontext():
                 yield from list(_examined(source, database.OF_REDO))
-                if config.physical_standby.is_mined:
-                    with closing(connect(config.physical_standby.database(config.database), "root")) as standby:
-                        yield from list(_examined(replace(source, standby=standby), physical_standby.OF_STANDBY))
+                if config.secondary.is_mined:
+                    rules = downstream.OF_DOWNSTREAM if config.secondary.is_downstream else physical_standby.OF_STANDBY
+                    with closing(connect(config.secondary.database(config.database), "root")) as secondary:
+                        yield from list(_examined(replace(source, secondary=secondary), rules))
 
 
 def _examined(source: ExaminedSource, rules: Mapping[str, Examine]) -> Iterator[Finding]:

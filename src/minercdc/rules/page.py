@@ -60,6 +60,9 @@ def checks_page() -> str:
     lines += _lines("always", [grants.CREATE_SESSION])
     lines += _lines("with `database.pdb.name`", [grants.SET_CONTAINER])
     lines += _lines("`logminer`, `logminer_unbuffered`", [grants.LOGMINING, grants.DBMS_LOGMNR, *grants.MINING_VIEWS])
+    lines += _lines(
+        "`capture.mode=downstream`, in that database", [grants.LOGMINING, grants.DBMS_LOGMNR, *grants.DOWNSTREAM_VIEWS]
+    )
     lines += _lines("several instances", [grants.SEVERAL_INSTANCES])
     lines += _lines("`log.mining.strategy=redo_log_catalog`", [grants.DBMS_LOGMNR_D])
     lines += _lines("snapshots", [grants.SELECT_TABLE, grants.FLASHBACK_TABLE])

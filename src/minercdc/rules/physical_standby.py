@@ -34,8 +34,8 @@ def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
-    received = dict(_newest(_standby(source)))
-    for thread, sequence in _newest(source.connection):
+    received = dict(newest_archived(_standby(source)))
+    for thread, sequence in newest_archived(source.connection):
         first = received.get(thread, 0) + 1
         if first < sequence:  # the newest one may be on its way
             fix = (
@@ -63,15 +63,17 @@ OF_STANDBY: Final[Mapping[str, Examine]] = {
     "standby-transport": standby_transport,
     "standby-lag": standby_lag,
 }
-"""Those that need a session in the standby, `ExaminedSource.standby`."""
+"""Those that need a session in the standby, `ExaminedSource.secondary`."""
 
 
 def _standby(source: ExaminedSource) -> oracledb.Connection:
-    assert source.standby is not None
-    return source.standby
+    assert source.secondary is not None
+    return source.secondary
 
 
-def _newest(connection: oracledb.Connection) -> list[tuple[int, int]]:
+def newest_archived(connection: oracledb.Connection) -> list[tuple[int, int]]:
+    """Per thread, sequence number of the last log that the database has archived, or a standby received. Raises SourceError and
+    PrerequisiteError."""
     with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
         cursor.execute(_NEWEST)
         return [(int(thread), int(sequence)) for thread, sequence in cursor]

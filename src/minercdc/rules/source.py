@@ -22,7 +22,7 @@ class ExaminedSource:
     :param tables: the captured ones.
     :param mines: redo is read by LogMiner.
     :param privileges: system privileges and roles of the session.
-    :param standby: to the root of the physical standby that is mined; None: the database itself is.
+    :param secondary: to the root of the physical standby or downstream database that is mined; None: the source itself is.
     :param reads_redo: redo is read, by LogMiner or by a server.
     """
 
@@ -32,7 +32,7 @@ class ExaminedSource:
     platform: Platform
     mines: bool
     privileges: frozenset[str]
-    standby: oracledb.Connection | None = None
+    secondary: oracledb.Connection | None = None
     reads_redo: bool = True
 
     @property

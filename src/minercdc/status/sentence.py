@@ -15,6 +15,7 @@ _WAITS = {
     Cause.SOURCE: "waiting for the database",
     Cause.REDO: "waiting for new redo",
     Cause.APPLY: "waiting for the standby to apply redo",
+    Cause.SHIPPING: "waiting for logs to reach the downstream database",
     Cause.LOGMINER: "waiting for LogMiner",
     Cause.FETCH: "waiting for more rows of LogMiner",
     Cause.KAFKA: "waiting for the sink to take records",

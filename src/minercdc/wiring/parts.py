@@ -11,7 +11,7 @@ from dataclasses import replace
 import oracledb
 
 from minercdc import native
-from minercdc.capture.adapter import Adapter, CaptureContext
+from minercdc.capture.adapter import Adapter, CaptureContext, Secondary
 from minercdc.capture.registry import adapter_factory, adopt
 from minercdc.checks import check_internal_topics, check_prerequisites, refuse_unprepared
 from minercdc.config.load import ConnectorConfig
@@ -177,8 +177,11 @@ class PipelineParts:
             log.warning("a row is left out: %s", error)
         return skipped
 
-    def _connect_standby(self) -> oracledb.Connection:
-        return self._connect_to(self._config.physical_standby.database(self._config.database), "root")
+    def _secondary(self) -> Secondary | None:
+        config = self._config.secondary
+        if not config.is_mined:
+            return None
+        return Secondary(lambda: self._connect_to(config.database(self._config.database), "root"), config.is_downstream)
 
     def _read_table(self, table: TableId) -> TableSchema | None:
         with closing(self._databases.connect(table.database)) as connection:
@@ -227,7 +230,7 @@ class PipelineParts:
                     runs=native.rows is not None,
                     pdbs=self._databases.pdbs(),
                     monotonic=self._monotonic,
-                    connect_standby=self._connect_standby if self._config.physical_standby.is_mined else None,
+                    secondary=self._secondary(),
                 )
             )
         return self._adapter

@@ -335,18 +335,6 @@ def test_several_pluggable_databases_are_taken_one_by_one() -> None:
         assert "names one of them" in caught.value.hint
 
 
-@pytest.mark.parametrize(
-    ("name", "value", "reason"),
-    [
-        ("secondary.hostname", "standby", "a downstream database is not there yet"),
-        ("log.mining.readonly.hostname", "standby", "a downstream database is not there yet"),
-    ],
-)
-def test_ways_to_reach_oracle_that_are_not_there_are_refused_with_the_reason(name: str, value: str, reason: str) -> None:
-    given = {key: text for key, text in GOOD.items() if key != name}
-    assert reason in "".join(problems({**given, name: value}))
-
-
 def test_internal_spellings_are_known() -> None:
     config = parse_properties({**GOOD, "internal.log.mining.log.query.max.retries": "3"})
     assert config.log_mining.log_mining_log_query_max_retries == 3

@@ -19,7 +19,7 @@ STANDBY = Identity(7, "PHYSICAL STANDBY", "READ ONLY WITH APPLY")
 
 def found(rule: str, primary: Answers, standby: Answers) -> list[Any]:
     connection: Any = Connection(standby)
-    return list(OF_STANDBY[rule](replace(source(primary), standby=connection)))
+    return list(OF_STANDBY[rule](replace(source(primary), secondary=connection)))
 
 
 @pytest.mark.parametrize(

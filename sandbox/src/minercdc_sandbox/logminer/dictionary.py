@@ -15,9 +15,8 @@ from typing import TypeAlias
 
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.logminer.logs import LogFile
+from minercdc_sandbox.logminer.logs import LogFile, MinedRedo
 from minercdc_sandbox.records import RedoOp, RedoRecord, TableVersion
-from minercdc_sandbox.redo.log import RedoLog
 
 DICTIONARY_INFO = "LOGMNR DICTIONARY"
 """INFO of the record that holds a dictionary."""
@@ -61,7 +60,7 @@ def dictionary_text(catalog: Catalog) -> str:
     return " ".join(f"{object_id}:{version}" for object_id, version in catalog.current_versions())
 
 
-def read_dictionary(redo: RedoLog, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
+def read_dictionary(redo: MinedRedo, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
     """The look-up in the last dictionary of those of the listed logs that are archived and not deleted, by thread and
     sequence. Raises ORA-01371 when there is none, and as `RedoLog.records`."""
     marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}

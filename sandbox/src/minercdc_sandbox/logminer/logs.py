@@ -6,12 +6,37 @@ range              150 ............................. 320          needs 7, 8, 9;
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from minercdc_sandbox.interfaces import OraError
-from minercdc_sandbox.redo.log import RedoLog
+from minercdc_sandbox.records import RedoRecord
+from minercdc_sandbox.redo.batches import PackedBatch
+from minercdc_sandbox.redo.threads import ArchivedLog, Incarnation, LogGroup, RedoThread
+
+
+class MinedRedo(Protocol):
+    """Redo that LogMiner reads: the database's own (`RedoLog`), or what it has received of another (`downstream.ForeignLogs`)."""
+
+    @property
+    def threads(self) -> Mapping[int, RedoThread]: ...
+
+    @property
+    def incarnation(self) -> Incarnation: ...
+
+    @property
+    def addressless(self) -> set[str]: ...
+
+    def groups(self) -> list[LogGroup]: ...
+
+    def archived(self) -> list[ArchivedLog]: ...
+
+    def locate(self, name: str) -> tuple[int, int] | None: ...
+
+    def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]: ...
+
+    def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +73,7 @@ def _missing() -> OraError:
     return OraError(1291, "missing log file")
 
 
-def find_log(redo: RedoLog, name: str) -> LogFile:
+def find_log(redo: MinedRedo, name: str) -> LogFile:
     """The log that a file name holds now. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
     found = redo.locate(name)
     if found is None:
@@ -56,7 +81,7 @@ def find_log(redo: RedoLog, name: str) -> LogFile:
     return LogFile(name, *found)
 
 
-def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
+def log_ranges(redo: MinedRedo) -> dict[tuple[int, int], LogRange]:
     """All online logs, and archived ones that RMAN has not deleted, by thread and sequence; the archived copy of those that are
     both."""
     found = {}
@@ -71,7 +96,7 @@ def log_ranges(redo: RedoLog) -> dict[tuple[int, int], LogRange]:
     return found
 
 
-def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> None:
+def check_range(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> None:
     """Raises ORA-01281 when the range ends before its start, ORA-01291 when the files of a thread do not cover it without a gap."""
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
@@ -103,7 +128,7 @@ def check_range(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> No
             raise _missing()
 
 
-def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
+def missing_logs(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
     """(thread, first sequence, last sequence) of each gap: logs that the range needs and that are not in `files`."""
     listed = {(file.thread, file.sequence) for file in files}
     needed = {key for key, log in log_ranges(redo).items() if touches(log, wanted)}
@@ -122,7 +147,7 @@ def missing_logs(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> l
     return gaps
 
 
-def logs_covering(redo: RedoLog, wanted: ScnRange) -> tuple[LogFile, ...]:
+def logs_covering(redo: MinedRedo, wanted: ScnRange) -> tuple[LogFile, ...]:
     """The logs that mining in a PDB reads. Raises as `check_range`."""
     chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]
     files = tuple(LogFile(log.name, log.thread, log.sequence) for log in chosen)
@@ -137,7 +162,7 @@ def touches(log: LogRange, wanted: ScnRange) -> bool:
     return not ends_before and not begins_after
 
 
-def logs_to_read(redo: RedoLog, files: Sequence[LogFile], wanted: ScnRange) -> list[LogFile]:
+def logs_to_read(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> list[LogFile]:
     """Of the listed files those whose SCNs touch the range, by thread and sequence.
 
     Raises ORA-00308 for any listed file that was deleted since it was added, ORA-00310 for an online log that a later sequence

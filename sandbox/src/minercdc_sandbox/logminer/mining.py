@@ -22,7 +22,7 @@ from minercdc_sandbox.logminer.batch_rows import BatchRows
 from minercdc_sandbox.logminer.contents import MinedTransaction, RowWriter, TableText
 from minercdc_sandbox.logminer.dictionary import LookUp, online_catalog
 from minercdc_sandbox.logminer.large_text import LARGE_OPS
-from minercdc_sandbox.logminer.logs import LogFile, logs_to_read
+from minercdc_sandbox.logminer.logs import LogFile, MinedRedo, logs_to_read
 from minercdc_sandbox.logminer.reading import (
     MiningRange,
     ReadBatch,
@@ -35,7 +35,6 @@ from minercdc_sandbox.logminer.reading import (
 from minercdc_sandbox.logminer.sql_text import Shapes, TextOptions, raw_shape
 from minercdc_sandbox.records import RedoOp, RedoRecord, TableVersion
 from minercdc_sandbox.redo.large_values import Large, large_of
-from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.sql.nls import Nls
 
 _TEMPORARY = "/* No SQL_REDO for temporary tables */"
@@ -69,6 +68,7 @@ class Mining:
     :param shapes: those that earlier readings of the session have compiled; None: new ones.
     :param lobs: where the contents of LOBs are; None: as in `TextOptions`.
     :param since_23: texts are those of 23ai, see `TextOptions`.
+    :ivar redo: whose files are read.
     :ivar recent: the last records with REDO_VALUE and UNDO_VALUE, by half the handle of their old values.
     """
 
@@ -77,7 +77,7 @@ class Mining:
         files: Sequence[LogFile],
         wanted: MiningRange,
         options: Option,
-        redo: RedoLog,
+        redo: MinedRedo,
         catalog: Catalog,
         container: int | None,
         memory: ReadingMemory,
@@ -93,7 +93,7 @@ class Mining:
         self.files = tuple(files)
         self.wanted = wanted
         self.options = options
-        self._redo, self._catalog, self._container = redo, catalog, container
+        self.redo, self._catalog, self._container = redo, catalog, container
         self._memory = memory
         self.recent: dict[int, RedoRecord] = {}
 
@@ -115,7 +115,7 @@ class Mining:
         """The columns at `picked` of those of these rows that pass the test, in batches. Raises as `rows`."""
         writer = self._writer(nls, restriction.columns)
         rows = BatchRows(writer, picked, test)
-        files = logs_to_read(self._redo, self.files, self.wanted)
+        files = logs_to_read(self.redo, self.files, self.wanted)
         if Option.COMMITTED_DATA_ONLY in self.options:
             return rows.of_rows(self._committed_rows(writer))
         if len({file.thread for file in files}) > 1:  # merged record by record
@@ -130,7 +130,7 @@ class Mining:
             pretty=Option.PRINT_PRETTY_SQL in options,
             json=self._catalog.goldengate,
         )
-        hidden = self._redo.addressless
+        hidden = self.redo.addressless
         return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
 
     def version_of(self, record: RedoRecord) -> TableVersion | None:
@@ -141,7 +141,7 @@ class Mining:
         self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
     ) -> Iterator[tuple[RedoRecord, bool]]:
         """Records in the range with whether they are wanted; see `ThreadReading`."""
-        files = logs_to_read(self._redo, self.files, self.wanted)
+        files = logs_to_read(self.redo, self.files, self.wanted)
         numbers = sorted({file.thread for file in files})
         # Threads are merged record by record, so a place remembered in one of them would be of no use.
         memory = self._memory if len(numbers) == 1 else ReadingMemory()
@@ -149,7 +149,7 @@ class Mining:
         for number in numbers:
             own = [file for file in files if file.thread == number]
             wanted = [self._wanted(file, first_record) for file in own]
-            threads.append(ThreadReading(self._redo, own, self.wanted, wanted, open_, memory).records())
+            threads.append(ThreadReading(self.redo, own, self.wanted, wanted, open_, memory).records())
         merged = threads[0] if len(threads) == 1 else heapq.merge(*threads, key=lambda found: found[0].scn)
         holds, container = self.wanted.holds, self._container
         for found in merged:
@@ -158,7 +158,7 @@ class Mining:
 
     def _wanted(self, file: LogFile, first_record: FirstRecord | None) -> int | None:
         """From which position of a log on rows are wanted; a row without address may be anywhere."""
-        if first_record is None or self._redo.addressless:
+        if first_record is None or self.redo.addressless:
             return 0
         return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
@@ -193,7 +193,7 @@ class Mining:
         """`_plain_rows` of one thread; batches that differ in nothing but their rows are not taken apart into records."""
         known: dict[TransactionKey, MinedTransaction] = {}
         wanted = [self._wanted(file, first_record) for file in files]
-        reading = ThreadReading(self._redo, files, self.wanted, wanted, known, self._memory)
+        reading = ThreadReading(self.redo, files, self.wanted, wanted, known, self._memory)
         for found in reading.batches():
             batch = found.batch
             container, _ = batch.transaction

@@ -18,8 +18,9 @@ from minercdc_sandbox.logminer.dictionary import (
     online_catalog,
     read_dictionary,
 )
-from minercdc_sandbox.logminer.logs import LogFile, check_range, find_log, logs_covering, missing_logs
+from minercdc_sandbox.logminer.logs import LogFile, check_range, logs_covering, missing_logs
 from minercdc_sandbox.logminer.mining import Mining, Option
+from minercdc_sandbox.logminer.origin import Origin, locate, own
 from minercdc_sandbox.logminer.reading import MiningRange, ReadingMemory
 from minercdc_sandbox.logminer.sql_text import Shapes
 from minercdc_sandbox.standby import read_only
@@ -45,7 +46,7 @@ CONSTANTS: dict[str, int] = {
 class LogMinerSession:
     """LogMiner's state in one database session.
 
-    :ivar files: in the order added.
+    :ivar files: in the order added; all of `origin`, which is None while there are none.
     :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291.
     :ivar changes: how often the list of files changed.
     :ivar memory, shapes: kept by earlier readings for later ones.
@@ -56,6 +57,7 @@ class LogMinerSession:
 
     def __init__(self) -> None:
         self.files: list[LogFile] = []
+        self.origin: Origin | None = None
         self.mining: Mining | None = None
         self.refused: tuple[MiningRange, int, str] | None = None
         self.missing: list[tuple[int, int, int]] = []
@@ -102,7 +104,8 @@ def picked_rows(
 
 
 def add_logfile(session: ViewSession, arguments: Arguments) -> None:
-    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, and 65040 in a PDB.
+    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, and 01324 for a log
+    of another database than that of the listed ones.
 
     A standby has archived logs only: online ones are files of the primary.
     """
@@ -119,12 +122,18 @@ def add_logfile(session: ViewSession, arguments: Arguments) -> None:
         raise OraError(1283, "Options parameter specified is invalid")
     state.missing = []
     state.changes += 1
-    log = find_log(session.database.redo, name)
+    received = session.database.received
+    if received is not None and received.is_other(name) and state.files:
+        raise OraError(1324, f"cannot add file {name} due to DB_ID mismatch")
+    origin, log = locate(session.database, name)
+    if state.files and origin != state.origin:
+        raise OraError(1324, f"cannot add file {name} due to DB_ID mismatch")
     if session.on_standby and all(archived.name != name for archived in session.database.redo.archived()):
         raise OraError(1284, f"file {name} cannot be opened")
     if any((log.thread, log.sequence) == (other.thread, other.sequence) for other in state.files):
         raise OraError(1289, f"cannot add duplicate logfile {name}")
     state.files.append(log)
+    state.origin = origin
 
 
 def remove_logfile(session: ViewSession, arguments: Arguments) -> None:
@@ -142,7 +151,7 @@ def _remove(session: Session, name: str) -> None:
 
 
 def start(session: ViewSession, arguments: Arguments) -> None:
-    """START_LOGMNR. Raises ORA-00308, 00353, 01281, 01282, 01283, 01291, 01292, 01296, 01300, 01347, 01371, 44609, 44613.
+    """START_LOGMNR. Raises ORA-00308, 00353, 01281, 01282, 01283, 01291, 01292, 01295, 01296, 01300, 01347, 01371, 44609, 44613.
 
     A START_LOGMNR that fails leaves its range, options and error in V$LOGMNR_PARAMETERS.
     """
@@ -169,18 +178,19 @@ def _start(client: ViewSession, state: LogMinerSession, arguments: Arguments, wa
         if not state.files:
             raise OraError(1292, "no log file has been specified for the current LogMiner session")
         state.missing = []
+        origin = state.origin or own(database)
         try:
-            check_range(database.redo, state.files, wanted)
+            check_range(origin.redo, state.files, wanted)
         except OraError as error:
             if error.number == 1291:
-                state.missing = missing_logs(database.redo, state.files, wanted)
+                state.missing = missing_logs(origin.redo, state.files, wanted)
             raise
         files = tuple(state.files)
     else:  # since 19.10 a PDB mines its own changes and Oracle finds the logs
-        files = logs_covering(database.redo, wanted)
+        origin, files = own(database), logs_covering(database.redo, wanted)
     state.mining = Mining(
-        *(files, wanted, options, database.redo, database.catalog, container, state.memory),
-        *(_dictionary(client, options, files), database.storage.lobs),
+        *(files, wanted, options, origin.redo, origin.catalog, container, state.memory),
+        *(_dictionary(client, origin, options, files), origin.lobs),
         since_23=database.version[0] >= NEW_TEXTS_SINCE,
         shapes=state.shapes,
     )
@@ -195,17 +205,22 @@ def end(session: ViewSession, arguments: Arguments) -> None:
     state.changes += 1
 
 
-def _dictionary(client: ViewSession, options: Option, files: Sequence[LogFile]) -> LookUp:
-    """Raises ORA-01300 on a standby, ORA-01371, and ORA-01347 when DDL cannot be followed for want of supplemental logging."""
-    catalog = client.database.catalog
+def _dictionary(client: ViewSession, origin: Origin, options: Option, files: Sequence[LogFile]) -> LookUp:
+    """Raises ORA-01300 on a standby, ORA-01295 where the online catalog is another database's, ORA-01371, and ORA-01347 when DDL cannot
+    be followed for want of supplemental logging."""
+    catalog = origin.catalog
     if client.on_standby and options & _NEEDS_WRITABLE:
         raise OraError(1300, "writable database required for specified LogMiner options")
     tracking = Option.DDL_DICT_TRACKING in options
     if tracking and catalog.logging.minimal_status == "NO":
         raise OraError(1347, "Supplemental log data no longer found")
     if Option.DICT_FROM_REDO_LOGS in options:
-        return read_dictionary(client.database.redo, catalog, files, tracking=tracking)
-    return online_catalog(catalog) if Option.DICT_FROM_ONLINE_CATALOG in options else no_dictionary
+        return read_dictionary(origin.redo, catalog, files, tracking=tracking)
+    if Option.DICT_FROM_ONLINE_CATALOG not in options:
+        return no_dictionary
+    if origin.is_foreign:
+        raise OraError(1295, "DB_ID mismatch between dictionary USE_ONLINE_CATALOG and logfiles")
+    return online_catalog(catalog)
 
 
 def build(session: ViewSession, arguments: Arguments) -> None:

@@ -15,10 +15,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, TypeAlias
 
 from minercdc_sandbox.logminer.contents import MinedTransaction
-from minercdc_sandbox.logminer.logs import LogFile
+from minercdc_sandbox.logminer.logs import LogFile, MinedRedo
 from minercdc_sandbox.records import RedoRecord
 from minercdc_sandbox.redo.batches import PackedBatch, position_of, rs_id
-from minercdc_sandbox.redo.log import RedoLog
 
 TransactionKey: TypeAlias = tuple[int, tuple[int, int, int]]
 _REMEMBERED_PLACES = 8
@@ -160,7 +159,7 @@ class ThreadReading:
 
     def __init__(
         self,
-        redo: RedoLog,
+        redo: MinedRedo,
         files: Sequence[LogFile],
         limits: MiningRange,
         wanted: Sequence[int | None],

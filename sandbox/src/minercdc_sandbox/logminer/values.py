@@ -15,13 +15,13 @@ from collections.abc import Iterator
 
 from minercdc_sandbox.interfaces import Cell, OraError, Session
 from minercdc_sandbox.logminer.literals import literal
+from minercdc_sandbox.logminer.logs import MinedRedo
 from minercdc_sandbox.logminer.mining import Mining
 from minercdc_sandbox.logminer.packages import state_of
 from minercdc_sandbox.logminer.value_handles import place_of
 from minercdc_sandbox.records import RedoOp, RedoRecord, StoredColumn
 from minercdc_sandbox.redo.batches import position_of
 from minercdc_sandbox.redo.large_values import large_of
-from minercdc_sandbox.redo.log import RedoLog
 from minercdc_sandbox.sql.nls import Nls
 from minercdc_sandbox.view_session import as_view_session
 
@@ -51,7 +51,7 @@ def _cell(session: Session, handle: int, name: str) -> tuple[StoredColumn, Cell]
     owner, table, column = _parts(name)
     if not handle:
         return None
-    record, is_new = _record(mining, as_view_session(session).database.redo, handle)
+    record, is_new = _record(mining, handle)
     version = mining.version_of(record)
     if version is None or version.data_obj_v != record.data_obj_v or (version.owner, version.table) != (owner, table):
         return None
@@ -75,18 +75,18 @@ def _parts(name: str) -> tuple[str, str, str]:
     return parts[0], parts[1], parts[2]
 
 
-def _record(mining: Mining, redo: RedoLog, handle: int) -> tuple[RedoRecord, bool]:
+def _record(mining: Mining, handle: int) -> tuple[RedoRecord, bool]:
     """The record of a handle, and whether its new values are meant. Raises ORA-01323 for a number that is no handle."""
     place = place_of(handle)
     record = mining.recent.get(handle >> 1)
     if record is None:
-        record = next(_at(redo, place.thread, place.sequence, position_of(place.block, place.byte), place.ssn), None)
+        record = next(_at(mining.redo, place.thread, place.sequence, position_of(place.block, place.byte), place.ssn), None)
     if record is None:
         raise OraError(1323, "Invalid state")
     return record, place.is_new
 
 
-def _at(redo: RedoLog, thread: int, sequence: int, position: int, ssn: int) -> Iterator[RedoRecord]:
+def _at(redo: MinedRedo, thread: int, sequence: int, position: int, ssn: int) -> Iterator[RedoRecord]:
     before = None
     for _, batches in redo.chunks(thread, sequence):
         for batch in batches:

@@ -8,6 +8,7 @@ from minercdc_sandbox.interfaces import Cell, Session, View
 from minercdc_sandbox.logminer import contents
 from minercdc_sandbox.logminer.logs import LogRange, log_ranges, touches
 from minercdc_sandbox.logminer.mining import Mining
+from minercdc_sandbox.logminer.origin import own
 from minercdc_sandbox.logminer.packages import mined_rows, picked_rows, state_of
 from minercdc_sandbox.redo.threads import BLOCK_SIZE
 from minercdc_sandbox.sql.number import integer
@@ -61,11 +62,12 @@ def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
-    redo, catalog = as_view_session(session).database.redo, as_view_session(session).database.catalog
+    state = state_of(session)
+    origin = state.origin or own(as_view_session(session).database)
+    redo, catalog = origin.redo, origin.catalog
     ranges = log_ranges(redo)
     groups = {(group.thread, group.sequence): group for group in redo.groups()}
     archived = {(log.thread, log.sequence): log for log in redo.archived()}
-    state = state_of(session)
     found = [ranges[key] for key in ((file.thread, file.sequence) for file in state.files) if key in ranges]
     first = _first_read(state.mining, found)
     for file in sorted(state.files, key=lambda file: (file.thread, file.sequence)):

@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias
 import apsw
 
 from minercdc_sandbox.catalog import Catalog
+from minercdc_sandbox.downstream import ForeignLogs
 from minercdc_sandbox.drawn_sequences import DrawnSequences
 from minercdc_sandbox.faults import Faults
 from minercdc_sandbox.interfaces import (
@@ -144,6 +145,8 @@ class Instance(Protocol):
     :ivar name, instance: names of the database and the instance.
     :ivar constants: of packages, by qualified name.
     :ivar startup_time: host seconds.
+    :ivar received: as a downstream database, what another one has shipped to it.
+    :ivar shipped: what it ships to a downstream database.
     """
 
     clock: ScnClock
@@ -160,6 +163,8 @@ class Instance(Protocol):
     faults: Faults
     sql_area: SqlArea
     standby: Standby
+    received: ForeignLogs | None
+    shipped: ForeignLogs | None
 
     @property
     def name(self) -> str: ...
@@ -175,6 +180,9 @@ class Instance(Protocol):
 
     def forget(self, session: Session) -> None:
         """Remove a closed session."""
+
+    def open_downstream(self) -> ForeignLogs:
+        """Ship archived logs to a downstream database from now on; see `downstream`. The logs it has received."""
 
 
 def applied_scn(database: Instance) -> int:

@@ -1,11 +1,11 @@
-"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY, V$THREAD and V$DATAGUARD_STATS. They show all redo
-threads."""
+"""V$LOG, V$LOGFILE, V$ARCHIVED_LOG, V$FOREIGN_ARCHIVED_LOG, V$ARCHIVE_DEST_STATUS, V$LOG_HISTORY, V$THREAD and V$DATAGUARD_STATS.
+They show all redo threads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from minercdc_sandbox.redo.threads import BLOCK_SIZE
+from minercdc_sandbox.redo.threads import BLOCK_SIZE, ArchivedLog
 from minercdc_sandbox.sql import date_formats, temporal
 from minercdc_sandbox.sql.execution import applied_scn
 from minercdc_sandbox.standby import refuse_view
@@ -27,6 +27,13 @@ _ARCHIVED_LOG = (
     "REGISTRAR V7=ARCH, STANDBY_DEST V3=NO, ARCHIVED V3=YES, APPLIED V9=NO, DELETED V3, STATUS V1, COMPLETION_TIME D, "
     "DICTIONARY_BEGIN V3, DICTIONARY_END V3, END_OF_REDO V3=NO, BACKUP_COUNT N=0, ARCHIVAL_THREAD# N, ACTIVATION# N, "
     "IS_RECOVERY_DEST_FILE V3=NO, COMPRESSED V3=NO, FAL V3=NO, END_OF_REDO_TYPE V10, BACKED_BY_VSS V3=NO, CON_ID N=0"
+)
+_FOREIGN_LOG = (
+    "RECID N, STAMP N, NAME V513, DEST_ID N=0, THREAD# N, SEQUENCE# N, RESETLOGS_CHANGE# N, RESETLOGS_TIME D, "
+    "RESETLOGS_ID N, FIRST_CHANGE# N, FIRST_TIME D, NEXT_CHANGE# N, NEXT_TIME D, BLOCKS N, BLOCK_SIZE N, CREATOR V7=ARCH, "
+    "REGISTRAR V7=RFS, ARCHIVED V3=YES, APPLIED V3=NO, DELETED V3, STATUS V1, COMPLETION_TIME D, DICTIONARY_BEGIN V3, "
+    "DICTIONARY_END V3, END_OF_REDO V3=NO, ARCHIVAL_THREAD# N, IS_RECOVERY_DEST_FILE V3=NO, COMPRESSED V3=NO, FAL V3=NO, "
+    "END_OF_REDO_TYPE V10, SOURCE_DBID N, CON_ID N=0"
 )
 _DEST_STATUS = (
     "DEST_ID N, DEST_NAME V256, STATUS V9, TYPE V16=LOCAL, DATABASE_MODE V15, RECOVERY_MODE V34=IDLE, "
@@ -89,29 +96,43 @@ def _archived(session: ViewSession) -> Iterator[Row]:
         shipped: Row = {"REGISTRAR": "RFS", "APPLIED": "YES" if log.next_change <= applied + 1 else "NO"}
         yield {
             **(shipped if on_standby else {}),
-            "RECID": recid,
-            "STAMP": recid,
-            "NAME": log.name,
+            **_archived_row(recid, log),
             "DEST_ID": log.dest_id,
-            "THREAD#": log.thread,
-            "SEQUENCE#": log.sequence,
-            "RESETLOGS_CHANGE#": log.resetlogs_change,
-            "RESETLOGS_TIME": date(log.resetlogs_time),
-            "RESETLOGS_ID": log.resetlogs_id,
-            "FIRST_CHANGE#": log.first_change,
-            "FIRST_TIME": date(log.first_time),
-            "NEXT_CHANGE#": log.next_change,
-            "NEXT_TIME": date(log.next_time),
-            "BLOCKS": log.blocks,
-            "BLOCK_SIZE": log.block_size,
-            "DELETED": yes_no(log.deleted),
-            "STATUS": log.status,
-            "COMPLETION_TIME": date(log.completion_time),
-            "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
-            "DICTIONARY_END": yes_no(log.dictionary_end),
-            "ARCHIVAL_THREAD#": log.thread,
             "ACTIVATION#": session.database.catalog.dbid,
         }
+
+
+def _foreign(session: ViewSession) -> Iterator[Row]:
+    """What a downstream database has received; a physical standby has no rows (Oracle Database Reference)."""
+    received = session.database.received
+    for recid, (log, dbid) in enumerate(received.rows() if received is not None else (), 1):
+        yield {**_archived_row(recid, log), "SOURCE_DBID": dbid}
+
+
+def _archived_row(recid: int, log: ArchivedLog) -> Row:
+    """What both views of archived logs have of one."""
+    return {
+        "RECID": recid,
+        "STAMP": recid,
+        "NAME": log.name,
+        "THREAD#": log.thread,
+        "SEQUENCE#": log.sequence,
+        "RESETLOGS_CHANGE#": log.resetlogs_change,
+        "RESETLOGS_TIME": date(log.resetlogs_time),
+        "RESETLOGS_ID": log.resetlogs_id,
+        "FIRST_CHANGE#": log.first_change,
+        "FIRST_TIME": date(log.first_time),
+        "NEXT_CHANGE#": log.next_change,
+        "NEXT_TIME": date(log.next_time),
+        "BLOCKS": log.blocks,
+        "BLOCK_SIZE": log.block_size,
+        "DELETED": yes_no(log.deleted),
+        "STATUS": log.status,
+        "COMPLETION_TIME": date(log.completion_time),
+        "DICTIONARY_BEGIN": yes_no(log.dictionary_begin),
+        "DICTIONARY_END": yes_no(log.dictionary_end),
+        "ARCHIVAL_THREAD#": log.thread,
+    }
 
 
 def _destinations(session: ViewSession) -> Iterator[Row]:
@@ -216,6 +237,7 @@ VIEWS = (
     view("V$LOG", _LOG, _logs),
     view("V$LOGFILE", _LOGFILE, _files),
     view("V$ARCHIVED_LOG", _ARCHIVED_LOG, _archived),
+    view("V$FOREIGN_ARCHIVED_LOG", _FOREIGN_LOG, _foreign),
     view("V$ARCHIVE_DEST_STATUS", _DEST_STATUS, _destinations),
     view("V$LOG_HISTORY", _HISTORY, _history),
     view("V$THREAD", _THREAD, _threads),

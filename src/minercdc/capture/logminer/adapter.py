@@ -48,7 +48,7 @@ class LogMinerFactory:
         def unreadable(position: Position) -> MinerCdcError | None:
             if not isinstance(position, LogMinerPosition):
                 raise TypeError(f"{type(position).__name__} is no position of LogMiner")
-            return missing(connect, position, config.log_mining, files, rules, context.connect_standby)
+            return missing(connect, position, config.log_mining, files, rules, context.secondary)
 
         return Adapter(
             capture,

@@ -34,7 +34,7 @@ from minercdc.capture.logminer.logs import NO_BOUND, switched_scn
 from minercdc.capture.logminer.measuring import Measuring
 from minercdc.capture.logminer.naming import ObjectNames
 from minercdc.capture.logminer.passes import Assembly, Pass
-from minercdc.capture.logminer.physical_standby import check_roles
+from minercdc.capture.logminer.place import check_place
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.logminer.query import ContainerNames
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary
@@ -48,8 +48,9 @@ from minercdc.capture.logminer.transactions import Transaction, shown, transacti
 from minercdc.capture.logminer.users import user_filter
 from minercdc.capture.logminer.waiting import PassPause, ticks
 from minercdc.contracts import OpenTransaction, StopFlag
-from minercdc.errors import LogGapError, MiningSessionError, PrerequisiteError
+from minercdc.errors import LogGapError, MiningSessionError
 from minercdc.events import Event, Scn
+from minercdc.figures.spent import Cause
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
 from minercdc.oracle.scn import (
@@ -69,7 +70,7 @@ _TIMESTAMP = LogMinerRow._fields.index("timestamp")
 class LogMinerCapture:
     """Reads committed changes through LogMiner. See `contracts.Capture`.
 
-    :param context: `connect_root` has to lead to where LogMiner runs, unless `connect_standby` does; by `monotonic` it is decided
+    :param context: `connect_root` has to lead to where LogMiner runs, unless it runs in `secondary`; by `monotonic` it is decided
         how much a pass reads, when the next one is due, and when a session is renewed.
     :param container: SRC_CON_NAME of the PDB to capture, or of all of `context.pdbs`; None outside a container database.
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY), instead of buffering it here.
@@ -93,8 +94,9 @@ class LogMinerCapture:
         self._pdbs = tuple(pdb.database for pdb in context.pdbs)
         self._container = container
         self._connect, self._filter, self._monotonic = context.connect_root, context.mined, context.monotonic
-        self._connect_standby = context.connect_standby
-        self._names = ObjectNames(context, self._excluded_owners()) if context.connect_standby is not None else None
+        self._secondary = secondary = context.secondary
+        unnamed = secondary is not None and not secondary.is_downstream
+        self._names = ObjectNames(context, self._excluded_owners()) if unnamed else None
         self._flush, self._files, self._rules = flush, files, rules
         self._lobs, self._spill = shared.lob_enabled, shared.minercdc_state_dir / "spill"
         self._reselect = context.reselect if shared.lob_enabled else None
@@ -152,7 +154,7 @@ class LogMinerCapture:
         scans, several = self._containers.scans, self._containers.are_several
         buffer = transaction_buffer(most, self._spill, native_rows=scans, files=files, several=several)
         loaded = load(start, self._files, self._rules, buffer)
-        check_lost(self._connect, loaded, self._config, self._connect_standby)
+        check_lost(self._connect, loaded, self._config, self._secondary)
         start = loaded.position
         delivery = Delivery(start, self._containers, self._clock, user_filter(self._config))
         self._assembly = self._assembly_of(start, buffer, delivery, lobs=self._lobs)
@@ -209,14 +211,14 @@ class LogMinerCapture:
             try:
                 self._session = session = open_session(
                     self._connect,
-                    self._connect_standby,
+                    self._secondary,
                     self._config.query_fetch_size,
                     dictionary_in_redo=self._dictionary is not None,
                     native_rows=self._containers.scans,
                 )
                 self._check_place(session)
-                check_incarnation(session.connection, start)
-                self._containers.begin_session(session.connection)
+                check_incarnation(session.primary, start)
+                self._containers.begin_session(session.primary)
                 self._counters.mining.sessions += 1
                 opened = self._monotonic()
                 max_age = self._config.log_mining_session_max_ms / 1000 or float("inf")
@@ -238,17 +240,10 @@ class LogMinerCapture:
                     self._session = None
 
     def _check_place(self, session: MiningSession) -> None:
-        """Within a PDB LogMiner reads to the newest redo, whatever logs are listed. Raises PrerequisiteError where that is not
-        wanted, and where both databases have not the roles that the configuration gives them."""
-        if session.standby is not None and self._names is not None:
-            check_roles(session.primary, session.standby)
+        check_place(session, archived_only=self._config.log_mining_archive_log_only_mode)
+        if self._names is not None:
             self._container = self._names.container() if isinstance(self._container, str) else self._container
         self._window.reads_all = session.within_pdb
-        if session.within_pdb and self._config.log_mining_archive_log_only_mode:
-            raise PrerequisiteError(
-                "log.mining.archive.log.only.mode: within a PDB, LogMiner reads the online logs, too",
-                hint="Leave it out, or mine in the root: database.pdb.name, and a common user.",
-            )
 
     def _pass(self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         began = self._monotonic()
@@ -275,11 +270,11 @@ class LogMinerCapture:
         self._limits.enforce(assembly, host_time)
         if doubted and not lagging and not archived_only:  # its end may be in redo that is not archived yet
             self._unknown.judge(assembly, known)
-        self._window.read(selection, self._monotonic() - began)
+        self._window.read(selection, self._monotonic() - began, assembly)
         self._measuring.end(assembly, (mark.resume_scn for mark in assembly.position().threads.values()))
         yield assembly.idle(self._delivered_us)
         self._measuring.waits_for_redo()
-        if not lagging and session.standby is None:  # that one is waited for when no log of it is left to read
+        if not lagging and session.mined is None:  # that one is waited for when no log of it is left to read
             for unwritten in self._pause.wait(session.primary, stop):
                 if not archived_only:
                     self._delivered_us = max(self._delivered_us, self._clock.utc_us(host_time) + int(unwritten * 1_000_000))
@@ -372,25 +367,30 @@ class LogMinerCapture:
         tries = 0
         while not stop.is_set():
             try:
-                logs = self._window.choose(session.primary, assembly, start.start_scn, session.standby)
+                logs = self._window.choose(session.primary, assembly, start.start_scn, session.mined)
             except LogGapError as gap:
                 tries += 1
                 if tries > self._config.log_mining_log_query_max_retries:
                     raise
                 _log.warning("the list of logs is incomplete, reading it again: %s", gap.message)
-                self._measuring.waits_for_redo()
+                self._measuring.waits_for_redo(self._waited_for(session, assembly))
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(tries))
                 continue
             if logs.selection.files:
                 return logs
             yield assembly.idle(self._delivered_us)
-            of_standby = session.standby is not None and self._window.is_archived(session.primary, assembly)
-            self._measuring.waits_for_redo(of_standby=of_standby)
+            self._measuring.waits_for_redo(self._waited_for(session, assembly))
             for _ in ticks(stop, self._config.log_mining_archive_log_only_scn_poll_interval_ms / 1000, self._poll):
                 yield assembly.idle(self._delivered_us)
             self._measuring.asks_source()
         return None
+
+    def _waited_for(self, session: MiningSession, assembly: Assembly) -> Cause:
+        """Why there is no log to read."""
+        if session.mined is None or not self._window.is_archived(session.primary, assembly):
+            return Cause.REDO
+        return Cause.SHIPPING if session.mined.is_downstream else Cause.APPLY
 
     def _backoff(self, failures: int) -> float:
         first = self._config.log_mining_log_backoff_initial_delay_ms

@@ -126,8 +126,8 @@ class Containers:
         return owner if self._only is not None else f"{self.of(name[3]).name}.{owner or ''}"
 
     def begin_session(self, connection: oracledb.Connection) -> None:
-        """To be called with the connection of each LogMiner session, before its rows are decoded. Raises SourceError and
-        PrerequisiteError, as `codes.classify` makes them of Oracle's errors."""
+        """To be called with a connection to the source for each LogMiner session, before its rows are decoded. Raises SourceError
+        and PrerequisiteError, as `codes.classify` makes them of Oracle's errors."""
         for container in self._all:
             if container.connect is None:
                 container.decoder.encoding = Encoding(character_set(connection), container.time_zone)

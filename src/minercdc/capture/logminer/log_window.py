@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import oracledb
 
+from minercdc.capture.logminer.arrived import before_holes, is_unbroken, with_redo_to_come
 from minercdc.capture.logminer.logs import (
     LogSelection,
+    MinedElsewhere,
     RedoThread,
     begin_scn,
     read_ended,
     read_logs,
     read_threads,
     select_logs,
-    with_redo_to_come,
 )
 from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.passes import Assembly
+from minercdc.capture.logminer.position import RedoAddress
 from minercdc.capture.logminer.redo_dictionary import RedoDictionary, marks_from
 from minercdc.config.log_mining import LogMiningConfig
+
+_NOTHING: Final = LogSelection((), 0, {}, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,42 +54,54 @@ class LogWindow:
         self._dictionary = dictionary
         self.reads_all = False
         self._most = config.log_mining_log_count_min
+        self._read: tuple[LogSelection, Mapping[int, RedoAddress]] | None = None  # the last pass, and where it has come to
+        self._listed: frozenset[tuple[int, int]] = frozenset()
 
     def choose(
         self,
         connection: oracledb.Connection,
         assembly: Assembly,
         start_scn: int,
-        standby: oracledb.Connection | None = None,
+        mined: MinedElsewhere | None = None,
     ) -> PassLogs:
         """The logs of the next pass. With `log.mining.archive.log.only.mode` the selection is empty while no log to read is
-        archived.
+        archived, and in another database than the source also while there is nothing beyond what the last pass has read, or while
+        the dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
-        :param standby: see `logs.read_logs`; what the threads have written is asked of the primary all the same.
+        :param mined: see `logs.read_logs`; what the threads have written is asked of the primary all the same.
         :raises LogGapError: a log is missing in the list, as also for a moment while one is archived; or the dictionary that
             was written to the redo is not archived yet.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
         """
         threads = read_threads(connection)
         begin = begin_scn(assembly.position(), threads)
-        selection = self._selection(connection, assembly, threads, begin, start_scn, standby)
+        selection = self._selection(connection, assembly, threads, begin, start_scn, mined)
+        if mined is not None and self._read == (selection, assembly.begins()):
+            selection = _NOTHING
         if self._config.log_mining_archive_log_only_mode:
             return PassLogs(selection, selection.bound - 1, False)
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
-        """Whether the database has archived redo that is not read: its standby, when it lists none, has not received or applied it.
+        """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs has not
+        received or applied it.
 
         :param connection: to the primary.
         :raises SourceError, PrerequisiteError: the views cannot be read.
         """
         marks = assembly.marks()
         logs = read_logs(connection, begin_scn(assembly.position(), read_threads(connection)))
-        return any(log.archived and (log.thread not in marks or log.sequence >= marks[log.thread].sequence) for log in logs)
+        return any(
+            log.archived
+            and (log.thread, log.sequence) not in self._listed
+            and (log.thread not in marks or log.sequence >= marks[log.thread].sequence)
+            for log in logs
+        )
 
-    def read(self, selection: LogSelection, seconds: float) -> None:
+    def read(self, selection: LogSelection, seconds: float, assembly: Assembly) -> None:
         """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
+        self._read = selection, dict(assembly.begins())
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
 
@@ -94,16 +112,29 @@ class LogWindow:
         threads: list[RedoThread],
         scn: int,
         start_scn: int,
-        standby: oracledb.Connection | None,
+        mined: MinedElsewhere | None,
     ) -> LogSelection:
         destinations, begins = self._config.archive_destination_name, assembly.begins()
-        from_scn = self._dictionary.first_scn(connection, scn) if self._dictionary else scn
-        logs = read_logs(connection, from_scn, destinations, standby)
+        received = mined is not None and mined.is_downstream
+        self._listed, from_scn = frozenset(), scn
+        while True:
+            if self._dictionary:
+                found = self._dictionary.first_scn(connection, scn, mined.connection if mined and received else None)
+                if found is None:
+                    return _NOTHING
+                from_scn = found
+            logs = read_logs(connection, from_scn, destinations, mined)
+            if self._dictionary is None or not received or from_scn == scn or is_unbroken(logs, begins, scn):
+                break
+            self._dictionary.give_up()
         if len(threads) > 1:
             # The log that one thread begins with reaches further back than what is to be read of the others.
             begin = min((log.first_scn for log in logs), default=from_scn)
-            logs = read_logs(connection, begin, destinations, standby)
-        if standby is not None:
+            logs = read_logs(connection, begin, destinations, mined)
+        if received:
+            logs = before_holes(logs, begins, start_scn)
+        self._listed = frozenset((log.thread, log.sequence) for log in logs)
+        if mined is not None:
             threads = with_redo_to_come(threads, logs, scn)
         if self._dictionary:
             begins, start_scn = marks_from(logs, begins, from_scn), min(start_scn, from_scn)
@@ -114,7 +145,9 @@ class LogWindow:
         archived_only = self._config.log_mining_archive_log_only_mode
         known = all(thread.number in begins for thread in threads)
         ended = {} if known else read_ended(connection, start_scn)
-        return select_logs(logs, threads, begins, start_scn, at_most, archived_only=archived_only, ended=ended)
+        return select_logs(
+            *(logs, threads, begins, start_scn, at_most), archived_only=archived_only, ended=ended, received=received
+        )
 
 
 def _complete_scn(threads: list[RedoThread]) -> int:

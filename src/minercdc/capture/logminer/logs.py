@@ -8,12 +8,13 @@ end in the CURRENT log of an open thread, or earlier when the number of logs is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 import oracledb
 
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
+from minercdc.capture.logminer.received import RECEIVED, of_source
 from minercdc.errors import LogGapError
 from minercdc.oracle.codes import oracle_errors
 
@@ -37,6 +38,11 @@ _APPLIED = _LOGS_OF_INCARNATION.format(
     join="LEFT JOIN",
     where="A.STANDBY_DEST = 'NO' AND (A.APPLIED = 'YES' OR A.NEXT_CHANGE# <= D.CURRENT_SCN + 1)",
 )
+# Of a downstream database.
+_RECEIVED = (
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.NEXT_CHANGE#, A.NAME, NULL, A.BLOCKS * A.BLOCK_SIZE"
+    f" FROM {RECEIVED} AND A.NEXT_CHANGE# > :scn"
+)
 # The control file remembers a log longer than its file is there.
 _ENDED = (
     "SELECT H.THREAD#, MAX(H.SEQUENCE#) FROM V$LOG_HISTORY H JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = H.RESETLOGS_CHANGE#"
@@ -45,6 +51,13 @@ _ENDED = (
 _BEGINS = "SELECT THREAD#, SEQUENCE#, FIRST_CHANGE# FROM V$LOG WHERE STATUS <> 'UNUSED'"
 NO_BOUND: Final = 1 << 64
 _THREADS = "SELECT THREAD#, STATUS, ENABLED, LAST_REDO_CHANGE#, ENABLE_CHANGE#, DISABLE_CHANGE# FROM V$THREAD"
+
+
+class MinedElsewhere(NamedTuple):
+    """A session in another database than that which writes the redo, in which LogMiner runs: `capture.adapter.Secondary`."""
+
+    connection: oracledb.Connection
+    is_downstream: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,19 +144,23 @@ def read_logs(
     connection: oracledb.Connection,
     from_scn: int,
     destinations: Sequence[str] = (),
-    standby: oracledb.Connection | None = None,
+    mined: MinedElsewhere | None = None,
 ) -> list[LogFile]:
     """Every online log, and every archived one that ends after `from_scn`; one file for each (thread, sequence), in that
     order.
 
     :param destinations: LOG_ARCHIVE_DEST_n in order of precedence, for archived logs; empty: any local one.
-    :param standby: a connection to a physical standby: its archived logs whose redo is applied there, and no online ones, are
-        listed in place of those of `connection`.
+    :param mined: where LogMiner runs, if not there: the archived logs of that physical standby whose redo is applied, or those of
+        this database that the downstream database has received, and no online ones, are listed in place of those of `connection`.
     :raises SourceError, PrerequisiteError: the views cannot be read.
     """
-    with oracle_errors("listing redo logs"), (standby or connection).cursor() as cursor:
-        online = _read_online(cursor) if standby is None else []
-        cursor.execute(_ARCHIVED if standby is None else _APPLIED, {"scn": from_scn})
+    of_standby = _APPLIED if mined is not None else _ARCHIVED
+    archived_sql, binds = (
+        (_RECEIVED, of_source(connection)) if mined is not None and mined.is_downstream else (of_standby, {})
+    )
+    with oracle_errors("listing redo logs"), (mined.connection if mined is not None else connection).cursor() as cursor:
+        online = _read_online(cursor) if mined is None else []
+        cursor.execute(archived_sql, {**binds, "scn": from_scn})
         rank = {name.upper(): i for i, name in enumerate(destinations)}
         archived = [
             (
@@ -183,23 +200,6 @@ def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> i
     return min(begins, default=NO_BOUND)
 
 
-def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads as the logs of a standby show them: one that is closed in the primary counts as open, and holds the others back,
-    until the log with the last of its redo is among them.
-
-    :param logs: those that end after `scn`, which begins what is wanted.
-    """
-    ends: dict[int, int] = {}
-    for log in logs:
-        ends[log.thread] = max(ends.get(log.thread, 0), log.next_scn)
-    return [
-        replace(thread, is_open=True)
-        if not thread.is_open and thread.last_scn > scn and ends.get(thread.number, 0) <= thread.last_scn
-        else thread
-        for thread in threads
-    ]
-
-
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
     """The SCN from which on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after
     that."""
@@ -233,6 +233,7 @@ def select_logs(
     *,
     archived_only: bool = False,
     ended: Mapping[int, int] | None = None,
+    received: bool = False,
 ) -> LogSelection:
     """The logs of the next pass. Raises LogGapError when there is none, or one is missing: it names thread, sequence and SCN
     range.
@@ -243,6 +244,7 @@ def select_logs(
     :param archived_only: a log that is not archived yet is not missing, but left out; the selection may be empty then.
     :param ended: per thread, sequence number of the last log that ended at or before `start_scn`, where that is known; it counts
         for threads without a mark.
+    :param received: the logs are those that a downstream database has received.
     """
     if archived_only:
         logs = [log for log in logs if log.archived]
@@ -253,8 +255,11 @@ def select_logs(
         if thread.disabled_scn and thread.number not in marks and thread.disabled_scn <= start_scn:
             continue
         own = [log for log in logs if log.thread == thread.number]
-        first = _first_wanted(thread, own, marks, start_scn, (ended or {}).get(thread.number, 0), archived_only)
-        chain = _chain(thread, own, first, start_scn, archived_only)
+        try:
+            first = _first_wanted(thread, own, marks, start_scn, (ended or {}).get(thread.number, 0), archived_only)
+            chain = _chain(thread, own, first, start_scn, archived_only)
+        except _MissingLogError as missing:
+            raise missing.gap(received=received) from None
         chosen = chain[:at_most]
         chains[thread.number] = chosen
         finished = [log.sequence for log in chosen if not log.current]
@@ -320,7 +325,7 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises LogGapError when one is
+    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises _MissingLogError when one is
     missing."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
@@ -331,16 +336,16 @@ def _chain(
         if number not in by_sequence:
             before = chain[-1].next_scn if chain else start_scn
             after = min((log.first_scn for log in logs if log.sequence > number), default=0)
-            raise _gap(thread.number, number, before, after)
+            raise _MissingLogError(thread.number, number, before, after)
         chain.append(by_sequence[number])
     if thread.is_open and not archived_only and not (chain and chain[-1].current):
-        raise _gap(thread.number, max(newest + 1, sequence), chain[-1].next_scn if chain else start_scn, 0)
+        raise _MissingLogError(thread.number, max(newest + 1, sequence), chain[-1].next_scn if chain else start_scn, 0)
     return chain
 
 
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
-    wrote before; the thread's first log when it was enabled later; None when it ended before. Raises LogGapError when that log is
+    wrote before; the thread's first log when it was enabled later; None when it ended before. Raises _MissingLogError when that log is
     gone.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
@@ -351,19 +356,36 @@ def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int,
     later = [log for log in logs if log.first_scn > start_scn]
     if not later:
         if not logs and thread.is_open:
-            raise _gap(thread.number, 0, start_scn, 0)
+            raise _MissingLogError(thread.number, 0, start_scn, 0)
         return None
     first = min(later, key=lambda log: log.sequence)
     ended = max([ended, *(log.sequence for log in logs if log.first_scn <= start_scn)])
     follows = ended + 1 if ended else first.sequence - 1
     if first.sequence in (1, follows) or thread.enabled_scn > start_scn:
         return first.sequence
-    raise _gap(thread.number, follows, start_scn, first.first_scn)
+    raise _MissingLogError(thread.number, follows, start_scn, first.first_scn)
 
 
-def _gap(thread: int, sequence: int, from_scn: int, to_scn: int) -> LogGapError:
-    until = str(to_scn) if to_scn else "the present"
-    return LogGapError(
-        f"redo thread {thread}: log sequence {sequence or '?'} (SCN {from_scn} to {until}) is neither online nor in the archive",
-        hint="Restore the archived log, or remove the connector's offset and take a new snapshot.",
-    )
+class _MissingLogError(Exception):
+    """A log of a thread that is needed is not listed; `sequence` 0: any, `to_scn` 0: to the present."""
+
+    def __init__(self, thread: int, sequence: int, from_scn: int, to_scn: int) -> None:
+        until = str(to_scn) if to_scn else "the present"
+        self._log = f"redo thread {thread}: log sequence {sequence or '?'} (SCN {from_scn} to {until})"
+
+    def gap(self, *, received: bool) -> LogGapError:
+        """The error to raise.
+
+        :param received: the logs are those that a downstream database has received.
+        """
+        if received:
+            return LogGapError(
+                f"{self._log} has not reached the downstream database, and is needed; later ones may have",
+                hint="It may still be shipped: see V$ARCHIVE_DEST_STATUS of the source, and start the connector again when"
+                " V$FOREIGN_ARCHIVED_LOG has the log. While only the source has it, capture.mode=primary goes on from the same offset;"
+                " when it is lost, remove the connector's offset and take a new snapshot.",
+            )
+        return LogGapError(
+            f"{self._log} is neither online nor in the archive",
+            hint="Restore the archived log, or remove the connector's offset and take a new snapshot.",
+        )

@@ -50,10 +50,12 @@ class Measuring:
         self._marks = assembly.marks()
         self._spent.enter(Cause.SOURCE)
 
-    def waits_for_redo(self, *, of_standby: bool = False) -> None:
-        """Nothing can be read until more is written or archived, or the next pass is due; or, when the primary has archived more,
-        until its standby has received and applied it."""
-        self._spent.enter(Cause.APPLY if of_standby else Cause.REDO)
+    def waits_for_redo(self, cause: Cause = Cause.REDO) -> None:
+        """Nothing can be read until more is written or archived, or the next pass is due.
+
+        :param cause: APPLY or SHIPPING when the primary has archived more: until the other database, in which LogMiner runs, has it.
+        """
+        self._spent.enter(cause)
 
     def start(self, files: tuple[LogFile, ...], complete_scn: int) -> None:
         """LogMiner is about to be started on these logs."""

@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.scn import one_row
@@ -67,16 +66,6 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
         )
     if problem:
         yield Finding(problem, fix, blocking=True, rule="standby-role")
-
-
-def check_roles(primary: oracledb.Connection, standby: oracledb.Connection) -> None:
-    """Check that redo can be mined in the standby.
-
-    :raises PrerequisiteError: it cannot, as after the roles were exchanged; or a grant is missing.
-    :raises SourceError: a database cannot be read.
-    """
-    for finding in role_findings(identity(primary), identity(standby)):
-        raise PrerequisiteError(finding.problem, hint=finding.fix)
 
 
 def table_findings(connection: oracledb.Connection, captured: TableFilter) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ import oracledb
 
 from minercdc.capture.logminer.logs import LogFile
 from minercdc.capture.logminer.position import RedoAddress, log_start
+from minercdc.capture.logminer.received import RECEIVED, of_source
 from minercdc.errors import LogGapError
 from minercdc.oracle.codes import oracle_errors
 
@@ -27,6 +28,12 @@ _LISTED = (
     " FROM V$ARCHIVED_LOG A JOIN V$DATABASE D ON D.RESETLOGS_CHANGE# = A.RESETLOGS_CHANGE#"
     " WHERE A.NAME IS NOT NULL AND A.STATUS = 'A' AND (A.DICTIONARY_BEGIN = 'YES' OR A.DICTIONARY_END = 'YES')"
 )
+_RECEIVED = (
+    "SELECT A.THREAD#, A.SEQUENCE#, A.FIRST_CHANGE#, A.DICTIONARY_BEGIN, A.DICTIONARY_END"
+    f" FROM {RECEIVED} AND (A.DICTIONARY_BEGIN = 'YES' OR A.DICTIONARY_END = 'YES')"
+)
+_NEWEST = f"SELECT A.THREAD#, MAX(A.SEQUENCE#) FROM {RECEIVED} GROUP BY A.THREAD#"
+_AFTER = "THREAD# = :thread AND FIRST_CHANGE# BETWEEN :first AND :scn"
 _BUILD = "BEGIN SYS.DBMS_LOGMNR_D.BUILD(OPTIONS => SYS.DBMS_LOGMNR_D.STORE_IN_REDO_LOGS); END;"
 # A dictionary that begins more logs of its thread before the mark is worth a new one.
 _FAR_BACK = 16
@@ -86,47 +93,50 @@ class RedoDictionary:
     def __init__(self) -> None:
         self._built: int | None = None  # last log of the dictionary that a newer one was written for, 0 for none
         self._used: DictionaryLogs | None = None
+        self._given_up: set[DictionaryLogs] = set()
 
-    def first_scn(self, connection: oracledb.Connection, scn: int) -> int:
+    def first_scn(
+        self, connection: oracledb.Connection, scn: int, downstream: oracledb.Connection | None = None
+    ) -> int | None:
         """Where LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
 
         Writes a dictionary into the redo of the database when there is none, and once when the one in use is far back.
+        :param downstream: to the downstream database in which LogMiner runs: only dictionaries that it has received count. None is
+            returned while one is on its way.
         :raises LogGapError: it has been written and is not archived yet; call again later.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them; DBMS_LOGMNR_D may not be
             granted.
         """
-        found = self._listed(connection)
+        found = self._known(connection, downstream)
         if not found:
-            if self._built is None:
+            if self._built is None and not (downstream and _is_on_its_way(connection, downstream)):
                 self._built = self._build(connection, scn)
-                found = self._listed(connection)
+                found = self._known(connection, downstream)
             if not found:
+                if downstream is not None:
+                    return None
                 raise LogGapError("the dictionary that was written to the redo is not in an archived log yet")
         used = dictionary_for(found, scn)
         assert used is not None
-        if used == found[-1] and self._far_back(connection, used, scn) and self._built != used.last:
+        if used == found[-1] and _is_far_back(connection, used, scn, downstream) and self._built != used.last:
             self._built = used.last
-            self._build(connection, scn)
+            if not (downstream and _is_on_its_way(connection, downstream)):
+                self._build(connection, scn)
         if used != self._used:
             self._used = used
             _log.info("dictionary of thread %s, logs %s to %s", used.thread, used.first, used.last)
         return min(used.first_scn, scn)
 
-    @staticmethod
-    def _listed(connection: oracledb.Connection) -> list[DictionaryLogs]:
-        with oracle_errors("listing dictionaries in the redo"), connection.cursor() as cursor:
-            cursor.execute(_LISTED)
-            return whole_dictionaries(
-                (int(thread), int(sequence), int(first), begins, ends) for thread, sequence, first, begins, ends in cursor
-            )
+    def give_up(self) -> None:
+        """The one in use cannot be used any more: a log between it and the rows is gone."""
+        assert self._used is not None
+        used = self._used
+        _log.warning("a log after the dictionary of thread %s, log %s, is missing: another dictionary is needed", *used[1:3])
+        self._given_up.add(used)
+        self._used = self._built = None
 
-    @staticmethod
-    def _far_back(connection: oracledb.Connection, used: DictionaryLogs, scn: int) -> bool:
-        sql = "SELECT COUNT(DISTINCT SEQUENCE#) FROM V$ARCHIVED_LOG WHERE THREAD# = :thread AND FIRST_CHANGE# BETWEEN :first AND :scn"
-        with oracle_errors("counting logs after the dictionary"), connection.cursor() as cursor:
-            cursor.execute(sql, {"thread": used.thread, "first": used.first_scn, "scn": scn})
-            row = cursor.fetchone()
-        return bool(row) and int(row[0]) > _FAR_BACK
+    def _known(self, connection: oracledb.Connection, downstream: oracledb.Connection | None) -> list[DictionaryLogs]:
+        return [one for one in _listed(connection, downstream) if one not in self._given_up]
 
     @staticmethod
     def _build(connection: oracledb.Connection, scn: int) -> int:
@@ -134,3 +144,34 @@ class RedoDictionary:
         with oracle_errors("writing a LogMiner dictionary to the redo"), connection.cursor() as cursor:
             cursor.execute(_BUILD)
         return 0
+
+
+def _listed(connection: oracledb.Connection, downstream: oracledb.Connection | None) -> list[DictionaryLogs]:
+    sql, binds = (_LISTED, {}) if downstream is None else (_RECEIVED, of_source(connection))
+    with oracle_errors("listing dictionaries in the redo"), (downstream or connection).cursor() as cursor:
+        cursor.execute(sql, binds)
+        return whole_dictionaries(
+            (int(thread), int(sequence), int(first), begins, ends) for thread, sequence, first, begins, ends in cursor
+        )
+
+
+def _is_on_its_way(connection: oracledb.Connection, downstream: oracledb.Connection) -> bool:
+    """Whether the source has archived a dictionary in logs after those that the downstream database has of its thread: another one
+    does not arrive sooner."""
+    with oracle_errors("listing received logs"), downstream.cursor() as cursor:
+        cursor.execute(_NEWEST, of_source(connection))
+        newest = {int(thread): int(sequence) for thread, sequence in cursor}
+    return any(one.last > newest.get(one.thread, one.last) for one in _listed(connection, None))
+
+
+def _is_far_back(
+    connection: oracledb.Connection, used: DictionaryLogs, scn: int, downstream: oracledb.Connection | None
+) -> bool:
+    sql, binds = f"SELECT COUNT(DISTINCT SEQUENCE#) FROM V$ARCHIVED_LOG WHERE {_AFTER}", {}
+    if downstream is not None:
+        sql, binds = f"SELECT COUNT(DISTINCT SEQUENCE#) FROM {RECEIVED} AND {_AFTER}", of_source(connection)
+    wanted = {**binds, "thread": used.thread, "first": used.first_scn, "scn": scn}
+    with oracle_errors("counting logs after the dictionary"), (downstream or connection).cursor() as cursor:
+        cursor.execute(sql, wanted)
+        row = cursor.fetchone()
+    return bool(row) and int(row[0]) > _FAR_BACK

@@ -10,7 +10,8 @@ from typing import Any, Final
 import oracledb
 
 from minercdc import native
-from minercdc.capture.logminer.logs import LogFile
+from minercdc.capture.adapter import Secondary
+from minercdc.capture.logminer.logs import LogFile, MinedElsewhere
 from minercdc.capture.logminer.row import COLUMNS
 from minercdc.errors import MinerCdcError, MiningSessionError, PrerequisiteError
 from minercdc.oracle.codes import oracle_errors
@@ -44,11 +45,12 @@ class MiningSession:
     :param fetch_size: rows per fetch.
     :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
-    :param primary: the connection is to a physical standby, where LogMiner has no dictionary: this one is to its primary.
+    :param primary: the connection is to another database than that which writes the redo: this one is to the latter.
+    :param downstream: that other one is a downstream database; else a physical standby, where LogMiner has no dictionary.
     :ivar within_pdb: Oracle chooses the logs.
     :ivar primary: to the database that writes the redo: the session's own, or the given one.
-    :ivar standby: the session's own connection when it is to a standby, else None.
-    :raises PrerequisiteError: `dictionary_in_redo`, and the connection is within a PDB.
+    :ivar mined: the session's own connection when it is to another database, else None.
+    :raises PrerequisiteError: `dictionary_in_redo` or `downstream`, and the connection is within a PDB.
     """
 
     def __init__(
@@ -59,18 +61,25 @@ class MiningSession:
         dictionary_in_redo: bool = False,
         native_rows: bool = False,
         primary: oracledb.Connection | None = None,
+        downstream: bool = False,
     ) -> None:
-        self._native_rows = native_rows and _GIVES_COLUMNS and primary is None
+        has_dictionary = primary is None or downstream
+        self._native_rows = native_rows and _GIVES_COLUMNS and has_dictionary
         self.connection = connection
         self.primary = primary or connection
-        self.standby = connection if primary is not None else None
+        self.mined = MinedElsewhere(connection, downstream) if primary is not None else None
         self.within_pdb = container_id(connection) > ROOT
+        if self.within_pdb and downstream:
+            raise PrerequisiteError(
+                "secondary.*: LogMiner has to run in the root of the downstream database, and this is a pluggable one",
+                hint="Set secondary.dbname to the service of its root.",
+            )
         if self.within_pdb and dictionary_in_redo:
             raise PrerequisiteError(
                 "log.mining.strategy=redo_log_catalog: within a PDB, LogMiner uses the online catalog only",
                 hint="Leave log.mining.strategy out, or mine in the root: database.pdb.name, and a common user.",
             )
-        self._options = "" if primary is not None else f"{_IN_REDO if dictionary_in_redo else _ONLINE} + "
+        self._options = f"{_IN_REDO if dictionary_in_redo else _ONLINE} + " if has_dictionary else ""
         self._fetch_size = fetch_size
         self._listed: tuple[LogFile, ...] = ()
         self._reading = False
@@ -154,7 +163,7 @@ class MiningSession:
         The driver crashes when a time limit is set on a connection it has lost, or when two threads use one at a time: such a
         connection is left alone. Its socket goes with the process, or when the call that still waits runs into its limit.
         """
-        if self.standby is not None:
+        if self.mined is not None:
             with suppress(oracledb.Error):
                 self.primary.close()
         if self._reading or not self.connection.is_healthy():
@@ -171,7 +180,7 @@ class MiningSession:
 
 def open_session(
     connect: Callable[[], oracledb.Connection],
-    connect_standby: Callable[[], oracledb.Connection] | None,
+    secondary: Secondary | None,
     fetch_size: int,
     *,
     dictionary_in_redo: bool,
@@ -179,17 +188,21 @@ def open_session(
 ) -> MiningSession:
     """A session on connections of its own; an error leaves none of them open. The other parameters are those of `MiningSession`.
 
-    :param connect: to where LogMiner runs; with `connect_standby`, to the primary of that physical standby.
+    :param connect: to where LogMiner runs; with `secondary`, in which it runs then, to the database that writes the redo.
     :raises MinerCdcError: as both of them, and as `MiningSession`.
     """
     with ExitStack() as opened:
-        mined, primary = (connect_standby or connect)(), None
+        mined, primary = (secondary.connect if secondary is not None else connect)(), None
         opened.callback(close_unless_lost, mined)
-        if connect_standby is not None:
+        if secondary is not None:
             primary = connect()
             opened.callback(close_unless_lost, primary)
         session = MiningSession(
-            *(mined, fetch_size), dictionary_in_redo=dictionary_in_redo, native_rows=native_rows, primary=primary
+            *(mined, fetch_size),
+            dictionary_in_redo=dictionary_in_redo,
+            native_rows=native_rows,
+            primary=primary,
+            downstream=secondary is not None and secondary.is_downstream,
         )
         opened.pop_all()
         return session

@@ -8,9 +8,18 @@ from dataclasses import replace
 
 import oracledb
 
+from minercdc.capture.adapter import Secondary
 from minercdc.capture.logminer.keeping import KeepingRules, Loaded, Lost, unusable
 from minercdc.capture.logminer.kept_files import KeptFiles
-from minercdc.capture.logminer.logs import begin_scn, read_ended, read_logs, read_threads, select_logs
+from minercdc.capture.logminer.logs import (
+    MinedElsewhere,
+    begin_scn,
+    read_ended,
+    read_logs,
+    read_threads,
+    select_logs,
+    unique_logs,
+)
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.config.log_mining import LogMiningConfig
 from minercdc.errors import ConfigError, LogGapError
@@ -57,29 +66,29 @@ def missing(
     config: LogMiningConfig,
     files: KeptFiles,
     rules: KeepingRules | None,
-    standby: Connect | None = None,
+    secondary: Secondary | None = None,
 ) -> LogGapError | None:
     """As `missing_redo`: the error that says why the stream cannot go on, None when it can. Kept transactions whose files are not
     there, or damaged, need the redo from their start.
 
     :param rules: see `keeping.unusable`.
-    :param standby: to the physical standby whose logs are mined; None: those of the primary are.
+    :param secondary: where LogMiner runs, if not in the source.
     """
     lost = unusable(position, files, rules)
     if position.kept:
         # Redo from the start of all of them makes up for any damage: no file has to be read then.
-        if missing_redo(connect, position.mined_again(lambda _: True), config, standby) is None:
+        if missing_redo(connect, position.mined_again(lambda _: True), config, secondary) is None:
             return None
         whole = [kept for kept in position.kept if kept.key not in lost]
         lost |= {kept.key: (kept, damage) for kept in whole if (damage := files.damage(kept))}
-    gap = missing_redo(connect, position.mined_again(lambda kept: kept.key in lost), config, standby)
+    gap = missing_redo(connect, position.mined_again(lambda kept: kept.key in lost), config, secondary)
     return _described(gap, tuple(lost.values()))
 
 
-def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig, standby: Connect | None = None) -> None:
+def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig, secondary: Secondary | None = None) -> None:
     """Check that what is to be mined again from its start can be. Raises LogGapError; and SourceError and PrerequisiteError, when
     the database cannot be read."""
-    if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config, standby), loaded.lost)):
+    if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config, secondary), loaded.lost)):
         raise gap
 
 
@@ -96,21 +105,26 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
 
 
 def missing_redo(
-    connect: Connect, position: LogMinerPosition, config: LogMiningConfig, standby: Connect | None = None
+    connect: Connect, position: LogMinerPosition, config: LogMiningConfig, secondary: Secondary | None = None
 ) -> LogGapError | None:
     """The error that says why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database
-    was opened with RESETLOGS since. None when it can go on. Raises SourceError and PrerequisiteError when the database cannot be
-    read."""
-    with closing(connect()) as connection, closing(standby()) if standby else nullcontext() as mined:
+    was opened with RESETLOGS since. None when it can go on; also when a log that a downstream database has not received is still in the
+    source, from where it may be shipped. Raises SourceError and PrerequisiteError when the database cannot be read."""
+    with closing(connect()) as connection, closing(secondary.connect()) if secondary else nullcontext() as other:
         try:
-            check_incarnation(mined or connection, position)
+            mined = MinedElsewhere(other, secondary.is_downstream) if other and secondary else None
+            check_incarnation(connection, position)
             threads = read_threads(connection)
-            logs = read_logs(connection, begin_scn(position, threads), config.archive_destination_name, mined)
+            first_scn = begin_scn(position, threads)
+            logs = read_logs(connection, first_scn, config.archive_destination_name, mined)
+            received = mined is not None and mined.is_downstream
+            if received:
+                logs = unique_logs([*logs, *read_logs(connection, first_scn)])
             begins = {thread: mark.resume for thread, mark in position.threads.items()}
             first, most = position.start_scn, max(len(logs), 1)
             archived_only = config.log_mining_archive_log_only_mode
             ended = read_ended(connection, first)
-            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended)
+            select_logs(logs, threads, begins, first, most, archived_only=archived_only, ended=ended, received=received)
         except LogGapError as gap:
             return gap
     return None

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from minercdc.capture.logminer.arrived import before_holes, is_unbroken, with_redo_to_come
 from minercdc.capture.logminer.logs import (
     NO_BOUND,
     LogFile,
@@ -19,7 +20,6 @@ from minercdc.capture.logminer.logs import (
     select_logs,
     switched_scn,
     unique_logs,
-    with_redo_to_come,
 )
 from minercdc.capture.logminer.pacing import next_window
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress, ThreadMark, log_start
@@ -207,6 +207,35 @@ def test_a_closed_thread_holds_the_others_back_until_the_standby_has_its_last_lo
         bound = select_logs(logs, threads, {}, 300, 99, archived_only=True).bound
         assert bound == (500 if not is_open else 400 if len(logs) == 3 else 0)
     assert with_redo_to_come([OPEN, closed], [log(5)], 500) == [OPEN, closed], "it has no redo from there on"
+
+
+def test_what_has_arrived_before_a_hole_is_read_and_a_hole_where_a_thread_begins_is_a_gap() -> None:
+    begins = {1: log_start(4)}
+
+    def arrived(*logs: LogFile) -> list[tuple[int, int]]:
+        return [(log.thread, log.sequence) for log in before_holes(logs, begins, 400)]
+
+    assert arrived(log(3), log(4), log(5), log(7)) == [(1, 3), (1, 4), (1, 5)]
+    assert arrived(log(2), log(4), log(6), log(4, 2), log(6, 2)) == [(1, 2), (1, 4), (2, 4)]
+    assert arrived(log(3), log(5)) == [(1, 3), (1, 5)]
+    assert arrived(log(2, 2), log(3)) == [(2, 2), (1, 3)], "nothing of either has arrived that is wanted"
+    with pytest.raises(LogGapError, match=r"log sequence 4 .* has not reached the downstream database") as gap:
+        select_logs([log(3), log(5)], (OPEN,), begins, 400, 99, archived_only=True, received=True)
+    two = RedoThread(2, True, 10**6, 0)
+    assert "It may still be shipped" in (gap.value.hint or "")
+    with pytest.raises(LogGapError, match=r"thread 2: log sequence 4 .* has not reached") as gap:
+        select_logs([log(4), log(5, 2)], (OPEN, two), begins, 450, 99, archived_only=True, ended={2: 3}, received=True)
+
+
+def test_a_chain_of_logs_is_unbroken_up_to_an_scn() -> None:
+    assert is_unbroken([], {}, 500)
+    assert is_unbroken([log(3), log(4), log(5), log(7)], {}, 550), "what follows the SCN is another matter"
+    assert is_unbroken([log(3), log(4)], {}, 900)
+    assert not is_unbroken([log(3), log(5)], {}, 550)
+    assert not is_unbroken([log(3), log(5)], {}, 450), "log 4 may be the one that holds it"
+    assert not is_unbroken([log(3), log(4), log(5), log(3, 2), log(5, 2)], {}, 550)
+    assert is_unbroken([log(3), log(5)], {1: log_start(4)}, 450), "with that one the thread goes on: it may still arrive"
+    assert not is_unbroken([log(3), log(5)], {1: log_start(5)}, 350)
 
 
 def test_no_log_at_all_is_a_gap() -> None:
