@@ -61,7 +61,7 @@ wheels: install
 containers: install
 	$(call tested,--start-engine --durations=5 tests/containers)
 
-# The lake on a Spark cluster whose workers are containers, one of them killed; ten minutes with the images.
+# The lake on a Spark cluster whose workers are containers, two of them killed in the middle of a task; ten minutes with the images.
 cluster: install
 	MINERCDC_CLUSTER=1 $(BIN)/python -m pytest -q --start-engine tests/containers/test_stack.py -k workers
 
