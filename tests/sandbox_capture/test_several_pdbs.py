@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -240,11 +241,22 @@ def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:
 def test_a_strategy_by_which_tables_would_share_a_topic_is_refused(pdbs: Pdbs) -> None:
     strategy = "io.debezium.schema.SchemaRegexTopicNamingStrategy"
     given = {"topic.regex": r"(shop)\..*\.SHOP\.(.*)", "topic.replacement": "$1.$2", "topic.key.enforce.uniqueness": "false"}
-    config = pdbs.config(topic_naming_strategy=strategy, **given)
     for pdb in (ONE, OTHER):
         pdbs.run(pdb, "insert into item values (1, null)", "commit")
-    with pytest.raises(MinerCdcError, match=rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic shop\.ITEM"):
-        Connector(config).run(threading.Event())
+    share = rf"{ONE}\.SHOP\.ITEM and {OTHER}\.SHOP\.ITEM would share the topic shop\.ITEM"
+    with pytest.raises(MinerCdcError, match=share):
+        Connector(pdbs.config(topic_naming_strategy=strategy, event_processing_failure_handling_mode="fail", **given)).run(
+            threading.Event()
+        )
+    connector = Connector(pdbs.config(topic_naming_strategy=strategy, **given))
+    with running(connector) as errors:
+        assert wait_for(pdbs, 1, errors) == [("shop.ITEM", ONE, "r", (1, None))]
+        (suspended,) = until(lambda: connector.counters.suspended, errors)
+        pdbs.run(OTHER, "insert into item values (2, null)", "commit")
+        pdbs.run(ONE, "insert into item values (3, null)", "commit")
+        assert wait_for(pdbs, 2, errors)[1:] == [("shop.ITEM", ONE, "c", (3, None))]
+    assert suspended.table == f"{OTHER}.SHOP.ITEM"
+    assert re.search(share, suspended.reason)
 
 
 def answers(pdbs: Pdbs, kind: str) -> list[dict[str, Any]]:
