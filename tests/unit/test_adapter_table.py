@@ -32,6 +32,7 @@ _MINED, _LOBS = "sandbox_capture/test_capture.py::", "sandbox_capture/test_lobs.
 _PDBS = "sandbox_capture/test_several_pdbs.py::"
 _REFUSED = "unit/config/test_load.py::test_several_pluggable_databases_go_with_logminer_only"
 _MINER, _REPLICATORS = ("logminer", "logminer_unbuffered"), ("olr", "fors_olr")
+_NO_SECONDARY = ("logminer_unbuffered", "flashback", "txlog")
 
 
 def _each(evidence: str, *adapters: str) -> dict[str, str]:
@@ -95,6 +96,14 @@ EVIDENCE: dict[str, dict[str, str]] = {
     "several PDBs in one connector": {
         **_each(f"{_PDBS}test_tables_of_one_name_have_topics_of_their_own_and_one_order_of_commits", *_MINER),
         **_each(_REFUSED, "flashback", *_REPLICATORS, "txlog"),
+    },
+    "reads elsewhere than in the source": {
+        "logminer": " ".join(
+            f"sandbox_capture/{file}.py::test_changes_come_as_they_were_made_once_their_log_is_{arrives}"
+            for file, arrives in (("test_physical_standby", "applied"), ("test_downstream", "received"))
+        ),
+        **_each("unit/config/test_secondary.py::test_what_does_not_go_with_it_is_refused_by_name", *_NO_SECONDARY),
+        **_each(_HISTORY, *_REPLICATORS),
     },
     "several redo threads (RAC)": {
         **_each(f"{_MINED}test_two_redo_threads_are_read_as_one_history", *_MINER),

@@ -61,6 +61,8 @@ def test_without_it_nothing_changes() -> None:
         ({"capture.mode": "primary"}, "secondary.hostname: takes capture.mode=physical_standby"),
         ({"secondary.hostname": ""}, "secondary.hostname: needed with capture.mode=physical_standby"),
         ({"database.connection.adapter": "logminer_unbuffered"}, "database.connection.adapter=logminer only"),
+        ({"database.connection.adapter": "flashback"}, "database.connection.adapter=logminer only"),
+        ({"database.connection.adapter": "txlog"}, "database.connection.adapter=logminer only"),
         ({"log.mining.archive.log.only.mode": "false"}, "log.mining.archive.log.only.mode: has to be true"),
         ({"log.mining.strategy": "redo_log_catalog"}, "ORA-01300"),
         ({"log.mining.transaction.retention.ms": "60000"}, "log.mining.transaction.retention.ms: does not go with"),
