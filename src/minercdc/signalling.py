@@ -21,7 +21,7 @@ from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
-from minercdc.oracle.connect import connect, database_name, of_database
+from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
@@ -72,10 +72,6 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
     return replace(table_filter, also=frozenset({(table.schema, table.table)}), _cache={}) if table else table_filter
 
 
-def _names(config: ConnectorConfig) -> TableNames:
-    return TableNames("" if config.database.has_several_pdbs else database_name(config.database))
-
-
 def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
     """A connection to where the tables of a database are."""
     return connect(of_database(config.database, database), "pdb")
@@ -120,7 +116,7 @@ def resumptions_of(
         None if skipped else memory,
         tables.find,
         tables_of_source.learn,
-        _names(config),
+        TableNames.among(database_names(config.database)),
         why=why,
         refusal=refusal,
     )
@@ -171,7 +167,7 @@ def signal_stage(
         restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
     :param captured: whether a table is captured; None: the filter of its database decides.
     """
-    names, table = _names(config), signal_table(config)
+    names, table = TableNames.among(database_names(config.database)), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
@@ -207,7 +203,7 @@ def _actions(
         source,
         tables,
         captured,
-        _names(config),
+        TableNames.among(database_names(config.database)),
         resumptions.suspended if resumptions else lambda: (),
         several=config.database.pdbs if config.database.has_several_pdbs else (),
         answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),

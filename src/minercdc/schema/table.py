@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 
 class TableId(NamedTuple):
@@ -28,6 +29,12 @@ class TableNames:
     """
 
     database: str = ""
+
+    @classmethod
+    def among(cls, databases: Iterable[str]) -> Self:
+        """The names of the tables of all these databases."""
+        first, *others = databases
+        return cls("" if others else first)
 
     def of(self, table: TableId) -> str:
         """The name of a table."""

@@ -60,7 +60,7 @@ class TableSource:
         self._lobs = lobs
         self._now_us = now_us
         self._ddl = ddl
-        self._reading = {name: KeptConnection(partial(connect, name)) for name in filters}
+        self._reading: dict[str, KeptConnection] = {}
 
     def list_tables(self) -> list[TableId]:
         """Captured tables that exist now. Of several databases, one that cannot be read, as a PDB that is closed, is left out with a
@@ -107,17 +107,13 @@ class TableSource:
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
         """See `blocking.Tables`."""
-        connection = self._kept(schema.id.database).get()
+        database = schema.id.database
+        connection = self._reading.setdefault(database, KeptConnection(partial(self._connect, database))).get()
         scan = Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None, as_columns=True)
         batches = scan.batches(connection, ChunkProgress(last_row_id=last_row_id or None))
         with prefetch(batches, tick=_TICK_SECONDS, cancel=lambda: _cancel(connection)) as fetched:
             for batch in fetched:
                 yield scan.fetched([]) if batch is None else batch
-
-    def _kept(self, database: str) -> KeptConnection:
-        if len(self._reading) == 1:
-            return next(iter(self._reading.values()))
-        return self._reading[database]
 
     def close(self) -> None:
         """Close the connections that `rows` reads on; the next call of `rows` makes another."""

@@ -21,7 +21,7 @@ class TableDatabases:
     def __init__(self, connects: Mapping[str, Callable[[], oracledb.Connection]]) -> None:
         self._connects = dict(connects)
         self._first = next(iter(self._connects))
-        self.names = TableNames("" if len(self._connects) > 1 else self._first)
+        self.names = TableNames.among(self._connects)
 
     def connect(self, database: str) -> oracledb.Connection:
         """A connection to one of the databases. Raises what connecting raises."""

@@ -39,7 +39,7 @@ class SourceDatabases:
         names = database_names(config.database)
         self.first = names[0]
         self.are_several = len(names) > 1
-        self.names = TableNames("" if self.are_several else self.first)
+        self.names = TableNames.among(names)
         self._signals = signal_table(config)
         self.filters: Mapping[str, TableFilter] = {name: table_filter(config, name) for name in names}
 
