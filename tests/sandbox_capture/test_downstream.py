@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, Reader
-from tests.sandbox_capture.running import Ledger, running
-from tests.sandbox_capture.secondary import DownstreamLab, downstream_lab, looks
+from tests.sandbox_capture.secondary import DownstreamLab, delivers_each_transaction_once, downstream_lab, looks
 from tests.sandbox_capture.test_lobs import same_as_snapshot
 
 from minercdc.errors import LogGapError, PrerequisiteError
@@ -269,42 +266,7 @@ def test_after_resetlogs_the_position_is_of_another_incarnation(fresh_sandbox: S
 
 
 def test_the_engine_delivers_each_transaction_once_while_shipping_stalls_and_sessions_end(lab: DownstreamLab) -> None:
-    ledger, chance = Ledger(), random.Random(17)
-    expected: dict[int, tuple[str, ...]] = {}
-    number = 0
-    for _ in range(4):
-        with running(lab, ledger) as engine:
-            engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
-            for _ in range(6):
-                number += 1
-                lab.run(f"insert into item values ({number}, 'n{number}', {number}, null)")
-                if number % 3 == 0:
-                    lab.run(
-                        f"update item set name = 'u' where id = {number - 1}", f"delete from item where id = {number - 2}"
-                    )
-                    expected.pop(number - 2)
-                    expected[number - 1] = (str(number - 1), "u", str(number - 1))
-                expected[number] = (str(number), f"n{number}", str(number))
-                lab.commit()
-                lab.call(chance.choice(["stall_shipping", "resume_shipping"]))
-                if chance.random() < 0.3:
-                    lab.call("drop_connection", "fetch", "V$LOGMNR_CONTENTS")
-            lab.call("clear_faults")
-            if chance.random() < 0.5:
-                lab.call("resume_shipping")
-    lab.call("resume_shipping")
-    with running(lab, ledger) as engine:
-        lab.mark(1)
-        engine.until(lambda: ledger.has_marker(1))
-    xids = [xid for xid, _ in ledger.transactions()]
-    assert len(xids) == len(set(xids)) == number
-    rows: dict[str, tuple[Any, ...]] = {}
-    for event in ledger.changes():
-        if event.before is not None:
-            assert rows.pop(str(event.before[0])) == event.before[:3]
-        if event.after is not None:
-            rows[str(event.after[0])] = event.after[:3]
-    assert sorted(rows.values()) == sorted(expected.values())
+    delivers_each_transaction_once(lab, "shipping")
 
 
 def test_redo_that_is_read_is_not_read_again_while_nothing_arrives(lab: DownstreamLab, reader: Reader) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from pathlib import Path
 
-import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import Reader
-from tests.sandbox_capture.secondary import DownstreamLab, downstream_lab, looks
+from tests.sandbox_capture.secondary import (
+    DownstreamLab,
+    come_in_the_order_of_their_commits,
+    downstream_lab,
+    enable_second_thread,
+    looks,
+)
 
 from minercdc.checks import check_prerequisites
-from minercdc.events import Progress
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
 from minercdc.rules.downstream import OF_DOWNSTREAM
@@ -23,51 +26,20 @@ from minercdc.rules.source import ExaminedSource
 
 @pytest.fixture
 def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> DownstreamLab:
-    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
-        cursor.execute("alter database enable public thread 2")
+    enable_second_thread(fresh_sandbox)
     lab = downstream_lab(fresh_sandbox, tmp_path)
-    _switch_second(lab)
+    lab.switch_second()
     return lab
 
 
-def _second(lab: DownstreamLab) -> oracledb.Connection:
-    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
-
-
-def _switch_second(lab: DownstreamLab) -> None:
-    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
-        cursor.execute("alter system switch logfile")
-
-
 def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: DownstreamLab) -> None:
-    """Both instances change the same row by turns."""
-    lab, chance = two_threads, random.Random(5)
-    reader = Reader(lab).take_snapshot(with_rows=False)
-    lab.run("insert into item values (1, 'a', 0, null)")
-    lab.app.commit()
-    sessions = (lab.app, _second(lab))
-    for number in range(1, 31):
-        session = chance.choice(sessions)
-        session.cursor().execute(f"update item set qty = {number} where id = 1")
-        session.commit()
-        if chance.random() < 0.4:
-            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
-        if chance.random() < 0.3:
-            lab.call(chance.choice(["stall_shipping", "resume_shipping"]))
-        if number % 10 == 0:
-            reader = _looked(lab, reader)
-    lab.call("resume_shipping")
-    lab.mark(1)
-    _switch_second(lab)
-    lab.switch_log()
-    reader.until(lambda found: found.has_marker(1))
-    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
+    come_in_the_order_of_their_commits(two_threads, "shipping")
 
 
 def test_a_thread_whose_logs_do_not_arrive_holds_the_other_back(two_threads: DownstreamLab) -> None:
     lab = two_threads
     reader = Reader(lab).take_snapshot(with_rows=False)
-    session = _second(lab)
+    session = lab.second()
     session.cursor().execute("insert into item values (1, 'a', 0, null)")
     session.commit()
     with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
@@ -79,7 +51,7 @@ def test_a_thread_whose_logs_do_not_arrive_holds_the_other_back(two_threads: Dow
     reader.until(looks(30))
     assert reader.changes("ITEM", "MARKER") == [], "row 1 was committed before the marker"
     lab.call("resume_shipping")
-    _switch_second(lab)
+    lab.switch_second()
     lab.switch_log()
     again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
     assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["1", "1"]
@@ -88,31 +60,21 @@ def test_a_thread_whose_logs_do_not_arrive_holds_the_other_back(two_threads: Dow
 def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: DownstreamLab) -> None:
     lab = two_threads
     reader = Reader(lab).take_snapshot(with_rows=False)
-    session = _second(lab)
+    session = lab.second()
     for number in (1, 2):
         session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
         session.commit()
         if number == 1:
-            _switch_second(lab)
+            lab.switch_second()
     lab.call("close_thread", 2)
     lab.mark(1)
     reader.until(looks(30))
     assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
     lab.call("open_thread", 2)  # with a log switch
-    _switch_second(lab)
+    lab.switch_second()
     lab.switch_log()
     again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
     assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
-
-
-def _looked(lab: DownstreamLab, reader: Reader) -> Reader:
-    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
-    reader.until(looks())
-    while reader.events and not isinstance(reader.events[-1], Progress):
-        reader.events.pop()  # its position was not reached: it comes again
-    again = Reader(lab, reader.position, reader.tables)
-    again.events = reader.events
-    return again
 
 
 def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:

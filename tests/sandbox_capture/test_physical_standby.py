@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import random
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,17 +10,20 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
 from tests.sandbox_capture.lab import ITEM_CHANGES, ITEM_EVENTS, ITEM_TABLES, Reader, switch_supplemental_logging_on
-from tests.sandbox_capture.running import Ledger, running
-from tests.sandbox_capture.secondary import SecondaryLab
+from tests.sandbox_capture.secondary import (
+    SecondaryLab,
+    come_in_the_order_of_their_commits,
+    delivers_each_transaction_once,
+    enable_second_thread,
+)
 
 from minercdc.capture.logminer.physical_standby import table_findings
 from minercdc.checks import check_prerequisites
 from minercdc.errors import PrerequisiteError
-from minercdc.events import UNAVAILABLE, Progress
+from minercdc.events import UNAVAILABLE
 from minercdc.figures.spent import Cause
 from minercdc.oracle.connect import connect
 from minercdc.oracle.grants import Platform
@@ -297,42 +299,7 @@ def test_the_engine_delivers_each_transaction_once_while_apply_stalls_and_sessio
     lab: StandbyLab, real_time: int
 ) -> None:
     lab.call("open_standby", real_time)
-    ledger, chance = Ledger(), random.Random(17)
-    expected: dict[int, tuple[str, ...]] = {}
-    number = 0
-    for _ in range(4):
-        with running(lab, ledger) as engine:
-            engine.until(lambda: ledger.offset is not None and ledger.offset.position is not None)
-            for _ in range(6):
-                number += 1
-                lab.run(f"insert into item values ({number}, 'n{number}', {number}, null)")
-                if number % 3 == 0:
-                    lab.run(
-                        f"update item set name = 'u' where id = {number - 1}", f"delete from item where id = {number - 2}"
-                    )
-                    expected.pop(number - 2)
-                    expected[number - 1] = (str(number - 1), "u", str(number - 1))
-                expected[number] = (str(number), f"n{number}", str(number))
-                lab.commit()
-                lab.call(chance.choice(["stall_apply", "resume_apply"]))
-                if chance.random() < 0.3:
-                    lab.call("drop_connection", "fetch", "V$LOGMNR_CONTENTS")
-            lab.call("clear_faults")
-            if chance.random() < 0.5:
-                lab.call("resume_apply")
-    lab.call("resume_apply")
-    with running(lab, ledger) as engine:
-        lab.mark(1)
-        engine.until(lambda: ledger.has_marker(1))
-    xids = [xid for xid, _ in ledger.transactions()]
-    assert len(xids) == len(set(xids)) == number
-    rows: dict[str, tuple[Any, ...]] = {}
-    for event in ledger.changes():
-        if event.before is not None:
-            assert rows.pop(str(event.before[0])) == event.before[:3]
-        if event.after is not None:
-            rows[str(event.after[0])] = event.after[:3]
-    assert sorted(rows.values()) == sorted(expected.values())
+    delivers_each_transaction_once(lab, "apply")
 
 
 def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: Path) -> None:
@@ -364,43 +331,12 @@ def test_check_examines_both_databases(fresh_sandbox: SandboxProcess, tmp_path: 
 
 @pytest.fixture
 def two_threads(fresh_sandbox: SandboxProcess, tmp_path: Path) -> StandbyLab:
-    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin, admin.cursor() as cursor:
-        cursor.execute("alter database enable public thread 2")
+    enable_second_thread(fresh_sandbox)
     return make_lab(fresh_sandbox, tmp_path)
 
 
-def _second(lab: StandbyLab) -> oracledb.Connection:
-    return lab.sandbox.connect(lab.schema, lab.schema.lower(), f"{lab.sandbox.service}_2")
-
-
-def _switch_second(lab: StandbyLab) -> None:
-    with lab.sandbox.connect(service=f"{lab.sandbox.root_service}_2") as admin, admin.cursor() as cursor:
-        cursor.execute("alter system switch logfile")
-
-
 def test_two_redo_threads_come_in_the_order_of_their_commits_however_their_logs_arrive(two_threads: StandbyLab) -> None:
-    """Both instances change the same row by turns."""
-    lab, chance = two_threads, random.Random(5)
-    reader = Reader(lab).take_snapshot(with_rows=False)
-    lab.run("insert into item values (1, 'a', 0, null)")
-    lab.app.commit()
-    sessions = (lab.app, _second(lab))
-    for number in range(1, 31):
-        session = chance.choice(sessions)
-        session.cursor().execute(f"update item set qty = {number} where id = 1")
-        session.commit()
-        if chance.random() < 0.4:
-            chance.choice((lab.switch_log, lambda: _switch_second(lab)))()
-        if chance.random() < 0.3:
-            lab.call(chance.choice(["stall_apply", "resume_apply"]))
-        if number % 10 == 0:
-            reader = _looked(lab, reader)
-    lab.call("resume_apply")
-    lab.mark(1)
-    _switch_second(lab)
-    lab.switch_log()  # redo is applied in the order of SCNs: the log of thread 2 as far as those of thread 1 reach
-    reader.until(lambda found: found.has_marker(1))
-    assert [row[2] for _, _, row in reader.changes() if row is not None] == [str(number) for number in range(31)]
+    come_in_the_order_of_their_commits(two_threads, "apply")
 
 
 def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arrived(two_threads: StandbyLab) -> None:
@@ -408,30 +344,19 @@ def test_a_thread_that_went_down_holds_the_other_back_until_its_last_log_has_arr
     lab = two_threads
     lab.call("open_standby", 1)
     reader = Reader(lab).take_snapshot(with_rows=False)
-    session = _second(lab)
+    session = lab.second()
     for number in (1, 2):
         session.cursor().execute("insert into item values (:1, 'a', 0, null)", [number])
         session.commit()
         if number == 1:
-            _switch_second(lab)
+            lab.switch_second()
     lab.call("close_thread", 2)
     lab.mark(1)
     looks = itertools.count()
     reader.until(lambda _: next(looks) > 30)
     assert (len(reader.changes()), reader.changes("MARKER")) == (1, []), "row 2 was committed before the marker"
     lab.call("open_thread", 2)  # with a log switch
-    _switch_second(lab)
+    lab.switch_second()
     lab.switch_log()
     again = Reader(lab, reader.position, reader.tables).until(lambda found: found.has_marker(1))
     assert [row and row[0] for _, _, row in again.changes("ITEM", "MARKER")] == ["2", "1"]
-
-
-def _looked(lab: StandbyLab, reader: Reader) -> Reader:
-    """Some looks later: the reader that goes on after a restart, with the events of the former one."""
-    looks = itertools.count()
-    reader.until(lambda _: next(looks) > 5)
-    while reader.events and not isinstance(reader.events[-1], Progress):
-        reader.events.pop()  # its position was not reached: it comes again
-    again = Reader(lab, reader.position, reader.tables)
-    again.events = reader.events
-    return again
