@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import oracledb
 import pytest
+from sandbox.tests.server.in_process import connect
 
 from minercdc_sandbox.downstream import DBID, OTHER_DBID, SERVICE
 from minercdc_sandbox.server import ROOT_SERVICE, SandboxServer
@@ -23,18 +23,8 @@ _OF_ITEM = "select seg_owner, sql_redo from v$logmnr_contents where operation in
 
 
 @pytest.fixture
-def server() -> Iterator[SandboxServer]:
-    with SandboxServer() as running:
-        yield running
-
-
-def _connect(server: SandboxServer, service: str, user: str = "system", password: str = "oracle") -> oracledb.Connection:
-    return oracledb.connect(user=user, password=password, dsn=f"{server.host}:{server.port}/{service}")
-
-
-@pytest.fixture
 def source(server: SandboxServer) -> oracledb.Cursor:
-    cursor = _connect(server, ROOT_SERVICE).cursor()
+    cursor = connect(server, ROOT_SERVICE).cursor()
     cursor.execute("alter database add supplemental log data")
     cursor.execute("create table item (id number, name varchar2(9))")
     cursor.execute("alter system switch logfile")
@@ -44,7 +34,7 @@ def source(server: SandboxServer) -> oracledb.Cursor:
 
 @pytest.fixture
 def downstream(server: SandboxServer, source: oracledb.Cursor) -> oracledb.Cursor:
-    return _connect(server, SERVICE).cursor()
+    return connect(server, SERVICE).cursor()
 
 
 def _all(cursor: oracledb.Cursor, sql: str) -> list[tuple[Any, ...]]:
@@ -69,7 +59,7 @@ def _mine(cursor: oracledb.Cursor, names: list[str], options: str) -> list[tuple
 
 def test_there_is_none_before_it_is_opened(server: SandboxServer) -> None:
     with pytest.raises(oracledb.DatabaseError, match="6001|12514|not registered"):
-        _connect(server, SERVICE)
+        connect(server, SERVICE)
 
 
 def test_it_is_a_database_of_its_own(source: oracledb.Cursor, downstream: oracledb.Cursor) -> None:
@@ -169,4 +159,4 @@ def test_what_cannot_be_mined_is_refused(source: oracledb.Cursor, downstream: or
 @pytest.mark.parametrize("procedure", ["stall_shipping", "resume_shipping"])
 def test_faults_of_shipping_need_it(server: SandboxServer, procedure: str) -> None:
     with pytest.raises(oracledb.DatabaseError, match="ORA-20000: OPEN_DOWNSTREAM first"):
-        _connect(server, ROOT_SERVICE).cursor().callproc(f"dbms_sandbox.{procedure}")
+        connect(server, ROOT_SERVICE).cursor().callproc(f"dbms_sandbox.{procedure}")

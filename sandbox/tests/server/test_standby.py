@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import oracledb
 import pytest
+from sandbox.tests.server.in_process import connect
 
 from minercdc_sandbox.server import ROOT_SERVICE, SandboxServer
 from minercdc_sandbox.standby import SERVICE
@@ -17,18 +16,8 @@ _NEWEST = "select name, next_change#, applied from v$archived_log order by seque
 
 
 @pytest.fixture
-def server() -> Iterator[SandboxServer]:
-    with SandboxServer() as running:
-        yield running
-
-
-def _connect(server: SandboxServer, service: str, user: str = "system", password: str = "oracle") -> oracledb.Connection:
-    return oracledb.connect(user=user, password=password, dsn=f"{server.host}:{server.port}/{service}")
-
-
-@pytest.fixture
 def primary(server: SandboxServer) -> oracledb.Cursor:
-    cursor = _connect(server, ROOT_SERVICE).cursor()
+    cursor = connect(server, ROOT_SERVICE).cursor()
     cursor.execute("alter database add supplemental log data")
     cursor.execute("create table item (id number, name varchar2(9))")
     cursor.callproc("dbms_sandbox.open_standby")
@@ -47,13 +36,13 @@ def _insert(cursor: oracledb.Cursor, number: int) -> None:
 
 def test_there_is_no_standby_before_it_is_opened(server: SandboxServer) -> None:
     with pytest.raises(oracledb.DatabaseError, match="6001|12514|not registered"):
-        _connect(server, SERVICE)
+        connect(server, SERVICE)
 
 
 def test_a_log_is_applied_once_it_is_archived_unless_apply_is_stalled(
     server: SandboxServer, primary: oracledb.Cursor
 ) -> None:
-    standby = _connect(server, SERVICE).cursor()
+    standby = connect(server, SERVICE).cursor()
     assert _one(primary, _ROLE)[:2] == ("PRIMARY", "READ WRITE")
     _insert(primary, 1)
     primary.execute("alter system switch logfile")
@@ -79,7 +68,7 @@ def test_with_real_time_apply_redo_is_applied_before_its_log_is_archived(
     server: SandboxServer, primary: oracledb.Cursor
 ) -> None:
     primary.callproc("dbms_sandbox.open_standby", [1])
-    standby = _connect(server, SERVICE).cursor()
+    standby = connect(server, SERVICE).cursor()
     _insert(primary, 1)
     assert standby.execute("select id from item").fetchall() == [(1,)]
     primary.callproc("dbms_sandbox.stall_apply")
@@ -104,7 +93,7 @@ def test_with_real_time_apply_redo_is_applied_before_its_log_is_archived(
 def test_nothing_is_written_and_what_is_not_known_is_refused(
     server: SandboxServer, primary: oracledb.Cursor, sql: str, code: int
 ) -> None:
-    standby = _connect(server, SERVICE).cursor()
+    standby = connect(server, SERVICE).cursor()
     standby.execute("alter session set nls_date_format = 'YYYY'")
     with pytest.raises(oracledb.DatabaseError, match=f"ORA-{code:05}"):
         standby.execute(sql).fetchall()
@@ -114,7 +103,7 @@ def test_nothing_is_written_and_what_is_not_known_is_refused(
 def test_logminer_has_no_dictionary_there(server: SandboxServer, primary: oracledb.Cursor, option: str) -> None:
     _insert(primary, 1)
     primary.execute("alter system switch logfile")
-    standby = _connect(server, SERVICE).cursor()
+    standby = connect(server, SERVICE).cursor()
     standby.execute(_ADD, {"name": _one(standby, _NEWEST)[0]})
     with pytest.raises(oracledb.DatabaseError, match="ORA-01300"):
         standby.execute(_START.format(f"dbms_logmnr.{option}"))
@@ -131,5 +120,5 @@ def test_logminer_has_no_dictionary_there(server: SandboxServer, primary: oracle
 def test_a_switchover_exchanges_the_roles(server: SandboxServer, primary: oracledb.Cursor) -> None:
     primary.execute("alter system switch logfile")
     primary.callproc("dbms_sandbox.switch_over")
-    assert _one(_connect(server, SERVICE).cursor(), _ROLE)[:2] == ("PRIMARY", "READ WRITE")
-    assert _one(_connect(server, ROOT_SERVICE).cursor(), _ROLE)[:2] == ("PHYSICAL STANDBY", "READ ONLY WITH APPLY")
+    assert _one(connect(server, SERVICE).cursor(), _ROLE)[:2] == ("PRIMARY", "READ WRITE")
+    assert _one(connect(server, ROOT_SERVICE).cursor(), _ROLE)[:2] == ("PHYSICAL STANDBY", "READ ONLY WITH APPLY")
