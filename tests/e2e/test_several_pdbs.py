@@ -11,7 +11,7 @@ import pytest
 from tests.e2e.connector import Ended, run, run_to_end
 from tests.e2e.topics import Read, Topics
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, change_items, two_pdbs, with_items
+from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, change_items, current_scn, two_pdbs, with_items
 
 from minercdc.config.load import load_config
 from minercdc.kafka.client import KafkaClient
@@ -73,3 +73,40 @@ def test_topics_of_both_equal_oracle_and_what_does_not_is_shown_with_its_databas
     ended = command(pdbs, "verify", str(config), "--table", f"{ONE}.SHOP.NOTE")
     assert ended.status == 1
     assert f"{ONE}.SHOP.NOTE is not among the captured tables" in ended.errors
+
+
+def test_back_at_an_scn_or_a_time_tables_of_both_have_the_structures_of_then(
+    pdbs: Pdbs, broker: KafkaBroker, prefix: str
+) -> None:
+    config = str(pdbs.on_kafka(broker.bootstrap_servers, name=prefix, topic_prefix=prefix))
+    topics = Topics(broker.bootstrap_servers, prefix)
+    one, other = (f"{prefix}.{pdb}.SHOP.ITEM" for pdb in (ONE, OTHER))
+
+    def until(count_of_one: int, count_of_other: int) -> tuple[list[Any], list[Any]]:
+        with run(pdbs.directory / "connector.json", pdbs.directory / "run.log") as connector:
+            connector.await_log("streaming: ")
+            topics.await_records(one, count_of_one)
+            topics.await_records(other, count_of_other)
+            connector.stop_in_order()
+        return rows(topics.records(one)), rows(topics.records(other))
+
+    assert until(2, 2) == ([("r", (1, "one")), ("r", (2, "two"))], [("r", (1, "other", 7)), ("r", (3, "three", 8))])
+    scn = str(current_scn(pdbs))
+    change_items(pdbs)
+    first = until(5, 4)
+    assert first[0][2:] == [("u", (1, "changed")), ("c", (4, "priced", 225)), ("d", (2, "two", 15))]
+    assert first[1][2:] == [("c", (1, "after", 9)), ("c", (9, "last", None))]
+    said = command(pdbs, "offsets", "set", config, "--scn", scn, "--yes")
+    assert said.status == 0, said.errors
+    assert f"goes on after SCN {scn}" in said.output
+    assert "rows from before it may not be decodable" not in said.output, "the schema history has all DDL"
+    assert until(8, 6) == ([*first[0], *first[0][2:]], [*first[1], *first[1][2:]])
+    pdbs.run(OTHER, "alter table item drop column qty", "insert into item values (10, 'skipped')", "commit")
+    pdbs.run(ONE, "insert into item values (10, 'skipped', null)", "commit")
+    ahead = command(pdbs, "offsets", "set", config, "--scn", str(current_scn(pdbs)), "--yes")
+    assert "NEVER delivered" in ahead.output
+    assert f"DDL about then or since on {OTHER}.SHOP.ITEM, which the schema history does not have" in ahead.output
+    pdbs.run(OTHER, "insert into item values (11, 'delivered')", "commit")
+    pdbs.run(ONE, "insert into item values (11, 'delivered', 3)", "commit")
+    last = until(9, 7)
+    assert (last[0][8:], last[1][6:]) == ([("c", (11, "delivered", 3))], [("c", (11, "delivered"))])
