@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -110,3 +111,39 @@ def test_back_at_an_scn_or_a_time_tables_of_both_have_the_structures_of_then(
     pdbs.run(ONE, "insert into item values (11, 'delivered', 3)", "commit")
     last = until(9, 7)
     assert (last[0][8:], last[1][6:]) == ([("c", (11, "delivered", 3))], [("c", (11, "delivered"))])
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+def test_a_recording_of_both_is_replayed_as_it_is_delivered(
+    pdbs: Pdbs, broker: KafkaBroker, prefix: str, adapter: str
+) -> None:
+    given = {"name": prefix, "topic_prefix": prefix, "database_connection_adapter": adapter}
+    config = pdbs.on_kafka(broker.bootstrap_servers, **given)
+    topics = Topics(broker.bootstrap_servers, prefix)
+    names = [f"{prefix}.{ONE}.SHOP.ITEM", f"{prefix}.{OTHER}.SHOP.ITEM", f"{prefix}.{OTHER}.SHOP.NOTE"]
+    with run(config, pdbs.directory / "run.log") as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    before = {name: len(topics.records(name)) for name in names}
+    note = ("create table note (code varchar2(5) primary key)", "alter table note add supplemental log data (all) columns")
+    pdbs.run(ONE, *note, "insert into note values ('SECRT')", "commit")
+    change_items(pdbs)
+    file = pdbs.directory / "recording.gz"
+    recorded = command(pdbs, "record", str(config), "-o", str(file))
+    assert recorded.status == 0, recorded.errors
+    text = gzip.decompress(file.read_bytes())
+    assert json.loads(text.splitlines()[0])["version"] == 2
+    assert b"SECRT" not in text, "a table of that name is captured in the other one only"
+    replayed = command(pdbs, "replay", str(file))
+    assert replayed.status == 0, replayed.errors
+    found: dict[str, list[tuple[str, Any]]] = {name: [] for name in names}
+    for line in replayed.output.splitlines():
+        topic, key, value = line.split("\t")
+        if topic in found and value:
+            found[topic] += rows([Read(json.loads(key), json.loads(value), {})])
+    with run(config, pdbs.directory / "run.log") as connector:
+        for name in names:
+            topics.await_records(name, before[name] + len(found[name]))
+        connector.stop_in_order()
+    assert found == {name: rows(topics.records(name)[before[name] :]) for name in names}
+    assert [len(found[name]) for name in names] == [3, 2, 1]
