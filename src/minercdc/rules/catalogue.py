@@ -279,9 +279,15 @@ RULES: Final = (
     ),
     Rule(
         "include-list",
-        "Each pattern of `table.include.list` matches a table that the user can see.",
+        "Each pattern of `schema.include.list` and `table.include.list` matches a table that the user can see.",
         "Most often it is a slip, or a missing grant.",
         "GRANT SELECT, FLASHBACK ON table TO user",
+    ),
+    Rule(
+        "exclude-list",
+        "Each pattern of `schema.exclude.list` and `table.exclude.list` matches something that the user can see.",
+        "Most often it is a slip: what it should leave out is captured.",
+        "Correct the pattern that the finding names",
     ),
     Rule(
         "patterns",
