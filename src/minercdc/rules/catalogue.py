@@ -345,6 +345,12 @@ RULES: Final = (
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
     ),
     Rule(
+        "open-transactions-topic",
+        "The topic of `minercdc.log.mining.buffer.durable=topic` is compacted, and deletes nothing by age.",
+        "Rows of open transactions would be deleted, and a start on another machine lack them; the start is refused.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
+    ),
+    Rule(
         "history-topic",
         "The topic of the schema history is not compacted, and deletes nothing.",
         "Rows cannot be decoded without the whole history.",
