@@ -52,6 +52,7 @@ def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = l
         signals=config.signals,
         messages=config.messages,
         run=config.run,
+        log_mining=config.log_mining,
         with_database=config.database.has_several_pdbs,
         gives_up=gives_up,
     )

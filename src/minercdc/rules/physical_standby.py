@@ -55,7 +55,8 @@ def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
     if seconds > _LONGEST_LAG:
         fix = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900; on the standby: SELECT NAME, VALUE FROM V$DATAGUARD_STATS;"
         age = "days ago" if seconds == _FORGOTTEN else f"{seconds / 3600:.1f} h ago"
-        yield advice("standby-lag", f"the standby has applied redo up to SCN {applied}, of {age}", fix)
+        has_applied = f"redo up to SCN {applied}, of {age}" if applied else "no redo yet"
+        yield advice("standby-lag", f"the standby has applied {has_applied}", fix)
 
 
 OF_STANDBY: Final[Mapping[str, Examine]] = {
