@@ -113,7 +113,8 @@ def _close(connection: oracledb.Connection) -> None:
 
 
 def _outcome(future: Future[Found]) -> Outcome:
-    """Raises TransientSourceError, and a fault of the reader's own code as it is."""
+    """What was found, or the error for which the table could not be read. Raises TransientSourceError, and a fault of the
+    reader's own code as it is."""
     error = future.exception()
     if error is None:
         return future.result()

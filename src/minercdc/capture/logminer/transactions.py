@@ -215,7 +215,8 @@ class TransactionBuffer:
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Keep a captured row, unless its transaction is given up. Raises StateDirectoryError when it cannot be spilled."""
+        """Keep a captured row, unless its transaction is given up, or the row has no address and came before. Raises
+        StateDirectoryError when rows cannot be spilled."""
         if self.given_up and mark_of(self._resolve(row), self._several) in self.given_up:
             return
         transaction = self._transaction(row, address)
@@ -232,7 +233,8 @@ class TransactionBuffer:
             self._spill_largest()
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Take out what a row with ROLLBACK=1 undoes. False when it is not there: it may lie before the first row mined."""
+        """Take out what a row with ROLLBACK=1 undoes. False when it is not there, since it may lie before the first row mined, or
+        when `row` has no address and came before."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False

@@ -107,6 +107,7 @@ class TxlogCapture:
         :raises ConfigError: tables of several schemas are captured.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
+        :raises ValueDecodeError: a value does not fit its column's type.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is no position of txlog")
