@@ -18,12 +18,15 @@ class SegmentMessage:
         self._record = record
 
     def offset(self) -> int:
+        """Number of the record."""
         return self._record.number
 
     def key(self) -> bytes | None:
+        """Key of the record, None for none."""
         return self._record.key
 
     def value(self) -> bytes | None:
+        """Value of the record, None for a tombstone."""
         return self._record.value
 
 
