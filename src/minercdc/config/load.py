@@ -302,7 +302,7 @@ def _of_another_database(connector_class: str) -> Iterator[str]:
 
 
 def _unknown(name: str) -> str:
-    """:param name: as it is given."""
+    """The problem of a property that does not exist, with the one that was probably meant. `name` is as it is given."""
     source = "debezium.source."
     head = source if name.startswith(source) else ""
     near = difflib.get_close_matches(name.removeprefix(source), _KNOWN, 1, 0.75)

@@ -97,7 +97,10 @@ class TablesReader:
         return connection
 
     def _give(self, connection: oracledb.Connection, *, lost: bool = False) -> None:
-        """:param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver."""
+        """Take a connection back, for the next table; once all is closed, close it.
+
+        :param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver.
+        """
         with self._lock:
             self._busy.remove(connection)
             self._lost |= lost
