@@ -195,7 +195,7 @@ def load_config(path: Path, examine: Examination = _nothing_more) -> ConnectorCo
 
 
 def load_relay_config(path: Path, examine: Examination = _nothing_more) -> ConnectorConfig:
-    """As `load_config`, for `minercdc relay`: the sink is the relay, whatever the file says, and what only a topic, or with
+    """As `load_config`, for `minercdc relay`: the sink is the relay, even where the file names another, and what only a topic, or with
     an upstream relay a database, needs may be absent."""
     content = read_file(path)
     return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path, examine)
