@@ -1,4 +1,4 @@
-"""Whether LogMiner may run where a session has it run."""
+"""Whether redo can be mined in the database, and the container, that a LogMiner session works in."""
 
 from __future__ import annotations
 

@@ -41,6 +41,7 @@ class Start(NamedTuple):
     :param order: place in the order of reading; 0 for a transaction that an earlier run kept.
     :param address: None when the row had none.
     :param start_scn: SCN of the START row, 0 when it was not read; `scn` is that of the row.
+    :param time: by the database's host, without zone.
     :param user, client_id: of its session, None when not known.
     """
 
@@ -59,6 +60,7 @@ class Transaction:
     """One open transaction's rows, oldest first; the older ones may be on disk.
 
     :ivar spill: its older rows, on disk; None while all are in memory.
+    :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows that may belong together, see `large_rows`.
     :ivar without_address: `row_identity` of its rows without redo address.

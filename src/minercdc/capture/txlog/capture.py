@@ -56,6 +56,8 @@ class _Poll:
     :param present: an SCN up to which all commits are in it, if it is no chunk.
     :param until: SCN that the chunk ends with; None of a poll that read all.
     :param rows: of each table, in the order of the tables' bits.
+    :param zone_us: how far the database host's time is ahead of UTC, microseconds.
+    :param time_us: of the poll, microseconds since the epoch in UTC.
     """
 
     present: int
