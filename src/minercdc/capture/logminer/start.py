@@ -134,6 +134,7 @@ def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) 
     """Check that a position is of the database's present incarnation; one without `resetlogs` passes.
 
     :raises LogGapError: the database was opened with RESETLOGS after the position.
+    :raises SourceError, PrerequisiteError: V$DATABASE cannot be read.
     """
     resetlogs = resetlogs_scn(connection)
     if start.resetlogs and resetlogs != start.resetlogs:
