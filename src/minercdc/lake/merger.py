@@ -48,7 +48,7 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError: a deleted lake table cannot be made again, or records have a form that is not read back.
+    :raises LakeError: a deleted lake table cannot be made again, or as `TableHistories`; ConfigError as that.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
@@ -184,7 +184,8 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined.
+        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined. Nothing
+        happens before the first `complete`.
 
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
@@ -229,6 +230,7 @@ class Merger:
         self.merge_due(all_pending=True)
 
     def close(self) -> None:
+        """Wait for merges that run, and end the threads."""
         self._pool.shutdown()
 
     def _is_due(self, table: TableHistory, goal: Applied, *, all_pending: bool) -> bool:
