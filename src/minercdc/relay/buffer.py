@@ -98,10 +98,12 @@ class EventBuffer:
 
     @property
     def size(self) -> int:
+        """How many bytes of events the buffer holds."""
         return self._size
 
     @property
     def state(self) -> State:
+        """What the buffer holds now."""
         return self._state
 
     def start_after(self, scn: int) -> None:
