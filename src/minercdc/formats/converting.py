@@ -200,6 +200,7 @@ class RecordConverter:
         return found
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
+        """An encoder whose records are rewritten; `encode` raises as `record`, for records of no table as `other`."""
         return _ConvertingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
