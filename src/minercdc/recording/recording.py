@@ -85,7 +85,7 @@ class Recorded:
 
     :param rows: of V$LOGMNR_CONTENTS.
     :param complete: everything that was committed when it began is in it.
-    :param error: that ended the session, None when it was stopped.
+    :param error: that ended the session, None when it was stopped or came to its limits.
     """
 
     rows: int
