@@ -59,6 +59,8 @@ class User:
 
 @dataclass(slots=True)
 class Container:
+    """A container and its users and objects, by owner and name; users and roles by name, `dropped` tables by BIN$ name."""
+
     con_id: int
     name: str
     dbid: int
@@ -189,18 +191,23 @@ class Catalog:
         return container
 
     def user(self, container: int, name: str) -> User | None:
+        """The user of this name, also a common one; else None. Raises, as other calls with a container id, KeyError for an unknown id."""
         return self.containers[container].users.get(name)
 
     def users(self, container: int) -> list[User]:
+        """The users of a container, with the common ones."""
         return list(self.containers[container].users.values())
 
     def table(self, container: int, owner: str, name: str) -> Table | None:
+        """The table of this name outside the recycle bin; else None."""
         return self.containers[container].tables.get((owner, name))
 
     def view(self, container: int, owner: str, name: str) -> StoredView | None:
+        """The view of this name; else None."""
         return self.containers[container].views.get((owner, name))
 
     def sequence(self, container: int, owner: str, name: str) -> Sequence | None:
+        """The sequence of this name; else None."""
         return self.containers[container].sequences.get((owner, name))
 
     def sequence_of(self, object_id: int) -> Sequence | None:
@@ -300,9 +307,11 @@ class Catalog:
         return self._last_ids[kind]
 
     def new_user_id(self) -> int:
+        """A USER_ID that no user has had."""
         return self._next("user")
 
     def new_object_id(self) -> int:
+        """An OBJECT_ID or DATA_OBJECT_ID that no object has had."""
         return self._next("object")
 
     def generated_name(self) -> str:
@@ -347,6 +356,7 @@ class Catalog:
         self.version += 1
 
     def add_table(self, table: Table) -> None:
+        """Add a table under its owner and name, which must be free, and `note_segments`."""
         self.containers[table.container].tables[table.owner, table.name] = table
         self.note_segments(table)
 
@@ -374,6 +384,8 @@ class Catalog:
         self.version += 1
 
     def purge(self, table: Table) -> None:
+        """Remove a table, from the recycle bin too, its triggers and the sequence of its identity column; `version_of` goes on to
+        know its versions."""
         place = self.containers[table.container]
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:
