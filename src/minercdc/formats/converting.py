@@ -65,7 +65,7 @@ class FormatWithHeaders(Format, Protocol):
 
     @property
     def has_headers(self) -> bool:
-        """Whether they have."""
+        """Whether its records have headers."""
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
         """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
