@@ -33,10 +33,7 @@ class Grant:
 
 @dataclass(slots=True)
 class User:
-    """A user of one container, or a common user known in all.
-
-    :param proxies: users that may log on in this one's place.
-    """
+    """A user of one container, or a common user known in all; `proxies` are users that may log on in its place."""
 
     name: str
     password: str
@@ -51,8 +48,7 @@ class User:
     proxies: set[str] = field(default_factory=set)
 
     def has(self, privilege: str) -> bool:
-        """Whether the user has a system privilege or role by a grant of its own, or by one of DBA or ALL PRIVILEGES; other roles do
-        not count."""
+        """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES; other roles do not count."""
         names = {g.privilege for g in self.grants if g.object is None}
         return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
 
@@ -219,8 +215,7 @@ class Catalog:
         return None
 
     def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
-        """The private synonym of `owner`; for `owner` None that of the current schema `schema`, else the public one. None when
-        there is none."""
+        """The private synonym of `owner`; for None that of the current schema, else the public one. None when there is none."""
         found = self.containers[container].synonyms
         return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
 
@@ -276,8 +271,7 @@ class Catalog:
         return self._by_object.get(object_id)
 
     def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version of the table or partition with this OBJECT_ID; None for an unknown or purged table and a dropped
-        partition."""
+        """Newest version by OBJECT_ID; None for an unknown or purged table and for a dropped partition."""
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored(data_obj)
 
@@ -384,8 +378,7 @@ class Catalog:
         self.version += 1
 
     def purge(self, table: Table) -> None:
-        """Remove a table, from the recycle bin too, its triggers and the sequence of its identity column; `version_of` goes on to
-        know its versions."""
+        """Remove a table, also from the recycle bin, its triggers and its identity column's sequence; not its versions."""
         place = self.containers[table.container]
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:
