@@ -184,9 +184,8 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined. Nothing
-        happens before the first `complete`.
-
+        """From the first `complete` on, merge tables with many or old pending records; record how far all are. One that fails is
+        quarantined.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         with self._lock:
@@ -336,9 +335,7 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first
-        step; else None.
-        """
+        """How far a table is that another process or a merge that failed after its first step has changed; else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
             return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
