@@ -49,6 +49,7 @@ class Field:
 
     @property
     def name(self) -> str:
+        """The column's name in this version."""
         return self.column.name
 
 
@@ -99,10 +100,11 @@ class TableHistory:
 
     @property
     def name(self) -> str:
+        """`SCHEMA.TABLE`."""
         return str(self.table)
 
     def version_at(self, scn: int) -> TableVersion:
-        """The version of a row that was changed at this SCN; the oldest one for an SCN before it. There has to be a version."""
+        """The version of a row that was changed at this SCN; the oldest one for an SCN before all. There has to be a version."""
         return self.versions[self.index_at(scn)]
 
     def index_at(self, scn: int) -> int:
@@ -203,7 +205,7 @@ class TableHistories:
 
     def settle(self) -> None:
         """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
-        SinkError when the connector's offset cannot be read."""
+        SinkError or SchemaHistoryError when the connector's offset cannot be read."""
         several = [tables for tables in self._by_topic.values() if len(tables) > 1]
         stored = self._offset() if several else None
         codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}
@@ -222,11 +224,13 @@ class TableHistories:
         return table.exists_at(sys.maxsize) and self._filter.includes(table.table.schema, table.table.table)
 
     def _offset(self) -> Offset | None:
-        """The connector's stored offset, None before the first one. Raises SinkError when it cannot be read."""
+        """The connector's stored offset, None before the first one. Raises SinkError or SchemaHistoryError when it cannot be
+        read."""
         raise NotImplementedError
 
     def known(self, name: str) -> TableHistory:
-        """The table `SCHEMA.TABLE`. Raises LakeError when the history, as read so far, has no structure of it."""
+        """The table `SCHEMA.TABLE`. Raises LakeError when the history, as read so far, has no structure of it, or its topic is
+        another table's."""
         found = self.find(name)
         if reason := self.shared(name):
             raise LakeError(f"{name} has no topic of its own: {reason}")
@@ -236,6 +240,7 @@ class TableHistories:
         return found
 
     def tables(self) -> Iterable[TableHistory]:
+        """All tables that have a topic of their own, dropped ones among them, in the order in which the history names them."""
         return [one for table, one in self._tables.items() if table not in self._shared]
 
     def _read(self, value: bytes) -> None:
@@ -355,7 +360,7 @@ class LakeHistory(TableHistories):
         """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
-        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
+        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

@@ -31,4 +31,5 @@ class LakePaths:
         self.state = f"{self.root}/_state"
 
     def table(self, table: TableId) -> str:
+        """The Delta table of a source table."""
         return f"{self.root}/{table.schema}/{table.table}"

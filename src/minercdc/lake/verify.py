@@ -96,6 +96,7 @@ class Report:
         return all(not table.differences and not table.failure for table in self.tables)
 
     def summary(self) -> str:
+        """One line: how many tables and rows were compared, and how many differences were found; without tables that failed."""
         compared = [table for table in self.tables if not table.failure]
         rows, differences = sum(table.rows for table in compared), sum(table.differences for table in compared)
         return f"verified: {len(compared)} tables, {rows} rows, {differences} differences"
@@ -112,7 +113,7 @@ def verify(
 
     :param table: `SCHEMA.TABLE`; None for all.
     :param done: called with each table's report, also of a failure, and the number of tables.
-    :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table at it.
+    :raises LakeError: as `reader.tables`; or neither side has the table at that SCN.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)

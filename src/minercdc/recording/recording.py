@@ -52,7 +52,7 @@ class Tally:
     digest: Any = field(default_factory=hashlib.sha256)
 
     def add(self, record: Record) -> None:
-        """Count a record."""
+        """Count a record, and add topic, key and whether there is a value to the digest."""
         self.topics[record.topic] += 1
         kind = b"tombstone" if record.value is None else b"record"
         self.digest.update(b"\0".join((record.topic.encode(), record.key or b"", kind, b"")))
@@ -85,7 +85,7 @@ class Recorded:
 
     :param rows: of V$LOGMNR_CONTENTS.
     :param complete: everything that was committed when it began is in it.
-    :param error: that ended the session, None when it was stopped.
+    :param error: that ended the session, None when it was stopped or came to its limits.
     """
 
     rows: int
