@@ -126,8 +126,8 @@ def snapshot(
     tries: int = 1,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """Read the captured tables, or one, into the lake as of an SCN. No lake of the same configuration may run meanwhile. If all
-    could be read as of that SCN, a lake that had no complete SCN is complete at it.
+    """Read the captured tables, or one, into the lake as of an SCN. If all could be read as of that SCN, a lake that had no
+    complete SCN is complete at it. No lake of the same configuration may run meanwhile, but for a rebuild of one table.
 
     :param scn: None for the present one.
     :param table: `SCHEMA.TABLE`; None for all.
