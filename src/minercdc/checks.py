@@ -29,7 +29,7 @@ from minercdc.unmatched import pattern_findings
 
 log = logging.getLogger(__name__)
 
-_OF_ALL: Final = ("include-list", "patterns")  # rules that hold for several databases when they hold for one
+_OF_ALL: Final = ("include-list", "exclude-list", "patterns")  # rules that hold for several databases when they hold for one
 
 
 def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list[Finding]:

@@ -272,3 +272,22 @@ def write_all(sink: RecordSink, records: Sequence[Record]) -> None:
         return
     for record in records:
         sink.write(record)
+
+
+class KeyedTopic(Protocol):
+    """A store of the connector's own, outside of this machine, in which a key has one value."""
+
+    def put(self, key: str, value: bytes | None) -> None:
+        """Write the value of a key, or with None remove it; durable after the next `flush`.
+
+        :raises DeliveryError, SinkError: the store cannot be reached, or refuses it.
+        """
+
+    def flush(self) -> None:
+        """Make durable what was put. Raises DeliveryError or SinkError when some of it may not have arrived."""
+
+    def records(self) -> Iterator[tuple[str, bytes | None]]:
+        """All that was put and is there still, in that order: of a key the last value counts, None for a removed one.
+
+        :raises DeliveryError, SinkError: the store cannot be read.
+        """

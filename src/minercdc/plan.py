@@ -174,7 +174,7 @@ def hidden(table: TableId, column: Column, changes: ColumnChanges) -> str:
 
 def check_tables(config: ConnectorConfig) -> None:
     """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SharedTopicError for a topic of
-    two tables where none is suspended, SourceError or PrerequisiteError when the database cannot be read."""
+    two tables unless failures suspend a table, SourceError or PrerequisiteError when the database cannot be read."""
     with closing(_connected(config, database_names(config.database)[0])) as connection:
         for table in _all_tables(config, connection, topic_names(config)):
             if table.refused is not None and config.run.event_processing_failure_handling_mode != "suspend":

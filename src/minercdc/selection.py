@@ -52,7 +52,7 @@ def table_names(config: ConnectorConfig) -> TableNames:
     return TableNames.among(database_names(config.database))
 
 
-def captured_tables(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
+def captured_by(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
     """A function that returns whether a table is captured. It raises as `TableFilter.includes`.
 
     :param filters: those of `table_filters`. The only one decides about the tables of every database.
@@ -77,6 +77,7 @@ def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = l
         signals=config.signals,
         messages=config.messages,
         run=config.run,
+        log_mining=config.log_mining,
         with_database=config.database.has_several_pdbs,
         gives_up=gives_up,
     )

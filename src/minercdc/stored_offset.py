@@ -159,8 +159,10 @@ def report(config: ConnectorConfig, stored: StoredOffset) -> Iterator[tuple[str,
             for kept in position.kept:
                 yield "kept transaction", f"{kept}, {kept.bytes} bytes"
             if position.kept:
-                where = config.capture.minercdc_state_dir.absolute()
-                yield "kept rows", f"in {where}: where they are not there, redo is read from the start of these transactions"
+                where = f"in {config.capture.minercdc_state_dir.absolute()}"
+                if topic := topic_names(config).open_transactions:
+                    where += f" and topic {topic}"
+                yield "kept rows", f"{where}: where they are not there, redo is read from the start of these transactions"
         yield "database", _of_database(config, adapter, position)
     if offset.partial:
         partial = offset.partial

@@ -109,6 +109,8 @@ def tail(
     :param since: with its time zone; None: the latest ones.
     :raises ConfigError: the sink is not Kafka, there is no such table, none is captured yet, records are in a format that is not
         read back, or a certificate cannot be read.
+    :raises SharedTopicError: the table has no topic of its own.
+    :raises ValueDecodeError: the pattern of a transformation takes too long for a topic's name.
     :raises SchemaHistoryError: the stored offset, or the schema history, cannot be read.
     :raises SinkError: Kafka, or the schema registry, refuses or does not answer.
     """
@@ -229,7 +231,8 @@ def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, 
 
 def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict[str, str]:
     """Topic -> table for the topics that transformations route the messages of the tables' topics to; the topic itself stands for the
-    table where it has messages of several. A line in the log says which transformations leave that open.
+    table where it has messages of several. A line in the log says which transformations leave that open. Raises ValueDecodeError
+    as `routed_topics`.
 
     :param tables: by their own topics.
     """

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import re
 from contextlib import closing
+from typing import Any
 
+import pytest
 from tests.e2e.lab import Lab
+from tests.kafka.consume import read_committed
 
 
-def test_its_rows_survive_a_kill_and_the_deletion_of_their_redo(lab: Lab) -> None:
-    config = lab.config(minercdc_log_mining_buffer_durable_after_ms=1, poll_interval_ms=50)
+@pytest.mark.parametrize("durable", ["disk", "topic"])
+def test_its_rows_survive_a_kill_and_the_deletion_of_their_redo(lab: Lab, durable: str) -> None:
+    """With copies in a topic, the start after the kill is on another machine."""
+    settings: dict[str, Any] = {
+        "minercdc_log_mining_buffer_durable": durable,
+        "minercdc_log_mining_buffer_durable_after_ms": 1,
+    }
+    config = lab.config(poll_interval_ms=50, **settings)
     with closing(lab.connect()) as session, closing(lab.server.connect(service=lab.server.root_service)) as admin:
         cursor, switch = session.cursor(), admin.cursor()
         with lab.run(config) as connector:
@@ -35,8 +44,16 @@ def test_its_rows_survive_a_kill_and_the_deletion_of_their_redo(lab: Lab) -> Non
             switch.callproc("DBMS_SANDBOX.PURGE_LOG", [1, sequence])
         cursor.execute("UPDATE T SET V = 'end' WHERE ID = 150")
         session.commit()
+        if durable == "topic":
+            state = lab.directory / "state of another machine"
+            config = lab.config("another.yaml", poll_interval_ms=50, minercdc_state_dir=state, **settings)
         with lab.run(config, log="again.log") as connector:
             lab.topics.await_records(lab.topic(), 3 + key - 1000 + 101)
             connector.stop_in_order()
+        if durable == "topic":
+            connector.await_log("made again from its copy in Kafka")
+            copied = {one.key(): one.value() for one in read_committed(lab.brokers, f"{lab.name}-open-transactions")}
+            assert copied
+            assert not any(copied.values())  # they are delivered
     found = [(one.value["op"], one.key["ID"]) for one in lab.topics.records(lab.topic()) if one.key["ID"] < 1000]
     assert found[3:] == [*(("c", n) for n in range(100, 200)), ("u", 150)]

@@ -108,6 +108,14 @@ def test_a_pattern_without_a_table_is_named(lab: Lab) -> None:
             connector.stop_in_order()
 
 
+def test_an_exclude_pattern_that_leaves_nothing_out_is_named(lab: Lab) -> None:
+    lab.execute("CREATE TABLE SECRETS (ID NUMBER PRIMARY KEY)")
+    config = lab.config(table_exclude_list=f"{lab.schema}.SECRETS,{lab.schema}.SECERTS")
+    checked = lab.minercdc("check", str(config))
+    found = re.findall("table.exclude.list: '(.*?)' matches no table", checked.output)
+    assert (checked.status, found) == (0, [f"{lab.schema}.SECERTS"]), checked.output
+
+
 def test_no_table_at_all_is_said(lab: Lab) -> None:
     config = lab.config(schema_include_list="NOSUCH")
     with lab.run(config) as connector:

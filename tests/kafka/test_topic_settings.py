@@ -12,9 +12,11 @@ from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of, topics_o
 from minercdc.contracts import Record
 from minercdc.errors import SinkError
 from minercdc.kafka.internal_topics import internal_topic_findings
+from minercdc.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.rules.places import topic_findings
 from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.selection import topic_names
 
 
 def test_topics_are_created_as_their_group_says(broker: KafkaBroker, prefix: str) -> None:
@@ -60,6 +62,8 @@ def test_a_setting_that_kafka_does_not_know_is_named(broker: KafkaBroker, prefix
         ("offsets", "cleanup.policy=delete", "is not compacted", True),
         ("offsets", "retention.ms=1000;cleanup.policy=[compact,delete]", "deletes what is older than", True),
         ("offsets", "min.insync.replicas=2", "wants 2 in-sync replicas and has 1", True),
+        ("open-transactions", "cleanup.policy=delete", "the rows of open transactions would be deleted", True),
+        ("open-transactions", "retention.ms=1000;cleanup.policy=[compact,delete]", "deletes what is older than", True),
         ("schema-history", "cleanup.policy=compact", "is compacted", True),
         ("schema-history", "retention.ms=1000", "deletes records (retention.ms=1000)", False),
     ],
@@ -67,10 +71,11 @@ def test_a_setting_that_kafka_does_not_know_is_named(broker: KafkaBroker, prefix
 def test_the_command_of_each_problem_fixes_it(
     broker: KafkaBroker, prefix: str, topic: str, setting: str, problem: str, blocking: bool
 ) -> None:
-    config = settings(prefix, broker.bootstrap_servers)
-    client, topics = client_of(config), topics_of(config)
+    config = settings(prefix, broker.bootstrap_servers, **{"minercdc.log.mining.buffer.durable": "topic"})
+    client, topics = client_of(config), topic_names(config)
     assert internal_topic_findings(client, topics) == []
     sink_of(config).close()
+    KafkaKeyedTopic(client, f"{prefix}-open-transactions").put("key", b"value")
     assert internal_topic_findings(client, topics) == []
     for one in setting.split(";"):
         alter(broker, f"{prefix}-{topic}", one)

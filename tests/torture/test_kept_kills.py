@@ -1,5 +1,6 @@
 """A long transaction whose rows are kept, and a connector that is killed at every step of keeping them: before and after each write, in the
-midst of it, before and after each flush, new file and removal.
+midst of it, before and after each flush, new file and removal; and with copies in a topic, where each start is on another machine, before
+and after each record, too.
 
 `make torture` has 200,000 rows; MINERCDC_KEPT_ROWS says another number.
 """
@@ -7,21 +8,32 @@ midst of it, before and after each flush, new file and removal.
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
+from tests.memory_topic import MemoryTopic
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_kept import lab_of, purge
 
 from minercdc.capture.logminer import kept_files
+from minercdc.capture.logminer.kept_copies import KeptCopies
 from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.events import Event, Progress
+from minercdc.schema.tables import Tables
 
 ROWS = int(os.environ.get("MINERCDC_KEPT_ROWS", "2000"))
 BLOCKS = 20 if ROWS >= 100_000 else 4
+
+
+IN_TOPIC = {"before a record is sent", "before records are durable", "after records are durable"}
+ON_DISK = {
+    *("before a file is made", "after a file was made", "before a write", "within a write", "after a write"),
+    *("before a flush", "after a flush", "before a removal", "after a removal"),
+}
 
 
 class Killed(BaseException):
@@ -41,7 +53,7 @@ class Disk:
     def __getattr__(self, name: str) -> Any:
         return getattr(os, name)
 
-    def _step(self, kind: str) -> None:
+    def step(self, kind: str) -> None:
         self._left -= 1
         if self.dead or not self._left:
             self.dead = True
@@ -49,44 +61,58 @@ class Disk:
             raise Killed(kind)
 
     def open(self, *given: Any) -> int:
-        self._step("before a file is made")
+        self.step("before a file is made")
         descriptor = os.open(*given)
         try:
-            self._step("after a file was made")
+            self.step("after a file was made")
         except Killed:
             os.close(descriptor)
             raise
         return descriptor
 
     def pwrite(self, file: int, data: memoryview, at: int) -> int:
-        self._step("before a write")
+        self.step("before a write")
         try:
-            self._step("within a write")
+            self.step("within a write")
         except Killed:
             os.pwrite(file, data[: len(data) // 2], at)
             raise
         done = os.pwrite(file, data, at)
-        self._step("after a write")
+        self.step("after a write")
         return done
 
     def fsync(self, file: int) -> None:
-        self._step("before a flush")
+        self.step("before a flush")
         os.fsync(file)
-        self._step("after a flush")
+        self.step("after a flush")
 
-    def remove(self, files: KeptFiles, name: str) -> None:
+    def remove(self, files: KeptFiles, name: str, **how: bool) -> None:
         if self.dead:  # a dead process runs no `finally`
             return
-        self._step("before a removal")
-        REMOVE(files, name)
-        self._step("after a removal")
+        self.step("before a removal")
+        REMOVE(files, name, **how)
+        self.step("after a removal")
 
 
 REMOVE = KeptFiles.remove
 
 
 class Connector(Reader):
-    """Its offset is stored first, and then confirmed."""
+    """Its offset is stored first, and then confirmed.
+
+    :param topic: of the copies; None for none.
+    """
+
+    def __init__(
+        self,
+        lab: Lab,
+        topic: MemoryTopic | None,
+        position: LogMinerPosition | None = None,
+        tables: Tables | None = None,
+        machine: int = 0,
+    ) -> None:
+        super().__init__(lab, position, tables)
+        self.topic, self.machine = topic, machine
 
     def _note(self, event: Event) -> None:
         self.events.append(event)
@@ -95,9 +121,15 @@ class Connector(Reader):
             self.lab.files.confirm(self.position)
 
     def again(self) -> Connector:
-        """After a kill: what came after the stored offset was not delivered."""
-        self.lab.files = KeptFiles(self.lab.files.directory.parent.parent, self.lab.files.directory.name)
-        other = Connector(self.lab, self.position, self.tables)
+        """After a kill: what came after the stored offset was not delivered. With copies this is on another machine."""
+        files, copies = self.lab.files, None
+        state = files.directory.parent.parent
+        if self.topic is not None:
+            self.topic.die(self.machine % 2)
+            shutil.rmtree(state, ignore_errors=True)
+            state, copies = state.with_name(f"machine{self.machine}"), KeptCopies(self.topic, "kills")
+        self.lab.files = KeptFiles(state, files.directory.name, copies)
+        other = Connector(self.lab, self.topic, self.position, self.tables, self.machine + 1)
         last = max((i for i, event in enumerate(self.events) if isinstance(event, Progress)), default=-1)
         other.events = self.events[: last + 1]
         return other
@@ -120,12 +152,17 @@ def until_marker(connector: Connector, number: int, disk: Disk) -> tuple[Connect
 
 
 @pytest.mark.timeout(3600)
-def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    lab: Lab = lab_of(fresh_sandbox, "kills", tmp_path, **{"minercdc.log.mining.buffer.durable.after.ms": 0})
+@pytest.mark.parametrize("durable", ["disk", "topic"])
+def test_no_row_is_lost_or_repeated(
+    fresh_sandbox: SandboxProcess, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, durable: str
+) -> None:
+    lab: Lab = lab_of(fresh_sandbox, "kills", tmp_path / "first", **{"minercdc.log.mining.buffer.durable.after.ms": 0})
     disk = Disk()
+    topic = MemoryTopic(disk.step) if durable == "topic" else None
+    lab.files.copies = KeptCopies(topic, "kills") if topic is not None else None
     monkeypatch.setattr(kept_files, "os", disk)
-    monkeypatch.setattr(KeptFiles, "remove", lambda files, name: disk.remove(files, name))
-    connector, session, runs, most = Connector(lab), lab.session(), 0, 0
+    monkeypatch.setattr(KeptFiles, "remove", lambda files, name, **how: disk.remove(files, name, **how))
+    connector, session, runs, most = Connector(lab, topic), lab.session(), 0, 0
     disk.run(1 << 60)
     connector.take_snapshot(snapshot_mode="no_data")
     each = ROWS // BLOCKS
@@ -149,12 +186,13 @@ def test_no_row_is_lost_or_repeated(fresh_sandbox: SandboxProcess, tmp_path: Pat
     changes = connector.changes("ITEM")
     assert [int(after[0]) for op, _, after in changes if op == "c" and after is not None] == list(range(ROWS))  # type: ignore[arg-type]
     assert len(changes) == ROWS
-    for steps in (1, 2, 1 << 60):  # its file is removed, at the latest
+    for steps in (*range(1, 12), 1 << 60):  # its file is removed, at the latest
         disk.run(steps)
         try:
             connector.until(lambda reader: isinstance(reader.events[-1], Progress))
         except Killed:
             connector = connector.again()
     assert list(lab.files.directory.glob("*.rows")) == []
-    assert len(disk.kinds) == 9, sorted(disk.kinds)
-    print(f"{ROWS} rows, {runs + killed} runs")
+    assert topic is None or topic.keys == set()
+    assert disk.kinds == (ON_DISK if topic is None else ON_DISK | IN_TOPIC)
+    print(f"{ROWS} rows, {durable}, {runs + killed} runs")

@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -
     """
     parser = argparse.ArgumentParser(prog=name, description="An Oracle-compatible server for tests and demos.")
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=1521, help="port; 0 for a free one (default: %(default)s)")
+    parser.add_argument("--port", type=_port, default=1521, help="port; 0 for a free one (default: %(default)s)")
     parser.add_argument(
         "--seed",
         type=Path,
@@ -52,6 +52,12 @@ def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -
         certificate=given.tls_cert,
         key=given.tls_key,
     )
+
+
+def _port(text: str) -> int:
+    if text.isdecimal() and int(text) < 1 << 16:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text} is no port: 0 to 65535")
 
 
 if __name__ == "__main__":

@@ -33,10 +33,7 @@ class Grant:
 
 @dataclass(slots=True)
 class User:
-    """A user of one container, or a common user known in all.
-
-    :param proxies: users that may log on in this one's place.
-    """
+    """A user of one container, or a common user known in all; `proxies` are users that may log on in its place."""
 
     name: str
     password: str
@@ -51,14 +48,15 @@ class User:
     proxies: set[str] = field(default_factory=set)
 
     def has(self, privilege: str) -> bool:
-        """Whether the user has a system privilege or role by a grant of its own, or by one of DBA or ALL PRIVILEGES; other roles do
-        not count."""
+        """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES; other roles do not count."""
         names = {g.privilege for g in self.grants if g.object is None}
         return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
 
 
 @dataclass(slots=True)
 class Container:
+    """A container and its users and objects, by owner and name; users and roles by name, `dropped` tables by BIN$ name."""
+
     con_id: int
     name: str
     dbid: int
@@ -189,18 +187,23 @@ class Catalog:
         return container
 
     def user(self, container: int, name: str) -> User | None:
+        """The user of this name, also a common one; else None. Raises, as other calls with a container id, KeyError for an unknown id."""
         return self.containers[container].users.get(name)
 
     def users(self, container: int) -> list[User]:
+        """The users of a container, with the common ones."""
         return list(self.containers[container].users.values())
 
     def table(self, container: int, owner: str, name: str) -> Table | None:
+        """The table of this name outside the recycle bin; else None."""
         return self.containers[container].tables.get((owner, name))
 
     def view(self, container: int, owner: str, name: str) -> StoredView | None:
+        """The view of this name; else None."""
         return self.containers[container].views.get((owner, name))
 
     def sequence(self, container: int, owner: str, name: str) -> Sequence | None:
+        """The sequence of this name; else None."""
         return self.containers[container].sequences.get((owner, name))
 
     def sequence_of(self, object_id: int) -> Sequence | None:
@@ -212,8 +215,7 @@ class Catalog:
         return None
 
     def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
-        """The private synonym of `owner`; for `owner` None that of the current schema `schema`, else the public one. None when
-        there is none."""
+        """The private synonym of `owner`; for None that of the current schema, else the public one. None when there is none."""
         found = self.containers[container].synonyms
         return found.get((owner or schema, name)) or (found.get(("PUBLIC", name)) if owner is None else None)
 
@@ -269,8 +271,7 @@ class Catalog:
         return self._by_object.get(object_id)
 
     def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version of the table or partition with this OBJECT_ID; None for an unknown or purged table and a dropped
-        partition."""
+        """Newest version by OBJECT_ID; None for an unknown or purged table and for a dropped partition."""
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored(data_obj)
 
@@ -300,9 +301,11 @@ class Catalog:
         return self._last_ids[kind]
 
     def new_user_id(self) -> int:
+        """A USER_ID that no user has had."""
         return self._next("user")
 
     def new_object_id(self) -> int:
+        """An OBJECT_ID or DATA_OBJECT_ID that no object has had."""
         return self._next("object")
 
     def generated_name(self) -> str:
@@ -347,6 +350,7 @@ class Catalog:
         self.version += 1
 
     def add_table(self, table: Table) -> None:
+        """Add a table under its owner and name, which must be free, and `note_segments`."""
         self.containers[table.container].tables[table.owner, table.name] = table
         self.note_segments(table)
 
@@ -374,6 +378,7 @@ class Catalog:
         self.version += 1
 
     def purge(self, table: Table) -> None:
+        """Remove a table, also from the recycle bin, its triggers and its identity column's sequence; not its versions."""
         place = self.containers[table.container]
         place.tables.pop((table.owner, table.name), None)
         if table.dropped_as:

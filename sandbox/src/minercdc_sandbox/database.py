@@ -213,6 +213,7 @@ class SandboxDatabase:
         return None if found is None else found.password
 
     def services(self) -> Sequence[str]:
+        """See `interfaces.Database`."""
         return (*self._places(), *((downstream.SERVICE,) if self._downstream is not None else ()))
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:

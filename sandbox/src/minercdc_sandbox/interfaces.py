@@ -187,7 +187,7 @@ class LobCalls(Protocol):
         """Cut to `length` units; returns the new locator. Raises ORA-22926 when the LOB is shorter, and as `write`."""
 
     def create_temporary(self, kind: LobKind) -> bytes:
-        """An empty temporary LOB of this session."""
+        """The locator of a new, empty temporary LOB of this session."""
 
     def free_temporary(self, locator: bytes) -> None:
         """Free a temporary LOB; does nothing for another LOB or a freed one."""
@@ -198,7 +198,8 @@ class LobCalls(Protocol):
     def close(self, locator: bytes) -> bytes:
         """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open."""
 
-    def is_open(self, locator: bytes) -> bool: ...
+    def is_open(self, locator: bytes) -> bool:
+        """Whether the session has opened the LOB."""
 
     def chunk_size(self, locator: bytes) -> int:
         """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE."""
@@ -252,7 +253,8 @@ class Session(Protocol):
     def rollback(self) -> None:
         """Roll the transaction back, if there is one. Raises ORA-00028."""
 
-    def in_transaction(self) -> bool: ...
+    def in_transaction(self) -> bool:
+        """Whether a transaction has begun, be it by SET TRANSACTION only."""
 
     @property
     def lob_calls(self) -> LobCalls:
@@ -296,7 +298,8 @@ class Database(Protocol):
     def change_password(self, user: str, service: str, password: str) -> None:
         """Set the password and end its expiry; the caller has proved the old one. Does nothing for an unknown user."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close all sessions and the database."""
 
 
 @dataclass(frozen=True, slots=True)

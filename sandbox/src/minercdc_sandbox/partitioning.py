@@ -99,6 +99,7 @@ class Partitioning:
         raise OraError(8103, "object no longer exists")
 
     def with_data_object(self, data_object_id: int) -> TablePartition:
+        """The partition with this DATA_OBJECT_ID, which there must be."""
         return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
 
     def new_number(self) -> int:

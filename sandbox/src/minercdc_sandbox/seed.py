@@ -40,7 +40,8 @@ class ScriptStatement(NamedTuple):
 
 
 def statements(script: str) -> Iterator[ScriptStatement]:
-    """The statements of a script in order, without their end marks; a CONNECT line is a statement. SQL*Plus commands are left out."""
+    """The statements of a script in order, without their end marks; a CONNECT line is a statement. Left out are the SQL*Plus commands
+    SET, PROMPT, WHENEVER, SPOOL, EXIT, QUIT and REM."""
     pending: list[str] = []
     start = 0
     for number, line in enumerate(script.splitlines(), 1):
@@ -76,7 +77,7 @@ def run_script(database: Database, path: Path, service: str) -> None:
     """Run one script, first connected as SYSTEM to `service`, and commit.
 
     :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error.
-    :raises OraError: the database does not know `service`.
+    :raises OraError: SYSTEM cannot connect to `service`, which the database does not know, for example.
     """
     try:
         script = path.read_text(encoding="utf-8")

@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
+import apsw
+
 from minercdc_sandbox import alerts, client_packages, faults_package, flashback_package, scheduler
 from minercdc_sandbox.database import SandboxDatabase
 from minercdc_sandbox.faults import Faults
@@ -170,12 +172,16 @@ def serve(
             tls = server_context(certificate, key) if certificate is not None else None
         except OSError as error:
             raise SystemExit(f"the certificate {certificate} or its key cannot be used: {error.strerror or error}") from None
+        unusable = f"the data directory {data_dir} cannot be used"
         try:
             server = SandboxServer(
                 *(host, port, seeds), data_dir=data_dir, profile=profile, max_string_size=max_string_size, tls=tls
             )
-        except OSError as error:
-            raise SystemExit(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+        except OSError as error:  # of a socket, it has no file name
+            failed = f"cannot listen on {host}:{port}" if error.filename is None else unusable
+            raise SystemExit(f"{failed}: {error.strerror or error}") from None
+        except apsw.Error as error:
+            raise SystemExit(f"{unusable}: {error}") from None
         except (ValueError, OraError) as error:
             raise SystemExit(str(error)) from None
         try:

@@ -77,6 +77,7 @@ class SandboxSession:
 
     @property
     def schema(self) -> str:
+        """Within a stored program its owner, else the current schema."""
         return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:
@@ -192,6 +193,7 @@ class SandboxSession:
         self.transactions.rollback()
 
     def in_transaction(self) -> bool:
+        """See `interfaces.Session`."""
         return self.client.transaction is not None
 
     def check_alive(self) -> None:

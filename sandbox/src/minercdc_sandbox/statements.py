@@ -65,6 +65,8 @@ class Statement:
 
 @dataclass(slots=True)
 class Query(Statement):
+    """A query, also one FOR UPDATE."""
+
     sql: str
     tree: ast.Query
     binds: int

@@ -106,6 +106,7 @@ class Column:
         return f"RAW({self.size})" if self.type is OraType.RAW else self.data_type
 
     def stored(self) -> StoredColumn:
+        """The column for LogMiner's dictionary."""
         return StoredColumn(
             *(self.name, self.type, self.declared, self.precision, self.scale, self.size, self.national, self.storage)
         )
@@ -151,6 +152,8 @@ class Constraint:
 
 @dataclass(slots=True)
 class Index:
+    """An index of stored columns, also one that enforces a key."""
+
     owner: str
     name: str
     columns: tuple[str, ...]
@@ -257,6 +260,7 @@ class Table:
         raise OraError(904, f'"{name}": invalid identifier')
 
     def positions(self, names: tuple[str, ...]) -> tuple[int, ...]:
+        """`position` of each."""
         return tuple(self.position(name) for name in names)
 
     def object_ids(self) -> tuple[int, ...]:
@@ -289,6 +293,7 @@ class Table:
         return found
 
     def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
+        """The cells of a row that decide its partition, in a partitioned table."""
         assert self.partitioning is not None
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 

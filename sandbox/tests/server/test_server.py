@@ -37,6 +37,23 @@ def test_a_second_server_on_the_port_says_so(sandbox: SandboxProcess) -> None:
     assert ended.stdout == ""
 
 
+def test_a_port_that_there_is_not_is_refused() -> None:
+    command = [sys.executable, "-m", "minercdc_sandbox", "--port", "70000"]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr.splitlines()[-1][-36:]) == (2, "--port: 70000 is no port: 0 to 65535")
+
+
+@pytest.mark.parametrize(("name", "content"), [("data", ""), ("rows.db", "no database " * 100)], ids=["file", "damaged"])
+def test_a_data_directory_that_cannot_be_used_is_named(tmp_path: Path, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    directory = tmp_path / name if name == "data" else tmp_path
+    command = [sys.executable, "-m", "minercdc_sandbox", "--port", "0", "--data", str(directory)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.startswith(f"the data directory {directory} cannot be used: ")
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_seeds_run_before_ready_and_sigterm_ends_cleanly(tmp_path: Path) -> None:
     seed = tmp_path / "seed.sql"
     seed.write_text(

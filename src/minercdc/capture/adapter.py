@@ -10,7 +10,7 @@ from typing import Protocol
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.contracts import Capture, OpenTransactions
+from minercdc.contracts import Capture, KeyedTopic, OpenTransactions
 from minercdc.errors import MinerCdcError
 from minercdc.events import ChangeEvent, TransactionInfo
 from minercdc.metrics import Counters
@@ -80,6 +80,7 @@ class CaptureContext:
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the
         first one then; `read_table` and `unlogged` go by the database in the TableId. () for one.
+    :param open_transactions_topic: where rows of open transactions are copied; None: nowhere.
     :param monotonic: seconds of a clock that never goes back, by which an adapter decides how much it reads at a time.
     """
 
@@ -100,6 +101,7 @@ class CaptureContext:
     pdbs: tuple[CapturedPdb, ...] = ()
     monotonic: Callable[[], float] = time.monotonic
     secondary: Secondary | None = None
+    open_transactions_topic: KeyedTopic | None = None
 
 
 @dataclass(frozen=True, slots=True)

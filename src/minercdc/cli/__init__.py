@@ -309,7 +309,7 @@ def sandbox(context: typer.Context) -> None:
 @app.command()
 def kafka(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 9092,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 9092,
     data: Annotated[Path, typer.Option(help="Where the topics are kept.")] = Path(".minercdc-kafka"),
     advertised: Annotated[str, typer.Option(help="HOST:PORT that clients are sent to; default where it listens.")] = "",
     external: Annotated[
@@ -330,7 +330,7 @@ def kafka(
 @app.command()
 def registry(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port; 0: a free one.")] = 8081,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0: a free one.")] = 8081,
     log_file: Annotated[Path, typer.Option(help="File for its log.")] = Path(".minercdc-registry.log"),
 ) -> None:
     """Run a schema registry without schemas in the foreground; prints `ready HOST:PORT` when clients may connect."""

@@ -25,7 +25,7 @@ def _named(default: Any, name: str, description: str) -> Any:
 
 
 class ApicurioConfig(Section):
-    """Of Apicurio's converters."""
+    """How Apicurio's converters find or register schemas, and which id records have."""
 
     value_converter_apicurio_registry_url: CommaList = Field(
         (), description="Apicurio's registry, with its own API: `http://HOST:PORT/apis/registry/v3`, or `v2`."

@@ -119,6 +119,12 @@ def _dead_letters(sections: Mapping[str, Any]) -> Iterator[str]:
         yield "minercdc.dead.letter.topic: needed with minercdc.kafka.record.too.large=dead_letter"
 
 
+def _durable_topic(sections: Mapping[str, Any]) -> Iterator[str]:
+    if sections["log_mining"].minercdc_log_mining_buffer_durable == "topic" and not sections["sink"].is_kafka:
+        sink = sections["sink"].debezium_sink_type
+        yield f"minercdc.log.mining.buffer.durable: topic needs debezium.sink.type=kafka, not {sink}; disk goes with each"
+
+
 def _several_pdbs(sections: Mapping[str, Any]) -> Iterator[str]:
     """What is not there yet for several pluggable databases; docs/capture/logminer.md lists it."""
     if not sections["database"].has_several_pdbs:
@@ -149,6 +155,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
     _marks_of_txlog,
     _texts,
     _dead_letters,
+    _durable_topic,
     _several_pdbs,
 )
 

@@ -18,7 +18,7 @@ _METADATA: _Metadata = "value,id:generate,type:generate"
 
 
 class CloudEventsConfig(Section):
-    """Of CloudEvents."""
+    """How events are written as CloudEvents."""
 
     value_converter_serializer_type: _Serializer = Field(
         "json", description="Of a CloudEvent: its envelope is JSON or Avro; the latter needs `data` in Avro."

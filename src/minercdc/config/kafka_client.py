@@ -53,7 +53,10 @@ _STORES: Final = "ssl.truststore.", "ssl.keystore."
 
 
 def take_kafka(rest: dict[str, str], problems: list[str]) -> dict[str, str]:
-    """librdkafka's settings of the data; our own spelling wins over those of Java clients."""
+    """librdkafka's settings of the data, taken out of `rest`; our own spelling wins over those of Java clients.
+
+    :param problems: as of `as_librdkafka`.
+    """
     found: dict[str, str] = {}
     for prefix in KAFKA_PASS_THROUGH:
         settings = dict(take_client(rest, (prefix,)))

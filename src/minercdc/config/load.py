@@ -195,7 +195,8 @@ def load_config(path: Path, examine: Examination = _nothing_more) -> ConnectorCo
 
 
 def load_relay_config(path: Path, examine: Examination = _nothing_more) -> ConnectorConfig:
-    """As `load_config`, for `minercdc relay`: what only a topic, or with an upstream relay a database, needs may be absent."""
+    """As `load_config`, for `minercdc relay`: the sink is the relay, even where the file names another, and what only a topic, or with
+    an upstream relay a database, needs may be absent."""
     content = read_file(path)
     return _checked_environment(replace(content, values={**content.values, "debezium.sink.type": "relay"}), path, examine)
 
@@ -301,7 +302,7 @@ def _of_another_database(connector_class: str) -> Iterator[str]:
 
 
 def _unknown(name: str) -> str:
-    """:param name: as it is given."""
+    """The problem of a property that does not exist, with the one that was probably meant. `name` is as it is given."""
     source = "debezium.source."
     head = source if name.startswith(source) else ""
     near = difflib.get_close_matches(name.removeprefix(source), _KNOWN, 1, 0.75)

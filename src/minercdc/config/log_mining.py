@@ -86,9 +86,13 @@ class LogMiningConfig(Section):
         description="Memory for rows of open transactions; beyond it the largest transactions wait on disk.",
     )
 
-    minercdc_log_mining_buffer_durable: Literal["disk", "none"] = Field(
+    minercdc_log_mining_buffer_durable: Literal["disk", "topic", "none"] = Field(
         "disk",
-        description="Where the rows of open transactions are kept over a restart, so that archived logs that hold only their beginning are not needed: files in `minercdc.state.dir` (`disk`), or nowhere (`none`: a restart reads redo from the start of the oldest open transaction; what is kept already stays so until its end). `topic` is not supported. Not with `lob.enabled` and `logminer_unbuffered`, for which LogMiner has to read each transaction from its start.",
+        description="Where the rows of open transactions are kept over a restart, so that archived logs that hold only their beginning are not needed: files in `minercdc.state.dir` (`disk`); these, with a copy in a topic, from which a start on another machine makes them again (`topic`); or nowhere (`none`: a restart reads redo from the start of the oldest open transaction; what is kept already stays so until its end). Not with `lob.enabled` and `logminer_unbuffered`, for which LogMiner has to read each transaction from its start.",
+    )
+    minercdc_log_mining_buffer_durable_topic: str | None = Field(
+        None,
+        description="Compacted topic of these copies; default `<topic.prefix>-open-transactions`.",
     )
     minercdc_log_mining_buffer_durable_after_ms: int = Field(
         600_000,

@@ -36,6 +36,10 @@ def own_topics(sections: Mapping[str, Any]) -> Iterator[OwnTopic]:
     if history is None or history.file is None:
         name = history_topic(kafka, prefix)
         yield OwnTopic(name, "schema.history.internal.kafka.topic", "the schema history", is_state=True)
+    mining = sections.get("log_mining")
+    if mining is not None and (name := open_transactions_topic(mining, prefix)):
+        holds = "rows of open transactions"
+        yield OwnTopic(name, "minercdc.log.mining.buffer.durable.topic", holds, is_state=True)
     yield from _of_signals(sections, prefix)
     run, notifications = sections.get("run"), sections.get("notifications")
     if run is not None and run.minercdc_dead_letter_topic:
@@ -61,6 +65,16 @@ def history_topic(kafka: Any, prefix: str) -> str:
     :param kafka: section `kafka`.
     """
     return str(kafka.schema_history_internal_kafka_topic or f"{prefix}-schema-history")
+
+
+def open_transactions_topic(mining: Any, prefix: str) -> str:
+    """Topic with copies of the rows of open transactions; '' where there is none.
+
+    :param mining: section `log_mining`.
+    """
+    if mining.minercdc_log_mining_buffer_durable != "topic":
+        return ""
+    return str(mining.minercdc_log_mining_buffer_durable_topic or f"{prefix}-open-transactions")
 
 
 def signal_topic_name(signals: Any, prefix: str) -> str:

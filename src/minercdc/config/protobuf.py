@@ -9,7 +9,7 @@ from minercdc.config.section import Section
 
 
 class ProtobufConfig(Section):
-    """Of messages in Protobuf."""
+    """How messages and schemas in Protobuf are written."""
 
     value_converter_optional_for_nullables: bool = Field(
         False,

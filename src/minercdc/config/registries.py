@@ -44,7 +44,7 @@ class RegistryProperties:
 
 
 class RegistryConfig(Section):
-    """A schema registry."""
+    """How a schema registry is reached, and what schemas are called there."""
 
     value_converter_schema_registry_url: CommaList = Field(
         (), description="The registry, with Confluent's REST API; several are tried in order."

@@ -113,7 +113,7 @@ class RelayConfig(Section):
 
 def refused_by_relay(given: Mapping[str, str], rules: Sequence[ColumnRule]) -> Iterator[str]:
     """The problems of a relay with properties that change rows or records: it has values as the table has them, in Avro of its own,
-    and would show what the properties hide. None for other sinks.
+    and would show what the properties hide. Empty for other sinks.
 
     :param given: all properties, `debezium.sink.type` among them.
     :param rules: those of `column.mask.*` and `column.truncate.*`.

@@ -187,6 +187,7 @@ class Section(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Properties come from the environment, which wins, and from what is passed in; from nowhere else."""
         return EnvironmentSource(settings_cls), init_settings
 
     @classmethod

@@ -8,9 +8,10 @@ SELECT_OVERRIDE = "snapshot.select.statement.overrides."
 
 
 def take_selects(rest: dict[str, str], token: str | None) -> Iterator[tuple[str, str]]:
-    """SELECT by upper-case `SCHEMA.TABLE`.
+    """(`SCHEMA.TABLE` in upper case, SELECT) of each property for one, taken out of `rest`.
 
-    :param token: stands for `AS OF SCN n`, which no SELECT needs here: its transaction reads as of the snapshot's SCN.
+    :param token: stands for `AS OF SCN n`, and is removed, since the SELECT's transaction reads as of the snapshot's SCN; None for
+        none.
     """
     for name in [name for name in rest if name.startswith(SELECT_OVERRIDE)]:
         select = rest.pop(name).strip().rstrip(";")

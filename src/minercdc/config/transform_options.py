@@ -254,19 +254,19 @@ class TimezoneConverter(Options):
 
 
 class TopicNameMatches(Options):
-    """Of records whose topic matches a pattern."""
+    """A predicate: true of records whose topic matches a pattern."""
 
     pattern: Regex
 
 
 class HasHeaderKey(Options):
-    """Of records that have a header."""
+    """A predicate: true of records that have a header of this name."""
 
     name: str
 
 
 class RecordIsTombstone(Options):
-    """Of records without value."""
+    """A predicate: true of records without value."""
 
 
 _KAFKA = "org.apache.kafka.connect.transforms."

@@ -36,6 +36,7 @@ class Command:
 
     @property
     def pid(self) -> int:
+        """Process id, also after its end."""
         return self._process.pid
 
     def await_ready(self) -> str:

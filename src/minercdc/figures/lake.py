@@ -52,6 +52,7 @@ class LakeFigures:
     tables: dict[str, LakeTableFigures] = field(default_factory=dict)
 
     def table(self, name: str) -> LakeTableFigures:
+        """The figures of a table, which are made when there are none."""
         return self.tables.setdefault(name, LakeTableFigures())
 
     def lag(self, now: float) -> float:

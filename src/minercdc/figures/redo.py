@@ -38,7 +38,7 @@ class RedoWritten:
         self._tables: dict[tuple[str, str], TableRedo] = {}
 
     def add(self, counted: Iterable[Counted], captured: frozenset[tuple[str, str]]) -> None:
-        """Count rows of some tables.
+        """Count rows of some tables. After a thousand tables, further ones that are not captured are counted together, as `OTHERS`.
 
         :param captured: (schema, table) of those among them that are captured.
         """

@@ -182,6 +182,7 @@ class ApicurioRegistry:
                 return found
 
     def close(self) -> None:
+        """Close the HTTP client."""
         self._rest.close()
 
     def _artifact(self, metadata: Any) -> Artifact:
@@ -223,6 +224,7 @@ class ApicurioSchemas:
 
     @property
     def url(self) -> str:
+        """See `formats.registered.RegisteredSchemas`."""
         return self._registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:

@@ -64,7 +64,7 @@ _SHORT: Final = tuple(varint(n) for n in range(_FEW))
 def compile_writer(schema: Schema) -> Write:
     """A function that writes payloads of `schema`, as `json.loads` gives them.
 
-    It raises AttributeError, KeyError, TypeError, ValueError or OverflowError for a payload of another schema.
+    It raises one of UNFIT for a payload of another schema.
     """
     return _Writing().compiled(schema)
 

@@ -43,7 +43,7 @@ def avro_schema(schema: Schema, naming: Naming = NOT_ADJUSTED) -> Avro:
 
     :param naming: for the hints of errors.
     :raises RecordSchemaError: a name in it is none of Avro's, two structs of one name differ, or a number has a negative scale.
-    :raises SinkError: the same of a name that all tables have a part of.
+    :raises SinkError: a name is none of Avro's in a part that the names of all tables have (`topic.prefix`).
     """
     return _Conversion(naming).typed(schema, "")
 

@@ -70,7 +70,8 @@ class CloudEventsFormat:
         """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
         the same errors.
 
-        :raises RecordSchemaError: the registry refuses a schema.
+        :raises RecordSchemaError: the registry refuses a schema, values are rows and no envelopes, or two members give one
+            attribute.
         :raises SinkError, DeliveryError: the registry refuses us, or does not answer.
         """
         connect = schema_of(schema)

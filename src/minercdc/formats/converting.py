@@ -65,7 +65,7 @@ class FormatWithHeaders(Format, Protocol):
 
     @property
     def has_headers(self) -> bool:
-        """Whether they have."""
+        """Whether its records have headers."""
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
         """A function that makes the headers of records from their JSON payloads; None where they get none. Raises as `compile`."""
@@ -200,6 +200,7 @@ class RecordConverter:
         return found
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
+        """An encoder whose records are rewritten; `encode` raises as `record`, for records of no table as `other`."""
         return _ConvertingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:

@@ -165,7 +165,7 @@ def _bare(name: str) -> str:
 
 def protobuf_faults(old: str, new: str) -> list[str]:
     """The fields of two schemas of Protobuf that have the number of another field, or another type than it was; and messages that are gone.
-    None where a text is no schema."""
+    [] where a text is no schema."""
     try:
         before, after = messages(old), messages(new)
     except ValueError:

@@ -25,4 +25,5 @@ def shortest(number: float) -> float | str:
 
 
 def in_base64(content: bytes) -> str:
+    """Bytes as JsonConverter writes them."""
     return base64.b64encode(content).decode()

@@ -26,14 +26,14 @@ class Naming:
     prefix: str = ""
 
     def of_field(self, *others: str) -> str:
-        """The hint for a name of a field that a format does not take.
+        """The hint for a name of a field that a format does not take; '' where no setting makes another one.
 
         :param others: what replaces other characters, too.
         """
         return self._hint("field.name.adjustment.mode", self.fields, others)
 
     def of_schema(self) -> str:
-        """The hint for a name of a schema that a format does not take."""
+        """The hint for a name of a schema that a format does not take; '' where no setting makes another one."""
         return self._hint("schema.name.adjustment.mode", self.schemas, ())
 
     def apart(self) -> str:

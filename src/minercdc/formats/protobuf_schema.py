@@ -124,7 +124,7 @@ def protobuf_file(schema: Schema, options: ProtobufOptions) -> ProtobufFile:
     """The file of a Connect struct.
 
     :raises RecordSchemaError: a name in it is none of Protobuf's, two become the same, or Protobuf does not have what is in it.
-    :raises SinkError: the same of a name that all tables have a part of.
+    :raises SinkError: a name is none of Protobuf's in a part that the names of all tables have (`topic.prefix`).
     """
     return _Conversion(options).file(schema)
 

@@ -107,6 +107,7 @@ class ConfluentSchemas:
 
     @property
     def url(self) -> str:
+        """See `RegisteredSchemas`."""
         return self.registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:

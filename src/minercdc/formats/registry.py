@@ -39,7 +39,7 @@ class Reference:
 class SchemaText:
     """A schema as it is registered.
 
-    :param kind: AVRO or PROTOBUF.
+    :param kind: AVRO or PROTOBUF; KCONNECT in Apicurio's own API.
     :param references: the schemas that it imports.
     """
 
@@ -211,6 +211,7 @@ class SchemaRegistry:
         return found
 
     def close(self) -> None:
+        """Close the HTTP client."""
         self._rest.close()
 
     def _incompatibilities(self, subject: str, body: Mapping[str, Any]) -> str:

@@ -77,6 +77,7 @@ class RestClient:
         self._client = httpx2.Client(headers=headers, auth=auth, verify=_trust(access), timeout=10.0, limits=limits)
 
     def close(self) -> None:
+        """Close the HTTP client."""
         self._client.close()
 
     def refused(self, what: str, status: int, answer: Mapping[str, Any]) -> SinkError:

@@ -26,7 +26,7 @@ class SchemasById(Protocol):
     def schema(self, number: int) -> str:
         """The text of the schema with an id.
 
-        :raises SinkError: there is none.
+        :raises SinkError: there is none, or the registry refuses to answer.
         :raises DeliveryError: the registry does not answer.
         """
 

@@ -54,9 +54,11 @@ class FormattedTopics:
         self._read_value = read_value
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
+        """See `Topics`."""
         return self._topics.ends(topic)
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
+        """See `Topics`."""
         return self._topics.first_offset(topic, partition=partition)
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:

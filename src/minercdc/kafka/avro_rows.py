@@ -173,7 +173,10 @@ class _Writing:
         self._scope: dict[str, Any] = {"print_key": print_key, "join": b"".join, "a2b_base64": a2b_base64}
 
     def compiled(self, width: int) -> _WriteRecord:
-        """:param width: number of columns of a row."""
+        """The function (before, after, source, end) -> (key, value) that writes a change.
+
+        :param width: number of columns of a row.
+        """
         before, after = (
             "".join(f"{row[0]}{i}, " if i in self._shown else "_, " for i in range(width)) + f"= {row}"
             for row in ("before", "after")
@@ -215,7 +218,7 @@ class _Writing:
         return _expression(column, f"{row}[{i}]", self._scope, f"_key{i}")
 
     def _envelope(self, *rows: str) -> str:
-        """:param rows: those that are there."""
+        """Python source of the value of a change. `rows` are those of its rows, `before` and `after`, that are there."""
         parts, constant = [], self._head
         for row in ("before", "after"):
             constant += _THERE if row in rows else _NULL

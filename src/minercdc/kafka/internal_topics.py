@@ -1,8 +1,9 @@
 """Whether the connector's own topics keep what is written to them, each problem with the command that fixes it.
 
-offsets          compacted, or the last offset is deleted with time
-schema history   never deleted; not compacted, since its records have no key
-both             not more in-sync replicas wanted than there are; more than one, where there are three replicas or more
+offsets             compacted, or the last offset is deleted with time
+open transactions   compacted, too
+schema history      never deleted; not compacted, since its records have no key
+all                 not more in-sync replicas wanted than there are; more than one, where there are three replicas or more
 """
 
 from __future__ import annotations
@@ -20,27 +21,17 @@ def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Fin
     :raises DeliveryError, SinkError: Kafka cannot be reached, or fails to show their settings.
     """
     names = [topics.offsets, *((topics.schema_history,) if topics.has_history else ())]
+    names += [topics.open_transactions] if topics.open_transactions else []
     found = client.states(names)
     return [finding for name in names if name in found for finding in _of(client.brokers, name, found[name], topics)]
 
 
 def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Iterator[Finding]:
-    policies = {policy.strip() for policy in state.settings.get("cleanup.policy", "delete").split(",")}
+    policies = _policies(state)
     if name == topics.offsets:
-        if "compact" not in policies:
-            yield Finding(
-                f"topic {name} is not compacted: the connector's offset would be deleted with time",
-                _alter(brokers, name, "cleanup.policy=compact"),
-                blocking=True,
-                rule="offset-topic",
-            )
-        elif "delete" in policies and state.settings.get("retention.ms") != "-1":
-            yield Finding(
-                f"topic {name} deletes what is older than {state.settings.get('retention.ms')} ms: the connector's offset, too",
-                _alter(brokers, name, "cleanup.policy=compact"),
-                blocking=True,
-                rule="offset-topic",
-            )
+        yield from _compacted(brokers, name, state, "the connector's offset", rule="offset-topic")
+    elif name == topics.open_transactions:
+        yield from _compacted(brokers, name, state, "the rows of open transactions", rule="open-transactions-topic")
     elif "compact" in policies:
         yield Finding(
             f"topic {name} is compacted: records of the schema history have no key, and are refused",
@@ -59,6 +50,20 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
                 rule="history-topic",
             )
     yield from _replicas(brokers, name, state)
+
+
+def _policies(state: TopicState) -> set[str]:
+    return {policy.strip() for policy in state.settings.get("cleanup.policy", "delete").split(",")}
+
+
+def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: str) -> Iterator[Finding]:
+    """What keeps a topic from keeping the last record of each key for ever."""
+    fix, age = _alter(brokers, name, "cleanup.policy=compact"), state.settings.get("retention.ms")
+    if "compact" not in _policies(state):
+        problem = f"topic {name} is not compacted: {holds} would be deleted with time"
+        yield Finding(problem, fix, blocking=True, rule=rule)
+    elif "delete" in _policies(state) and age != "-1":
+        yield Finding(f"topic {name} deletes what is older than {age} ms: {holds}, too", fix, blocking=True, rule=rule)
 
 
 def _replicas(brokers: str, name: str, state: TopicState) -> Iterator[Finding]:

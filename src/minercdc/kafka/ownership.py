@@ -92,7 +92,7 @@ class Ownership:
         self._read_to = 0
 
     def claim(self, client: KafkaClient, topic: str) -> None:
-        """Claim the name at the first call; later calls, after restarts within the process, only check the claim.
+        """Claim the name at the first call, and check the claim at each; later calls come after restarts within the process.
 
         :param topic: of offsets; it must exist.
         :raises FencedError: another process has claimed the name since.

@@ -40,7 +40,7 @@ class PartitionReader:
         end: int | None = None,
         isolation: str = "read_committed",
     ) -> Iterator[Any]:
-        """Messages up to the partition's end at the time of the call, unless another one is given. Raises DeliveryError when none
+        """Messages from offset `begin` on, up to `end`, or the partition's end when iteration begins. Raises DeliveryError when none
         comes for 90 s, or the configured timeout if that is longer.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another

@@ -159,7 +159,7 @@ def _record_lines(
 
 
 def _key(key: Sequence[PrintedColumn], frame: Frame, values: Sequence[str]) -> str:
-    """:param values: as `_object`."""
+    """Python source of the key's bytes. `values` are as of `_object`."""
     head, tail = frame
     return _bytes([head, *_object(key, values), tail]) if key else "None"
 
@@ -184,13 +184,17 @@ def _with_own_codec(columns: Sequence[PrintedColumn], key: Sequence[PrintedColum
 
 
 def _printed(column: PrintedColumn, value: str, of_key: Collection[int] = ()) -> str:
-    """:param of_key: positions whose text is the key's own."""
+    """Python source of a column's JSON.
+
+    :param value: Python source of its Row text.
+    :param of_key: positions whose text is the key's own.
+    """
     to_json = f"{'key_' if column.position in of_key else ''}json{column.position}"
     return f"({column.null!r} if {value} is None else {to_json}({value}))"
 
 
 def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Document:
-    """:param values: Python source of each column's JSON."""
+    """The parts of a JSON object. `values` are Python source of each column's JSON."""
     document: _Document = ["{"]
     for column, value in zip(columns, values, strict=True):
         separator = "," if len(document) > 1 else ""

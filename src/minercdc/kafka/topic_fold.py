@@ -87,16 +87,17 @@ class TopicFold:
         return self._client.ends(self._topics.of_table(table.id))
 
     def begin(self, table: TableSchema, marks: tuple[tuple[int, int], ...]) -> None:
-        """Start to read the table's topic in a thread; what was read before, and files of killed processes, are deleted.
+        """Start to read the table's topic in a thread; what was read before, and files of killed processes, are deleted, as far as
+        they can be.
 
         :param marks: (partition, offset); a key with a record at or after its mark is never returned by `gone`. A partition
             without a mark has it at 0.
         :raises ConfigError, SharedTopicError: as `TopicNames.of_table`.
-        :raises OSError: such a file cannot be deleted.
         """
         self.close()
         for left in self._directory.glob(f"{self._prefix}*.sqlite"):  # by a process that was killed
-            left.unlink(missing_ok=True)
+            with suppress(OSError):
+                left.unlink()
         file = self._directory / f"{self._prefix}{uuid4().hex}.sqlite"
         self._reading = _Reading(self._client, self._topics.of_table(table.id), dict(marks), file)
         self._reading.thread.start()
@@ -238,7 +239,8 @@ class _Reading:
             with suppress(sqlite3.Error):
                 self._database.close()
             self._database = None
-        self._file.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._file.unlink()
 
     def _unusable(self, error: Exception) -> StateDirectoryError:
         return StateDirectoryError(

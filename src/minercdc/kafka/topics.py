@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable
 
 from minercdc.config.ad_hoc import NotificationConfig, SignalConfig
 from minercdc.config.heartbeat import HeartbeatConfig
+from minercdc.config.log_mining import LogMiningConfig
 from minercdc.config.messages import MessageConfig
-from minercdc.config.own_topics import history_topic, offset_topic, own_topics
+from minercdc.config.own_topics import history_topic, offset_topic, open_transactions_topic, own_topics
 from minercdc.config.plugin import load_callable
 from minercdc.config.schema_history import SchemaHistoryConfig
 from minercdc.config.section import Section
@@ -32,6 +33,7 @@ class TopicNames:
     :ivar heartbeats: None when there are none.
     :ivar has_history: whether the schema history is in a topic, not in a file.
     :ivar notifications: None when they go to no topic.
+    :ivar open_transactions: of copies of the rows of open transactions; None when there are none.
     :ivar own: the connector's topics by name, those of sections that are given.
     """
 
@@ -47,6 +49,7 @@ class TopicNames:
         signals: SignalConfig | None = None,
         messages: MessageConfig | None = None,
         run: RunConfig | None = None,
+        log_mining: LogMiningConfig | None = None,
         with_database: bool = False,
         gives_up: Callable[[TableId], bool] = lambda _: False,
     ) -> None:
@@ -62,6 +65,7 @@ class TopicNames:
         self.has_history = history is None or history.file is None
         self.schema_history = history_topic(kafka, self._prefix)
         self.offsets = offset_topic(kafka, self._prefix)
+        self.open_transactions = (log_mining and open_transactions_topic(log_mining, self._prefix)) or None
         sections: dict[str, Section | None] = {
             "identity": identity,
             "topics": topics,
@@ -69,6 +73,7 @@ class TopicNames:
             "notifications": notifications,
         }
         sections |= {"heartbeat": heartbeat, "history": history, "signals": signals, "messages": messages, "run": run}
+        sections["log_mining"] = log_mining
         self.own = {one.topic: one for one in own_topics(sections)}
 
     def shown(self, table: TableId) -> str:

@@ -30,7 +30,10 @@ def is_unchanged(columns: Sequence[PrintedColumn], event: ChangeEvent, before: R
 
 
 def _is_alike(column: PrintedColumn, before: Row, after: Row, known: bool) -> bool:
-    """:param known: redo would have a large value if it had changed."""
+    """Whether it is known that the column prints alike in both rows.
+
+    :param known: redo would have a large value if it had changed.
+    """
     old, new = before[column.position], after[column.position]
     if old is UNAVAILABLE or new is UNAVAILABLE:
         return old is new and (known or not column.large)

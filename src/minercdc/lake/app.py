@@ -48,7 +48,7 @@ def start(spark: SparkSession, config: ConnectorConfig) -> Lake:
     """Start the stream, and the threads that merge tables and maintain files. Returns while they run.
 
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode), the schema history is in a file, Spark's
-        Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
+        Kafka client lacks a setting of `minercdc.kafka.client.*`, a certificate cannot be read, or as `TopicNames`.
     :raises LakeError: the session is one of Spark Connect, the records are in a form that the lake does not read, Spark
         lacks Avro where the topics are in it, or a lake table was deleted that the change log cannot make again.
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.

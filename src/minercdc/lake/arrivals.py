@@ -17,24 +17,28 @@ class Arrivals:
         self._of: dict[str, list[Arrival]] = {}
 
     def add(self, arrivals: Iterable[Arrival]) -> None:
+        """Add batches, each to its topic."""
         with self._lock:
             for arrival in arrivals:
                 self._of.setdefault(arrival.topic, []).append(arrival)
 
     def replace(self, topic: str, arrivals: list[Arrival]) -> None:
+        """Put batches in the place of all that a topic has."""
         with self._lock:
             self._of[topic] = arrivals
 
     def topics(self) -> list[str]:
+        """The topics that ever had batches, also those that have none now."""
         with self._lock:
             return list(self._of)
 
     def of(self, topic: str) -> list[Arrival]:
+        """The batches of a topic; [] for none."""
         with self._lock:
             return list(self._of.get(topic, ()))
 
     def drop_merged(self, topic: str, applied: Applied) -> int:
-        """Forget the batches of a topic that its table has as a whole.
+        """Forget the batches of a topic of which its table has all changes.
 
         :param applied: how far the table is.
         :returns: how many rows these batches have.

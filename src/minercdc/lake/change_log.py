@@ -1,4 +1,4 @@
-"""The change log: every record of the table topics, appended once per micro-batch to one Delta table.
+"""The change log: every record of the table topics but tombstones, appended once per micro-batch to one Delta table.
 
 Tables are merged from it, made again from it and read as of an SCN with it. It lies at `<minercdc.lake.path>/_changes`:
 

@@ -36,29 +36,37 @@ class TableColumn:
 
 @dataclass(frozen=True, slots=True)
 class AddColumn:
+    """Add a column at the end; it is null in the rows that are there."""
+
     column: TableColumn
 
 
 @dataclass(frozen=True, slots=True)
 class DropColumn:
+    """Take a column away, with its values."""
+
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
+    """Give a column another name; it keeps values and id."""
+
     name: str
     new_name: str
 
 
 @dataclass(frozen=True, slots=True)
 class WidenColumn:
+    """Change a column's type to `type`, which holds all values of the present one."""
+
     name: str
     type: str
 
 
 @dataclass(frozen=True, slots=True)
 class IdentifyColumn:
-    """Set the id that the column carries."""
+    """Set the id that the column carries; '' for none."""
 
     name: str
     id: str

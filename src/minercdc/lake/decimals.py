@@ -37,7 +37,8 @@ def exact_decimal(member: str, precision: int, scale: int, column: str) -> str:
     """SQL of a BINARY member of a fixed scale as DECIMAL; a value that does not fit makes the query fail.
 
     :param member: SQL of the unscaled value's bytes.
-    :param precision, scale: of the DECIMAL; a negative scale is that of the unscaled value, and the DECIMAL has none.
+    :param precision, scale: of the DECIMAL. With a negative scale, the value is the unscaled one times 10**-scale, and the
+        DECIMAL has scale 0.
     """
     wanted = f"DECIMAL({precision},{max(scale, 0)})"
     value = _scaled(_long(member), scale, _LONG_DIGITS)

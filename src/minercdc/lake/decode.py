@@ -42,6 +42,7 @@ class TableShape:
     key: tuple[str, ...]
 
     def table_columns(self) -> list[TableColumn]:
+        """The lake's columns, in the order of `columns`."""
         return [column for _, _, column in self.columns]
 
 

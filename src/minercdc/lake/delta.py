@@ -49,6 +49,7 @@ class Applied:
     batch: int = 0
 
     def to_json(self) -> str:
+        """Text for a commit's metadata, which `from_json` reads."""
         return json.dumps({"minercdc": {"scn": str(self.scn), "batch": self.batch}})
 
     @staticmethod
@@ -92,6 +93,7 @@ class DeltaTable:
         return columns_of(schema)
 
     def exists(self) -> bool:
+        """Whether there is a Delta table at the path."""
         return exists(self._spark, self.path)
 
     def mode(self, version: int | None = None) -> Mode:
@@ -153,6 +155,7 @@ class DeltaTable:
         self._spark.sql(f"DELETE FROM {self.name}")
 
     def is_empty(self) -> bool:
+        """Whether the newest version has no row. The table has to be there."""
         return bool(self._spark.read.format("delta").load(self.path).isEmpty())
 
     def read(self, version: int | None = None) -> DataFrame:

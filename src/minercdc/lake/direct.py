@@ -41,7 +41,8 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
     :param config: the connector's configuration file; its sink has to be segments.
     :param path: in its place, the directory of the segments: only what is there is read, as records; no connector is started.
     :param table: typed changes of this table, named as for `read_changes`; without it, the records of all topics.
-    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs.
+    :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs. Not used with
+        `path`.
     :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
         limit.
     :raises ConfigError: an option is unknown, missing or wrong, or the configuration cannot be used.
@@ -72,6 +73,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     @classmethod
     def name(cls) -> str:
+        """The name of the format."""
         return NAME
 
     def schema(self) -> str:
@@ -105,6 +107,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         return ConnectorProcess(self._file, self._directory, streams=self._config.snapshot.snapshot_mode != "initial_only")
 
     def streamReader(self, schema: StructType) -> SegmentStream:
+        """What plans and reads the batches, in rows of `schema`."""
         connector = self._connector() if self._runs else None
         deletes = self._config is not None and self._config.sink.minercdc_sink_retention == "delete"
         rows = None

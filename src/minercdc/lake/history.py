@@ -27,7 +27,7 @@ from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
-from minercdc.selection import captured_tables, table_filters, table_names, topic_names
+from minercdc.selection import captured_by, table_filters, table_names, topic_names
 
 _log = logging.getLogger(__name__)
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
@@ -49,6 +49,7 @@ class Field:
 
     @property
     def name(self) -> str:
+        """The column's name in this version."""
         return self.column.name
 
 
@@ -103,7 +104,7 @@ class TableHistory:
         self.name = self.name or str(self.table)
 
     def version_at(self, scn: int) -> TableVersion:
-        """The version of a row that was changed at this SCN; the oldest one for an SCN before it. There has to be a version."""
+        """The version of a row that was changed at this SCN; the oldest one for an SCN before all. There has to be a version."""
         return self.versions[self.index_at(scn)]
 
     def index_at(self, scn: int) -> int:
@@ -138,7 +139,7 @@ class TableHistories:
     def __init__(self, config: ConnectorConfig) -> None:
         refuse_other_forms(config)
         self._config, self._topics, self.names = config, topic_names(config), table_names(config)
-        self._is_captured = captured_tables(table_filters(config))
+        self._is_captured = captured_by(table_filters(config))
         self._server = config.identity.topic_prefix
         self._forget()
 
@@ -184,7 +185,7 @@ class TableHistories:
 
     def settle(self) -> None:
         """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
-        SinkError when the connector's offset cannot be read."""
+        SinkError or SchemaHistoryError when the connector's offset cannot be read."""
         several = [tables for tables in self._by_topic.values() if len(tables) > 1]
         stored = self._offset() if several else None
         codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}
@@ -204,12 +205,13 @@ class TableHistories:
         return table.exists_at(sys.maxsize) and self._is_captured(table.table)
 
     def _offset(self) -> Offset | None:
-        """The connector's stored offset, None before the first one. Raises SinkError when it cannot be read."""
+        """The connector's stored offset, None before the first one. Raises SinkError or SchemaHistoryError when it cannot be
+        read."""
         raise NotImplementedError
 
     def known(self, name: str) -> TableHistory:
         """The one table that a user means by a name (`given`). Raises LakeError when the history, as read so far, has no structure of
-        it, or several pluggable databases have such a table."""
+        it, its topic is another table's, or several pluggable databases have such a table."""
         found = [one for one in self.given(name) if one.versions]
         if not found:
             for table, reason in self._shared.items():
@@ -227,6 +229,7 @@ class TableHistories:
         return LakeError(f"the schema history {self.topic} has no table {name}", hint=f"It has: {known}")
 
     def tables(self) -> Iterable[TableHistory]:
+        """All tables that have a topic of their own, dropped ones among them, in the order in which the history names them."""
         return [one for table, one in self._tables.items() if table not in self._shared]
 
     def _read(self, value: bytes) -> None:
@@ -342,7 +345,7 @@ class LakeHistory(TableHistories):
         """Read the records that the history topic has gained since the last call, to its end, decided transactions only.
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
-        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery cannot be read.
+        :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

@@ -57,7 +57,7 @@ class JointRead:
     @contextmanager
     def of(self, tables: Sequence[JointTable]) -> Iterator[None]:
         """A context in which `records` returns the records of as many of these tables, the smallest first, as have no more than
-        `MOST_ROWS` rows together. It returns none where these are fewer than `FEWEST_TABLES`, or cannot be read."""
+        `MOST_ROWS` rows together. Where these are fewer than `FEWEST_TABLES`, or cannot be read, it returns None for all."""
         chosen, rows = [], 0
         for table in sorted(tables, key=lambda table: table.rows):
             if (rows := rows + table.rows) <= MOST_ROWS:

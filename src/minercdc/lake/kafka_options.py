@@ -40,7 +40,7 @@ def spark_kafka_options(client: Mapping[str, str]) -> dict[str, str]:
 
     :param client: librdkafka's settings, as of `minercdc.kafka.client.*`.
     :raises ConfigError: a setting of security, or a value of one, that Java's client lacks, a user or password that is
-        missing, or a key or certificate that cannot be read; all of them are listed.
+        missing, or a key or certificate that cannot be read or comes without the other; all of them are listed.
     """
     problems = [
         f"{_PREFIX}{name}: the lake does not know this setting; Spark's Kafka client is Java's"

@@ -68,7 +68,7 @@ class Maintenance:
     """Maintains the lake of a connector, in a Spark session of its own.
 
     :param least: files replaced by commits younger than this stay, also with a shorter retention.
-    :raises LakeError: the connector's records are in a form that is not read back.
+    :raises LakeError, ConfigError: as `history.TableHistories`.
     """
 
     def __init__(

@@ -48,7 +48,7 @@ class Merger:
     `append` and `note_unread` are called by the stream's thread, what merges by one thread at a time.
 
     :param figures: kept up to date.
-    :raises LakeError: a deleted lake table cannot be made again, or records have a form that is not read back.
+    :raises LakeError: a deleted lake table cannot be made again, or as `TableHistories`; ConfigError as that.
     :raises SinkError, SchemaHistoryError: the schema history cannot be read.
     """
 
@@ -184,8 +184,8 @@ class Merger:
             self._state.complete = max(self._state.complete, mark.scn)
 
     def merge_due(self, *, all_pending: bool = False) -> None:
-        """Merge tables whose pending records are many, or old; record how far all are. A table that fails is quarantined.
-
+        """From the first `complete` on, merge tables with many or old pending records; record how far all are. One that fails is
+        quarantined.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
         """
         with self._lock:
@@ -229,6 +229,7 @@ class Merger:
         self.merge_due(all_pending=True)
 
     def close(self) -> None:
+        """Wait for merges that run, and end the threads."""
         self._pool.shutdown()
 
     def _is_due(self, table: TableHistory, goal: Applied, *, all_pending: bool) -> bool:
@@ -334,9 +335,7 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process, such as `lake rebuild`, has changed, or a merge that failed after its first
-        step; else None.
-        """
+        """How far a table is that another process or a merge that failed after its first step has changed; else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
             return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))

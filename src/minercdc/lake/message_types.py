@@ -16,8 +16,8 @@ _PLAIN = {"string": "STRING", "int32": "INT", "int64": "BIGINT"}
 
 
 class MessageSchema(NamedTuple):
-    """Types of a table's key and value, as `from_json` takes them; `key` '' for a table whose records have a null key or its
-    ROWID.
+    """Types of a table's key and value, as `from_json` takes them; `key` is '' for a table without key columns, whose records
+    have a null key or the ROWID.
 
     Values are as JSON has them: see `decimal.handling.mode` and `time.precision.mode` for what numbers and times are then.
     """

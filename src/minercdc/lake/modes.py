@@ -55,13 +55,16 @@ class Mirror(TableMode):
     keeps = False
 
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+        """All rows: they are the source's."""
         del target, key
         return rows
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
+        """The changes that are no deletes."""
         return as_rows(changes.where("op <> 'd'"), step.target)
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+        """See `TableMode`. A table without rows, or whose rows all went, is replaced as a whole."""
         if changes is None:
             if step.clear is not None:
                 delta.clear()
@@ -90,13 +93,16 @@ class SoftDelete(TableMode):
     keeps = True
 
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+        """The rows that are not marked as deleted."""
         del target, key
         return rows.where(f"NOT {CDC}.deleted")
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
+        """A row for each change, also of a delete, which is marked."""
         return changes.selectExpr(*named(step.target), f"{cdc_struct(deleted=_DELETED)} AS {CDC}")
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+        """See `TableMode`. Rows that a clear takes away are marked as deleted."""
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC} = {soft_clear(clear)}"
@@ -155,6 +161,7 @@ class Append(TableMode):
     keeps = True
 
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+        """What the changes since the last `t` row make: the last change of each row, unless it is a delete."""
         from pyspark.sql.functions import broadcast, expr
 
         names = {column.id: column.name for column in target}
@@ -182,9 +189,11 @@ class Append(TableMode):
         delta.append(cleared(rows, target, begins).unionByName(present), applied)
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
+        """A row for each change."""
         return changes.selectExpr(*named(step.target), f"{change_struct()} AS {CDC}")
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+        """See `TableMode`. Where changes may be there already, only those that are not are added."""
         clear = step.clear
         rows = [] if changes is None else [self.rows(changes, step)]
         if clear is not None and not delta.is_empty() and not _is_cleared(delta, clear):
@@ -236,16 +245,19 @@ class Scd2(TableMode):
     keeps = True
 
     def current(self, rows: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
+        """The versions that are valid, with `__cdc` as a mirror has it."""
         del target, key
         from pyspark.sql.functions import expr
 
         return rows.where(_OPEN).withColumn(CDC, expr(cdc_struct(f"{CDC}.")))
 
     def rows(self, changes: DataFrame, step: MergeStep) -> DataFrame:
+        """The versions that the changes make."""
         versions = versions_of(changes, None, step).where("NOT closes")
         return versions.selectExpr(*named(step.target), f"{version_struct()} AS {CDC}")
 
     def merge(self, delta: DeltaTable, changes: DataFrame | None, step: MergeStep) -> None:
+        """See `TableMode`. A version that a change ends, or that a clear takes away, gets its end."""
         clear = step.clear
         if clear is not None and (changes is None or not clear.read):
             sets = f"{CDC}.valid_to = {clear.time()}, {CDC}.valid_to_scn = {clear.scn}L"

@@ -97,7 +97,8 @@ def _register(spark: SparkSession) -> None:
 
 
 def ranges_of(connection: oracledb.Connection, table: TableId) -> tuple[str, ...]:
-    """ROWIDs at which to cut a table: none for a small one, or one whose extents may not be read. Raises TransientSourceError."""
+    """ROWIDs at which to cut a table: none for a small one, or one whose extents may not be read. Raises TransientSourceError
+    when the connection broke."""
     return cuts_of(connection, table, RANGES)
 
 
@@ -114,13 +115,16 @@ class OracleRows(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
+        """The name of the format."""
         return NAME
 
     def schema(self) -> str:
+        """The columns `row_id`, `c0`, `c1`, .., all of them text."""
         columns = len(json.loads(self.options["forms"]))
         return ", ".join(["row_id STRING", *(f"c{i} STRING" for i in range(columns))])
 
     def reader(self, schema: StructType) -> DataSourceReader:
+        """A reader with a task for each range; its tasks connect to Oracle."""
         return _Reader(dict(self.options))
 
 

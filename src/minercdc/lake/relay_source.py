@@ -56,14 +56,16 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     @classmethod
     def name(cls) -> str:
+        """The name of the format."""
         return NAME
 
     def schema(self) -> str:
-        """The columns: `scn` of the window, `seq` of the change in it from 1 on, `source` by name, and `row`, JSON of the
-        row by the fields of its source's schema."""
+        """The columns: `scn` of the window, `seq` of the change in it from 1 on, `source` by name, `deleted`, `key` as text,
+        `row`, JSON of the row by the fields of its source's schema, and `time` of the COMMIT."""
         return _COLUMNS
 
     def streamReader(self, schema: StructType) -> RelayStream:
+        """What plans and reads the batches."""
         return RelayStream(self._url, self._sources, self._begin)
 
 
@@ -99,6 +101,7 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             time.sleep(0.2)
 
     def latestOffset(self) -> dict[str, int]:
+        """The SCN of the relay's newest window."""
         return {"scn": self._info()["maxScn"]}
 
     def _info(self) -> dict[str, Any]:

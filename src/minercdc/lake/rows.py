@@ -38,7 +38,7 @@ class Clear:
     read: bool
 
     def time(self) -> str:
-        """SQL of the time."""
+        """SQL of the time; that of the query where the time is not known."""
         return "current_timestamp()" if self.time_us is None else f"timestamp_micros({self.time_us}L)"
 
 
@@ -142,10 +142,12 @@ def matches(target: Sequence[TableColumn], key: Sequence[str]) -> str:
 
 
 def sets_of(target: Sequence[TableColumn]) -> str:
+    """SQL of what follows SET in a MERGE: each data column of `t` from the change `c`."""
     return ", ".join(f"t.{quoted(column.name)} = c.c{i}" for i, column in enumerate(target))
 
 
 def insert_of(target: Sequence[TableColumn], cdc: str) -> str:
+    """SQL of the INSERT of a MERGE: a row of the change `c`, with `cdc` as SQL of its `__cdc`."""
     names = (*(quoted(column.name) for column in target), CDC)
     values = (*(f"c.c{i}" for i in range(len(target))), cdc)
     return f"INSERT ({', '.join(names)}) VALUES ({', '.join(values)})"

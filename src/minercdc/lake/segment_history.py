@@ -34,8 +34,8 @@ class FileHistory(TableHistories):
     def refresh(self) -> None:
         """Read the history up to the last commit; from its beginning, where the connector has begun it again.
 
-        :raises SchemaHistoryError: the file is shorter than the commit says, or has a line, or the commit an offset, that
-            cannot be read.
+        :raises SchemaHistoryError: the file cannot be read, is shorter than the commit says, or has a line, or the commit an
+            offset, that cannot be read.
         :raises SinkError: the last commit cannot be read.
         """
         stored = self._stored()

@@ -81,9 +81,11 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return self._offset(Place(numbers[0], 0)) if numbers else _NOTHING
 
     def getDefaultReadLimit(self) -> ReadLimit:
+        """`most` rows; Spark's default for None."""
         return ReadMaxRows(self._most) if self._most else super().getDefaultReadLimit()
 
     def prepareForTriggerAvailableNow(self) -> None:
+        """Note the last commit that is there now: no later batch goes beyond it."""
         self._ensure()
         numbers = self._log.numbers()
         self._last = self._log.reach(Place(numbers[-1], 0)) if numbers else Place(0, 0)
@@ -105,6 +107,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         return start if end == begin else self._offset(end)
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
+        """The commits between two offsets, a range per segment; [] while there are no segments."""
         begin, last = self._place(start), self._place(end)
         if begin is None or last is None:
             return []
@@ -138,6 +141,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
                 segment_file(self._directory, number).unlink(missing_ok=True)
 
     def stop(self) -> None:
+        """Stop the connector, if this query started it."""
         if self._connector is not None:
             self._connector.stop()
 

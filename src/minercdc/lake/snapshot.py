@@ -80,6 +80,7 @@ class Snapshot:
 
     @property
     def failed(self) -> list[Loaded]:
+        """The tables that were not read."""
         return [table for table in self.tables if table.failure]
 
 
@@ -128,7 +129,8 @@ def snapshot(
     tries: int = 1,
     progress: Progress | None = None,
 ) -> Snapshot:
-    """Read the captured tables, or one, into the lake as of an SCN. No lake of the same configuration may run meanwhile.
+    """Read the captured tables, or one, into the lake as of an SCN. If all could be read as of that SCN, a lake that had no
+    complete SCN is complete at it. No lake of the same configuration may run meanwhile, but for a rebuild of one table.
 
     :param scn: None for the present one.
     :param table: see `TableNames.given`; None for all.

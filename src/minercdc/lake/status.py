@@ -80,6 +80,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     :param table: see `TableNames.given`; None for all.
     :raises LakeError: there is no lake, or no such table; or the records are in a form that is not read back.
     :raises SinkError, SchemaHistoryError: Kafka or the schema history cannot be read.
+    :raises ConfigError: as `reader.tables`.
     """
     paths = LakePaths(config)
     if not exists(spark, paths.changes):

@@ -27,7 +27,7 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import captured_tables, published_columns, table_filters
+from minercdc.selection import captured_by, published_columns, table_filters
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 if TYPE_CHECKING:
@@ -96,6 +96,7 @@ class Report:
         return all(not table.differences and not table.failure for table in self.tables)
 
     def summary(self) -> str:
+        """One line: how many tables and rows were compared, and how many differences were found; without tables that failed."""
         compared = [table for table in self.tables if not table.failure]
         rows, differences = sum(table.rows for table in compared), sum(table.differences for table in compared)
         return f"verified: {len(compared)} tables, {rows} rows, {differences} differences"
@@ -112,7 +113,7 @@ def verify(
 
     :param table: see `TableNames.given`; None for all.
     :param done: called with each table's report, also of a failure, and the number of tables.
-    :raises LakeError: there is no lake, it has no complete SCN yet, or neither side has the table at it.
+    :raises LakeError: as `reader.tables`; or neither side has the table at that SCN.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
     """
     session = own_session(spark)
@@ -174,7 +175,7 @@ class _Comparison:
         self._history = {known.name: known for known in history.tables()}
         self._names = history.names
         selected = table_filters(config)
-        is_captured = captured_tables(selected)
+        is_captured = captured_by(selected)
         self._captured = {name for name in (*lake, *lake.incomplete) if is_captured(self._history[name].table)}
         self._oracle: dict[str, TableSchema] = {}
         self._cuts: dict[str, tuple[str, ...]] = {}

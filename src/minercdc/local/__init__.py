@@ -1,1 +1,1 @@
-"""Real servers on one machine with no Docker: a Java runtime, jars, a Kafka broker, a Spark session."""
+"""Real servers on one machine with no Docker: a Java runtime, jars, a Kafka broker, a schema registry, a Spark session."""

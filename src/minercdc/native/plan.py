@@ -86,6 +86,7 @@ def scanned_columns(
     :param hidden: names of columns whose values are not read.
     :param passed_over: names that redo has and the table version has not.
     :param null_when_absent: positions of columns that are null when an INSERT does not name them; others are UNAVAILABLE.
+    :param constants: of the compiled code, by name.
     """
     found: list[ScannedColumn] = []
     for i, (column, reading) in enumerate(zip(columns, readings, strict=True)):
@@ -116,6 +117,7 @@ def printed_cell(
     :param binary: `binary.handling.mode`.
     :param member: what stands before its value.
     :param unavailable: JSON for a value that redo does not hold; None when there is none.
+    :param constants: of the compiled code, by name.
     """
     kind, digits = _kind(column, field, binary)
     spelling = constants[_SPELLINGS.get(column.type_name, "SPELLED_TIMESTAMP")]

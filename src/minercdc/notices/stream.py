@@ -1,6 +1,7 @@
-"""Notifications about the stream: the lag is high, a transaction is open for long, redo that is needed will be deleted soon.
+"""Notifications about the stream: the lag is high, a transaction is open for long, redo that is needed will be deleted soon, the
+stream is restarted after an error.
 
-Each is sent once when its threshold is passed, and once more when it is normal again.
+Each is sent once when its threshold is passed, or the stream breaks, and once more when it is normal again.
 """
 
 from __future__ import annotations

@@ -107,8 +107,7 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
     `database.query.timeout.ms`. Logging on is tried four times while it fails by a TransientSourceError (no listener yet).
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
-    :raises ConfigError: `database.pdb.name` is no name, or several where one is needed; or wallet or token of `minercdc.database.*`
-        cannot be read.
+    :raises ConfigError: `database.pdb.name` is no name, or several where one is needed; or as `logon_parameters`.
     :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
     """
     if container == "pdb":

@@ -17,7 +17,8 @@ from minercdc.oracle.connect import database_name, in_root
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of
 from minercdc.oracle.scn import ROOT, container_id, one_row
-from minercdc.schema.filter import TableFilter
+from minercdc.schema.filter import SYSTEM_SCHEMAS, TableFilter
+from minercdc.schema.patterns import configured_pattern
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.values.codec import is_supported
 
@@ -100,6 +101,9 @@ def check(
         findings.append(Finding(problem, _NO_TABLE, blocking=False, rule="captured-tables"))
     user = config.session_user.upper()
     findings += filter_findings(table_filter, [str(table.id) for table in tables], user)
+    if table_filter.schema_exclude or table_filter.table_exclude:
+        everything = TableFilter(schema_include=[".*"])
+        findings += exclusion_findings(table_filter, read_table_ids(connection, everything, database_name(config)), user)
     findings += of_tables(tables)
     return sorted(findings, key=lambda finding: (not finding.blocking, not finding.suspends))
 
@@ -211,8 +215,20 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 
 
 def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) -> Iterator[Finding]:
-    """One finding for each pattern of `table.include.list` that matches none of `names` (`SCHEMA.TABLE`), most often by a
-    slip, or since `user` has no privilege on the table. Raises ConfigError when a pattern takes too long."""
+    """One finding for each pattern of the include lists that none of the captured tables matches, most often by a slip, or since
+    `user` has no privilege on the table. Raises ConfigError when a pattern takes too long.
+
+    :param names: `SCHEMA.TABLE` of each; without any, no schema is found to be missing, since that is a finding of its own.
+    """
+    schemas = {name.partition(".")[0] for name in names}
+    for pattern in table_filter.schema_include:
+        if schemas and not any(map(configured_pattern(pattern).matches, schemas)):
+            yield Finding(
+                f"schema.include.list: '{pattern}' matches no schema with a captured table",
+                f"Correct it; or, where its tables are there, GRANT SELECT, FLASHBACK ON them TO {user};",
+                blocking=False,
+                rule="include-list",
+            )
     for pattern in table_filter.table_include:
         if not any(table_filter.matches(pattern, name) for name in names):
             yield Finding(
@@ -221,3 +237,22 @@ def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) 
                 blocking=False,
                 rule="include-list",
             )
+
+
+def exclusion_findings(table_filter: TableFilter, visible: Sequence[TableId], user: str) -> Iterator[Finding]:
+    """One finding for each pattern of the exclude lists that matches nothing, most often by a slip: what it should leave out is
+    captured. Raises ConfigError when a pattern takes too long.
+
+    :param visible: all tables that `user` may see, system schemas included.
+    """
+    schemas, tables = {table.schema for table in visible} | SYSTEM_SCHEMAS, [str(table) for table in visible]
+    unmatched = [
+        ("schema", one) for one in table_filter.schema_exclude if not any(map(configured_pattern(one).matches, schemas))
+    ]
+    for one in table_filter.table_exclude:
+        if not any(table_filter.matches(one, name) for name in tables):
+            unmatched.append(("table", one))
+    for kind, pattern in unmatched:
+        problem = f"{kind}.exclude.list: '{pattern}' matches no {kind} that {user} can see, and leaves nothing out"
+        fix = f"Correct it, where a {kind} is captured that should not be."
+        yield Finding(problem, fix, blocking=False, rule="exclude-list")

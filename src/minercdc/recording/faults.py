@@ -62,7 +62,7 @@ def connecting_to_json(error: MinerCdcError) -> dict[str, JsonValue]:
 
 
 def connecting_from_json(saved: dict[str, Any]) -> MinerCdcError:
-    """Back from `connecting_to_json`. Raises KeyError for what is none."""
+    """Back from `connecting_to_json`. Raises KeyError or ValueError for what is none."""
     kind = getattr(errors, str(saved["kind"]), None)
     if isinstance(kind, type) and issubclass(kind, PrerequisiteError):
         return kind(saved["message"], hint=saved["hint"])

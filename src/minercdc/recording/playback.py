@@ -121,7 +121,7 @@ class Player:
         return self._clocks.pop()
 
     def connect(self, to: str) -> oracledb.Connection:
-        """A connection. Raises the error that connecting had."""
+        """A connection. Raises the MinerCdcError that connecting had at this place of the recording."""
         waiting = self._connects[to]
         if waiting and (error := waiting.pop()) is not None:
             raise faults.connecting_from_json(error)
@@ -190,20 +190,23 @@ class PlayedConnection:
         self.call_timeout, self.healthy = 0, True
 
     def cursor(self) -> PlayedCursor:
+        """A cursor that answers from the recording."""
         return PlayedCursor(self)
 
     def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
+        """Always raises oracledb.NotSupportedError: a recording has rows."""
         raise oracledb.NotSupportedError("a recording has rows")
         yield
 
     def is_healthy(self) -> bool:
+        """Whether the recorded connection could be used after the last statement."""
         return self.healthy
 
     def cancel(self) -> None:
-        pass
+        """Nothing to cancel."""
 
     def close(self) -> None:
-        pass
+        """Nothing to release: the recording stays open."""
 
 
 class PlayedCursor:
@@ -223,9 +226,11 @@ class PlayedCursor:
         pass
 
     def var(self, *_: Any, **__: Any) -> _Variable:
+        """A variable that takes values and keeps none."""
         return _Variable()
 
     def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
+        """Answer a statement. Raises as `Player.call`, and the error that it had before its first row."""
         player, connection = self._connection.player, self._connection
         self._call = call = player.call(connection.to, sql, binds or {})
         connection.healthy = call.healthy
@@ -235,6 +240,7 @@ class PlayedCursor:
         return self
 
     def fetchone(self) -> tuple[Any, ...] | None:
+        """The next row, None at the end. Raises as `fetchmany`."""
         row = next(self._rows, None)
         if row is None:
             self._call.finish()
@@ -249,6 +255,7 @@ class PlayedCursor:
         return found
 
     def fetchall(self) -> Sequence[tuple[Any, ...]]:
+        """All rows that are left. Raises as `fetchmany`, also where there are rows before the error."""
         found = list(self._rows)
         self._call.finish()
         return found

@@ -32,7 +32,7 @@ from minercdc.recording.file import WITH_PDBS, RecordingWriter
 from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
 from minercdc.recording.tap import ROOT, IsWanted, Tap
-from minercdc.selection import captured_tables, table_filters
+from minercdc.selection import captured_by, table_filters
 from minercdc.stored_offset import StoredOffset, to_document
 
 _SECTIONS: Final = ("identity", "filters", "capture", "log_mining", "values", "messages", "topics", "run")
@@ -55,7 +55,7 @@ class Tally:
     digest: Any = field(default_factory=hashlib.sha256)
 
     def add(self, record: Record) -> None:
-        """Count a record."""
+        """Count a record, and add topic, key and whether there is a value to the digest."""
         self.topics[record.topic] += 1
         kind = b"tombstone" if record.value is None else b"record"
         self.digest.update(b"\0".join((record.topic.encode(), record.key or b"", kind, b"")))
@@ -88,7 +88,7 @@ class Recorded:
 
     :param rows: of V$LOGMNR_CONTENTS.
     :param complete: everything that was committed when it began is in it.
-    :param error: that ended the session, None when it was stopped.
+    :param error: that ended the session, None when it was stopped or came to its limits.
     """
 
     rows: int
@@ -184,7 +184,7 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
     """Whether a row's table may be captured: by its name, or by an object id that is known, since LogMiner may print an older or
     newer name."""
-    captured, several = captured_tables(table_filters(config)), config.database.has_several_pdbs
+    captured, several = captured_by(table_filters(config)), config.database.has_several_pdbs
     schemas = [table.schema for table in stored.tables().values() if table.schema.object_id]
     known = {(schema.id.database if several else "", schema.object_id) for schema in schemas}
     return lambda table, number: captured(table) or (table.database, number) in known

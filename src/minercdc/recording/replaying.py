@@ -54,6 +54,8 @@ def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
 
     :param take: gets each record, as the connector would send it as JSON.
     :raises ConfigError: the file cannot be replayed, or its properties cannot be used here.
+    :raises OSError: a temporary file cannot be written.
+    :raises Exception: what `take` raises, other than a MinerCdcError, which is taken for how the session ends.
     """
     player = Player(path)
     try:

@@ -142,6 +142,7 @@ class TappedConnection:
 
     @property
     def call_timeout(self) -> int:
+        """As of the driver's connection."""
         return self._real.call_timeout
 
     @call_timeout.setter
@@ -149,6 +150,7 @@ class TappedConnection:
         self._real.call_timeout = milliseconds
 
     def cursor(self) -> TappedCursor:
+        """A cursor whose statements and rows are noted."""
         return TappedCursor(self._real, self._to, self._tap)
 
     def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
@@ -157,12 +159,15 @@ class TappedConnection:
         yield
 
     def is_healthy(self) -> bool:
+        """As of the driver's connection."""
         return self._real.is_healthy()
 
     def cancel(self) -> None:
+        """As of the driver's connection."""
         self._real.cancel()
 
     def close(self) -> None:
+        """As of the driver's connection."""
         self._real.close()
 
 
@@ -189,21 +194,25 @@ class TappedCursor:
         self._real.close()
 
     def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
+        """Note a statement and execute it. Raises the driver's error, which is noted, too, and ConfigError as `Tap.called`."""
         self._answer = self._tap.called(self._to, sql, binds or {})
         self._noted(lambda: self._real.execute(sql, binds or {}))
         return self
 
     def fetchone(self) -> Any:
+        """The next row, None at the end; it is noted. Raises as `Answer.gave`, and the driver's error, which is noted, too."""
         row = self._noted(self._real.fetchone)
         self._gave([] if row is None else [row], ended=row is None)
         return row
 
     def fetchmany(self, size: int | None = None) -> Any:
+        """The next rows, [] at the end, as `fetchone`."""
         rows = self._noted(lambda: self._real.fetchmany() if size is None else self._real.fetchmany(size))
         self._gave(rows, ended=not rows)
         return rows
 
     def fetchall(self) -> Any:
+        """All rows that are left, as `fetchone`."""
         rows = self._noted(self._real.fetchall)
         self._gave(rows, ended=True)
         return rows

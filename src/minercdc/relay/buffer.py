@@ -98,10 +98,12 @@ class EventBuffer:
 
     @property
     def size(self) -> int:
+        """How many bytes of events the buffer can hold."""
         return self._size
 
     @property
     def state(self) -> State:
+        """What the buffer holds now."""
         return self._state
 
     def start_after(self, scn: int) -> None:
@@ -213,10 +215,7 @@ class EventBuffer:
         return self._data[at : self._origin + self._size] + self._data[self._origin : self._origin + rest]
 
     def read(self, begin: int, end: int) -> bytes:
-        """A copy of the events between two places.
-
-        :raises OvertakenError: newer windows have overwritten them.
-        """
+        """A copy of the events between two places. Raises OvertakenError when newer windows have overwritten them."""
         data = self._copy(begin, end)
         if begin < self._state.head:
             raise OvertakenError(
@@ -226,8 +225,7 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """As `read`; clients that read the same get the same copy, which is kept for a while after the events were overwritten.
-        Without a copy it raises as `read`."""
+        """As `read`; all get the same copy, which is kept for a while after the events were overwritten."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known

@@ -26,7 +26,8 @@ _TRIES = 3
 class ChainedFeed:
     """See the module.
 
-    :param ready: called each time the sources have been read, at the start and after damaged events.
+    :param ready: called each time the sources have been read, at the start, after damaged events and when the upstream relay answers
+        again.
     :param longest_wait: seconds between two tries when the upstream relay does not answer.
     """
 
@@ -73,23 +74,27 @@ class ChainedFeed:
         place: Checkpoint | None = None
         while not stop.is_set():
             try:
-                if place is None:
-                    place = self._begin()
-                place = self._step(place)
+                place = self._advance(place)
                 failures = damaged = 0
             except OSError as error:
                 failures += 1
                 wait = min(self._longest_wait, 0.1 * 2 ** min(failures, 10))
                 _log.warning("%s: %s; again in %.1f s", self._connection.url, error, wait)
                 stop.wait(wait)
-            except FellOffError as error:
-                place = self._skip(error)
+                place = None  # a part of the window under way may have been taken from the answer
             except RelayDataError as error:
                 damaged += 1
                 if damaged >= _TRIES:
                     raise
                 _log.warning("%s; the window is read again", error.message)
                 place = None
+
+    def _advance(self, place: Checkpoint | None) -> Checkpoint:
+        """Read on at a place, None for after the newest window; returns the next place."""
+        try:
+            return self._step(self._begin() if place is None else place)
+        except FellOffError as error:
+            return self._skip(error)
 
     def _begin(self) -> Checkpoint:
         """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay."""
@@ -100,7 +105,7 @@ class ChainedFeed:
         self._ready()
         return Checkpoint(self._buffer.state.max_scn)
 
-    def _skip(self, error: FellOffError) -> Checkpoint | None:
+    def _skip(self, error: FellOffError) -> Checkpoint:
         """The upstream relay dropped windows that are not here yet: empty the buffer, so that clients notice. Returns where to go
         on; raises `error` when the upstream relay still has all that is missing here."""
         self._window.clear()

@@ -94,9 +94,11 @@ class MemoryCheckpoints:
         self.checkpoint = checkpoint
 
     def load(self) -> Checkpoint | None:
+        """See `Checkpoints`."""
         return self.checkpoint
 
     def save(self, checkpoint: Checkpoint) -> None:
+        """Keep a checkpoint in memory, in place of the one before."""
         self.checkpoint = checkpoint
 
 

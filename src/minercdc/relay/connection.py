@@ -55,8 +55,8 @@ class Received:
 
 
 class Connection:
-    """See the module. Every method raises OSError when the relay does not answer, RelayError when it refuses, and FellOffError
-    when its buffer does not hold the place that is wanted.
+    """See the module. Every method raises OSError when the relay does not answer or has too many clients, RelayError when it
+    refuses, and FellOffError when its buffer does not hold the place that is wanted.
 
     :param url: `http://HOST:PORT`, or https.
     :param timeout: seconds to wait for an answer.

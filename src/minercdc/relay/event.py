@@ -74,6 +74,7 @@ class RelayEvent:
 
     @property
     def is_end_of_window(self) -> bool:
+        """Whether it is no change, but ends its window."""
         return self.source == END_OF_WINDOW
 
     @property
@@ -83,6 +84,7 @@ class RelayEvent:
 
     @property
     def is_delete(self) -> bool:
+        """Whether the row is gone; the value is what it was."""
         return bool(self.attributes & DELETE)
 
 

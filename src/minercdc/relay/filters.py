@@ -28,7 +28,8 @@ def source_filter(sources: Collection[int], keys: Mapping[int, KeyFilter]) -> Ca
 
 
 def key_filters(text: str) -> dict[int, KeyFilter]:
-    """The filters of the parameter `filters`, by source id. Without `partitionType`, or with NONE, every key passes.
+    """The filters of the parameter `filters`, by source id. Without `partitionType`, or with NONE, every key passes. Ranges have
+    their `start`, and not their `end`; one that fits is enough.
 
         {"101": {"partitionType": "MOD", "filters": [{"numBuckets": 10, "bktRange": {"start": 0, "end": 2}}]}}
         {"101": {"partitionType": "RANGE", "filters": [{"keyRange": {"start": 0, "end": 1000}}]}}

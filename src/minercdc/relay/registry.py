@@ -111,6 +111,7 @@ class SchemaRegistry:
             return sorted(self._sources.values(), key=lambda source: source.id)
 
     def source(self, number: int) -> Source | None:
+        """The source with an id; None when there is none."""
         return self._sources.get(number)
 
     def versions(self, source: Source) -> list[Version]:

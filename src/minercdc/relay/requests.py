@@ -105,7 +105,7 @@ class Requests:
         :param path: as `/bufferInfo/inbound/1/0`.
         :param client: name for the statistics.
         :raises Unknown: there is no such path.
-        :raises ValueError: a number has characters that only look like digits.
+        :raises ValueError: a number has more digits than Python reads.
         """
         command, *rest = path.strip("/").split("/")
         page = self._pages.get(command)

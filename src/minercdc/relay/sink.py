@@ -211,7 +211,8 @@ class RelaySink:
         self._owner.check()
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`. Raises RelayError when the file with the offset cannot be read."""
+        """See `contracts.RecordSink`. Raises RelayError when the file with the offset cannot be read, SchemaHistoryError when the
+        offset in it cannot."""
         stored = self._offsets.load()
         if stored is None or stored.offset is None:
             return None

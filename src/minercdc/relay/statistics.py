@@ -29,6 +29,7 @@ class Inbound:
     time_ms: int = 0
 
     def to_json(self) -> dict[str, Any]:
+        """The figures by Databus's names."""
         return {
             "numDataEvents": self.events,
             "sizeDataEvents": self.bytes,
@@ -56,6 +57,7 @@ class Outbound:
     last_ms: int = 0
 
     def to_json(self) -> dict[str, Any]:
+        """The figures by Databus's names."""
         return {
             "numStreamCalls": self.streams,
             "numRegisterCalls": self.registers,

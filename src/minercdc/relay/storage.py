@@ -24,6 +24,7 @@ class State:
 
     @property
     def is_empty(self) -> bool:
+        """Whether the buffer has no events."""
         return self.head == self.tail
 
 
@@ -62,4 +63,5 @@ class Memory:
         """Nothing is kept."""
 
     def close(self) -> None:
+        """Release the memory, with what is in it."""
         self.data.close()

@@ -41,6 +41,7 @@ def _name(table: TableId) -> str:
 
 
 def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
+    """Views of figures, and with several snapshot threads those of extents, that may not be read."""
     wanted = grants.optional_views(mines=source.mines, reads_redo=source.reads_redo)
     wanted += grants.EXTENT_VIEWS if source.config.snapshot.snapshot_max_threads > 1 else ()
     for grant, why in grants.missing_views(source.connection, wanted):
@@ -48,6 +49,7 @@ def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dictionary(source: ExaminedSource) -> Iterator[Finding]:
+    """DBMS_LOGMNR_D without EXECUTE, where the dictionary is to be in redo."""
     if source.mines and source.config.log_mining.log_mining_strategy == "redo_log_catalog":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_LOGMNR_D, _DICTIONARY_PROBE):
             yield _missing(source, "grant-dictionary", grant, why)
@@ -64,6 +66,7 @@ def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
+    """Captured tables that may be read, but not as of an SCN."""
     if source.config.database.database_connection_adapter == "flashback" or "FLASHBACK ANY TABLE" in source.privileges:
         return  # flashback examines it at each start
     scn = present_scn(source.connection)
@@ -91,6 +94,7 @@ def grant_lock(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
+    """DBMS_FLASHBACK without EXECUTE, where a snapshot reads SELECTs of the user's own."""
     snapshot = source.config.snapshot
     if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_FLASHBACK, _FLASHBACK_PROBE):
@@ -98,6 +102,7 @@ def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_flush_table(source: ExaminedSource) -> Iterator[Finding]:
+    """A flush table that is configured, is not there, and may not be created."""
     table = source.config.log_mining.minercdc_log_mining_flush_table
     if not source.mines or not table:
         return

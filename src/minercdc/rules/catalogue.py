@@ -279,9 +279,15 @@ RULES: Final = (
     ),
     Rule(
         "include-list",
-        "Each pattern of `table.include.list` matches a table that the user can see.",
+        "Each pattern of `schema.include.list` and `table.include.list` matches a table that the user can see.",
         "Most often it is a slip, or a missing grant.",
         "GRANT SELECT, FLASHBACK ON table TO user",
+    ),
+    Rule(
+        "exclude-list",
+        "Each pattern of `schema.exclude.list` and `table.exclude.list` matches something that the user can see.",
+        "Most often it is a slip: what it should leave out is captured.",
+        "Correct the pattern that the finding names",
     ),
     Rule(
         "patterns",
@@ -336,6 +342,12 @@ RULES: Final = (
         "offset-topic",
         "The topic of offsets is compacted, and deletes nothing by age.",
         "The position would be deleted, and the connector begin again; the start is refused.",
+        "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
+    ),
+    Rule(
+        "open-transactions-topic",
+        "The topic of `minercdc.log.mining.buffer.durable=topic` is compacted, and deletes nothing by age.",
+        "Rows of open transactions would be deleted, and a start on another machine lack them; the start is refused.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
     ),
     Rule(

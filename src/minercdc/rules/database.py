@@ -28,6 +28,7 @@ _DESTINATIONS = (
 
 
 def force_logging(source: ExaminedSource) -> Iterator[Finding]:
+    """A database that does not force logging."""
     ((forced,),) = source.rows("SELECT FORCE_LOGGING FROM V$DATABASE", "reading V$DATABASE")
     if forced == "YES":
         return
@@ -37,6 +38,7 @@ def force_logging(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
+    """Captured tables that are NOLOGGING, where logging is not forced."""
     if not source.reads_redo or source.rows("SELECT 1 FROM V$DATABASE WHERE FORCE_LOGGING = 'YES'", "reading V$DATABASE"):
         return
     captured = {(table.id.schema, table.id.table) for table in source.tables}
@@ -51,6 +53,7 @@ def nologging_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
+    """No valid local destination, or none of the configured ones; and each that failed or is disabled."""
     found = source.rows(_DESTINATIONS, "reading V$ARCHIVE_DEST_STATUS")
     usable = {str(name) for name, status, kind, _ in found if (status, kind) == ("VALID", "LOCAL")}
     wanted = source.config.log_mining.archive_destination_name
@@ -68,6 +71,7 @@ def archive_destination(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def archive_retention(source: ExaminedSource) -> Iterator[Finding]:
+    """Archived logs that are deleted, the oldest of those that are left being less than a day old."""
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection) or (reach or 0) >= _LEAST_ARCHIVE_SECONDS:
         return
@@ -83,6 +87,7 @@ def archive_retention(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def recovery_area(source: ExaminedSource) -> Iterator[Finding]:
+    """A recovery area that is full to more than 85 %, without what can be reclaimed."""
     sql = "SELECT NAME, SPACE_LIMIT, SPACE_USED, SPACE_RECLAIMABLE FROM V$RECOVERY_FILE_DEST"
     for name, limit, used, reclaimable in source.rows(sql, "reading V$RECOVERY_FILE_DEST"):
         size, taken = number_of(limit), number_of(used) - number_of(reclaimable)
@@ -93,6 +98,7 @@ def recovery_area(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def archive_lag(source: ExaminedSource) -> Iterator[Finding]:
+    """ARCHIVE_LAG_TARGET 0, with archived logs only or several redo threads."""
     only = source.config.log_mining.log_mining_archive_log_only_mode
     threads = source.rows("SELECT THREAD# FROM V$THREAD WHERE STATUS = 'OPEN'", "reading V$THREAD")
     if (only or len(threads) > 1) and not source.number("archive_lag_target"):
@@ -102,6 +108,7 @@ def archive_lag(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def log_switches(source: ExaminedSource) -> Iterator[Finding]:
+    """Threads with more than twelve log switches in an hour of the last day; the hour with the most."""
     seen: set[object] = set()
     for thread, hour, count in source.rows(_SWITCHES, "reading V$LOG_HISTORY"):
         if thread in seen or number_of(count) <= _MOST_SWITCHES:
@@ -116,6 +123,7 @@ def log_switches(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def log_groups(source: ExaminedSource) -> Iterator[Finding]:
+    """Threads with fewer than three groups of online logs."""
     sql = "SELECT THREAD#, COUNT(*), MAX(BYTES) FROM V$LOG GROUP BY THREAD# ORDER BY THREAD#"
     for thread, count, size in source.rows(sql, "reading V$LOG"):
         if number_of(count) < _LEAST_GROUPS:
@@ -124,6 +132,7 @@ def log_groups(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
+    """The oldest open transaction, where it began before the oldest archived log and logs are deleted."""
     reach = activity.archive_reach(source.connection)
     if not activity.deletes_archived(source.connection):
         return
@@ -137,6 +146,7 @@ def old_transactions(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def undo_retention(source: ExaminedSource) -> Iterator[Finding]:
+    """Undo that is kept for less time than the largest captured table takes to be read, by the optimizer's statistics."""
     kept = activity.undo_retention(source.connection)
     largest = max(
         read_row_statistics(source.connection, [table.id for table in source.tables]).items(),
@@ -152,6 +162,7 @@ def undo_retention(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def undo_errors(source: ExaminedSource) -> Iterator[Finding]:
+    """Queries that ended with ORA-01555, and transactions for want of undo, within a day."""
     sql = "SELECT SUM(SSOLDERRCNT), SUM(NOSPACEERRCNT) FROM V$UNDOSTAT WHERE BEGIN_TIME > SYSDATE - 1"
     for old, full in source.rows(sql, "reading V$UNDOSTAT"):
         if number_of(old) or number_of(full):
@@ -161,6 +172,7 @@ def undo_errors(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
+    """PGA_AGGREGATE_LIMIT below twice what the LogMiner session may take."""
     limit, most = source.number("pga_aggregate_limit"), source.config.log_mining.minercdc_log_mining_session_max_pga_bytes
     if limit and most and limit < 2 * most:
         problem = f"PGA_AGGREGATE_LIMIT is {limit >> 20} MiB, and the LogMiner session may grow to {most >> 20} MiB before it is renewed"
@@ -171,6 +183,7 @@ def pga_limit(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def comparison(source: ExaminedSource) -> Iterator[Finding]:
+    """NLS_COMP or NLS_SORT of the session other than BINARY."""
     sql = "SELECT PARAMETER, VALUE FROM NLS_SESSION_PARAMETERS WHERE PARAMETER IN ('NLS_COMP', 'NLS_SORT')"
     found = {str(name): str(value) for name, value in source.rows(sql, "reading the session's NLS settings")}
     if found != {"NLS_COMP": "BINARY", "NLS_SORT": "BINARY"}:
@@ -180,6 +193,7 @@ def comparison(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
+    """A character set that is not known here: the rule `character-set`."""
     if (found := character_set(source.connection)) not in CHARACTER_SETS:
         problem = f"the character set {found} is not known here: text in rows from before an ALTER TABLE cannot be read"
         yield advice(
@@ -188,6 +202,7 @@ def known_character_set(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def pdb_open(source: ExaminedSource) -> Iterator[Finding]:
+    """A pluggable database that is not open read write, or open restricted."""
     if not container_id(source.connection):
         return
     sql = "SELECT NAME, OPEN_MODE, RESTRICTED FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
@@ -198,6 +213,7 @@ def pdb_open(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_instances(source: ExaminedSource) -> Iterator[Finding]:
+    """Finds nothing, but raises PrerequisiteError where GV$TRANSACTION is needed and not granted."""
     view = transactions_view(source.connection)
     if view.startswith("G"):
         source.rows(f"SELECT 1 FROM {view} WHERE 1 = 0", f"reading {view}")

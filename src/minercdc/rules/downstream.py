@@ -24,6 +24,7 @@ _SEE: Final = (
 
 
 def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
+    """A downstream database of another platform or character set, or of an earlier release, than the source's."""
     here, there = source.connection, _downstream(source)
     problems = []
     platforms = [str(one_row(one, _PLATFORM, "reading the platform")[0]) for one in (here, there)]
@@ -41,6 +42,7 @@ def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def downstream_transport(source: ExaminedSource) -> Iterator[Finding]:
+    """Threads of which archived logs, the newest one apart, have not reached the downstream database."""
     received: dict[int, list[int]] = {}
     with oracle_errors("reading V$FOREIGN_ARCHIVED_LOG"), _downstream(source).cursor() as cursor:
         for thread, sequence in cursor.execute(_THERE, of_source(source.connection)):

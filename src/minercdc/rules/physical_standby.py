@@ -25,6 +25,7 @@ _AGE: Final = (
 
 
 def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
+    """A standby that is not READ ONLY WITH APPLY."""
     mode = str(one_row(_standby(source), "SELECT OPEN_MODE FROM V$DATABASE", "reading V$DATABASE of the standby")[0])
     if mode != "READ ONLY WITH APPLY":
         fix = "On the standby: ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION;"
@@ -34,6 +35,7 @@ def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
+    """Threads of which archived logs, the newest one apart, have not reached the standby."""
     received = dict(newest_archived(_standby(source)))
     for thread, sequence in newest_archived(source.connection):
         first = received.get(thread, 0) + 1
@@ -47,6 +49,7 @@ def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
+    """An applied SCN of more than an hour ago."""
     applied = number_of(one_row(_standby(source), "SELECT CURRENT_SCN FROM V$DATABASE", "reading the applied SCN")[0])
     try:
         seconds = number_of(one_row(source.connection, _AGE, "finding the age of the applied SCN", scn=applied)[0])
@@ -55,7 +58,8 @@ def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
     if seconds > _LONGEST_LAG:
         fix = "ALTER SYSTEM SET ARCHIVE_LAG_TARGET = 900; on the standby: SELECT NAME, VALUE FROM V$DATAGUARD_STATS;"
         age = "days ago" if seconds == _FORGOTTEN else f"{seconds / 3600:.1f} h ago"
-        yield advice("standby-lag", f"the standby has applied redo up to SCN {applied}, of {age}", fix)
+        has_applied = f"redo up to SCN {applied}, of {age}" if applied else "no redo yet"
+        yield advice("standby-lag", f"the standby has applied {has_applied}", fix)
 
 
 OF_STANDBY: Final[Mapping[str, Examine]] = {

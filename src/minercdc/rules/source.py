@@ -42,7 +42,7 @@ class ExaminedSource:
 
     @property
     def is_common(self) -> bool:
-        """A grant to the user can be for all containers."""
+        """Whether a grant to the user can be for all containers."""
         return self.user.startswith("C##")
 
     def rows(self, sql: str, doing: str, **binds: object) -> list[tuple[object, ...]]:

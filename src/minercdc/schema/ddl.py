@@ -23,6 +23,11 @@ class TableName:
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
+    """A table that was created.
+
+    :param key: names of the columns of its primary key, () for none.
+    """
+
     name: TableName
     columns: tuple[Column, ...]
     key: tuple[str, ...]
@@ -30,22 +35,30 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
+    """A table that was dropped, with or without PURGE."""
+
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
+    """A table whose rows were taken away."""
+
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
+    """A table that has a new name, in the same schema."""
+
     name: TableName
     new_name: str
 
 
 @dataclass(frozen=True, slots=True)
 class AddColumns:
+    """Columns that were added after the others, in this order."""
+
     columns: tuple[Column, ...]
 
 
@@ -73,6 +86,8 @@ class DropColumns:
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
+    """A column that has a new name, and its old place."""
+
     name: str
     new_name: str
 

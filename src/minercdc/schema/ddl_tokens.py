@@ -42,6 +42,7 @@ class Tokens:
         self.at = 0
 
     def peek(self, ahead: int = 0) -> tuple[str, str]:
+        """The token that many after the next one, ("end", "") beyond the last; the cursor stays."""
         i = self.at + ahead
         return self.items[i] if i < len(self.items) else ("end", "")
 
@@ -58,10 +59,12 @@ class Tokens:
         return False
 
     def expect(self, *words: str) -> None:
+        """Step over these words or signs, which must come next."""
         if not self.take(*words):
             raise Unknown(f"{' '.join(words)} was expected before {self.peek()[1]!r}")
 
     def name(self) -> str:
+        """Step over a name, and return it as the dictionary spells it."""
         kind, text = self.peek()
         if kind not in ("word", "quoted"):
             raise Unknown(f"a name was expected before {text!r}")
@@ -69,10 +72,12 @@ class Tokens:
         return text
 
     def table_name(self) -> TableName:
+        """Step over the name of a table, with or without its schema."""
         first = self.name()
         return TableName(first, self.name()) if self.take(".") else TableName(None, first)
 
     def number(self) -> int:
+        """Step over a whole number of nine digits at most, with or without a minus sign."""
         negative = self.take("-")
         kind, text = self.peek()
         if kind != "number" or not text.isdigit() or len(text) > _MOST_DIGITS:
@@ -121,6 +126,7 @@ class Tokens:
         return merges or self.word() in ("MOVE", "SHRINK")
 
     def names_in_parentheses(self) -> tuple[str, ...]:
+        """Step over names between parentheses, one at least, with commas between them."""
         self.expect("(")
         names = [self.name()]
         while self.take(","):

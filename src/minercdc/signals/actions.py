@@ -73,7 +73,7 @@ class Actions:
 
     :param tables: shapes at the point the stream has come to; a signal `schema-changes` changes them.
     :param captured: whether a table is captured.
-    :ivar names: how the state names tables.
+    :param names: how the state names tables.
     :param suspended: tables whose rows are left out.
     :param several: the pluggable databases when there are several.
     :param answers_while_paused: there is a channel that does not come with the stream.

@@ -28,8 +28,10 @@ BLOCKING: Final = "Initial Snapshot"
 
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
-    """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`."""
-    additional = {"signal_type": signal.type, "channel": signal.channel, **data}
+    """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`, as does the
+    signal's channel where it is known: it is not stored with the offset."""
+    channel = {"channel": signal.channel} if signal.channel else {}
+    additional = {"signal_type": signal.type, **channel, **data}
     return Notification(signal.id, SIGNAL, type_, time_us, additional)
 
 

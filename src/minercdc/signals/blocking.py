@@ -305,7 +305,8 @@ class _Delivery:
         self._deliver(self._marks.take((place, 0), rows))
 
     def finish(self, place: int, status: str, error: MinerCdcError | None = None) -> None:
-        """A table is read to its end; it is done when its last row is delivered."""
+        """A table is read to its end, or for `error` no further; it is done when its last row is delivered. For `status` see
+        `answers.scanned`."""
         self._finished[place] = status, error
         if self._marks.held_of(place):
             self._deliver(self._marks.end_table(place))

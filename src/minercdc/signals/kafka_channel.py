@@ -36,6 +36,7 @@ class TopicChannel:
         """Nothing to do: the topic keeps its records."""
 
     def close(self) -> None:
+        """Close the topic; a later `poll` opens it again."""
         self._topic.close()
 
 

@@ -24,7 +24,8 @@ SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"
 
 
 def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
-    """Columns to read the table in order of: its key; a surrogate and, since that may repeat, the ROWID; or the ROWID alone.
+    """Columns to read the table in order of: its key; a surrogate and, unless that is the key, the ROWID, since its
+    values may repeat; or the ROWID alone.
 
     :param surrogate: name of a column, as it is written or in upper case; or ROWID; '' for the key.
     :raises UnsupportedRowError: there is no such column, it may be null, or its type has no order we can repeat.

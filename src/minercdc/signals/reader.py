@@ -121,6 +121,7 @@ class ReaderContext:
     now: Callable[[], float]
 
     def now_ms(self) -> int:
+        """Milliseconds since the epoch."""
         return int(self.now() * 1000)
 
 

@@ -376,7 +376,7 @@ class Resumptions:
         return f"{error.message}. {error.hint}" if error else ""
 
     def _is_read_whole(self, state: SignalState, table: str) -> bool:
-        """Whether a blocking snapshot is under way, whose rows may be older than what would be left out of the stream."""
+        """Whether a blocking snapshot of the table is under way, whose rows may be older than what would be left out of the stream."""
         return any(snapshot.blocking and any(t.table == table for t in snapshot.tables) for snapshot in state.snapshots)
 
     def _due(self, table: str, what: str) -> bool:

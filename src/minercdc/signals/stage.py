@@ -52,7 +52,7 @@ class SignalStage:
     :param channels: those that do not come with the stream.
     :param interval: seconds between two polls of them.
     :param now_us: microseconds since the epoch in UTC.
-    :param observe: called with the state at the start, after each step and after each commit.
+    :param observe: called with the state at the start, after each step and each commit, and when streaming is paused.
     :param resumptions: None when no table is ever suspended.
     :param pausing: a context in which streaming is paused.
     :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed

@@ -146,6 +146,7 @@ def _is_commit(data: bytes, at: int) -> bool:
 
 
 def header_frame(header: Header) -> bytes:
+    """The frame that begins a segment."""
     document = {
         "form": FORM,
         "log": header.log,
@@ -166,6 +167,7 @@ def header_of(payload: bytes) -> Header:
 
 
 def commit_frame(commit: Commit) -> bytes:
+    """The frame of a commit, for which `last_commit` looks."""
     return frame(COMMIT, _MARK + _json({"offset": commit.offset, "records": commit.records, "time": commit.time_ms}))
 
 
@@ -176,6 +178,7 @@ def commit_of(payload: bytes) -> Commit:
 
 
 def record_frame(record: Record) -> bytes:
+    """The frame of a record, which is committed by the next frame of a commit."""
     topic, key, value = record.topic.encode(), record.key, record.value
     sizes = (-1 if key is None else len(key), -1 if value is None else len(value))
     payload = _RECORD.pack(len(topic), *sizes, len(record.headers)) + topic + (key or b"") + (value or b"")
@@ -186,7 +189,7 @@ def record_frame(record: Record) -> bytes:
 
 
 def record_of(payload: bytes, number: int, time_ms: int) -> StoredRecord:
-    """The record in a frame's payload.
+    """The record in a frame's payload, whose checksum was right.
 
     :param number: of the record; `time_ms` is that of its commit.
     """

@@ -71,7 +71,8 @@ def stored_lines_offset(beside: Path) -> Offset | None:
 
 
 def _parsed(content: bytes, file: Path) -> tuple[str | None, int]:
-    """The stored offset, None for none, and how many bytes of the lines are committed."""
+    """The stored offset, None for none, and how many bytes of the lines are committed. Raises SchemaHistoryError when `content`
+    does not say it."""
     try:
         document = json.loads(content)
         return document["offset"], int(document["length"])

@@ -67,6 +67,7 @@ class Newest(NamedTuple):
 
 
 def segment_file(directory: Path, number: int) -> Path:
+    """Path of the segment with this number, be it there or not."""
     return directory / f"{number:016}.segment"
 
 

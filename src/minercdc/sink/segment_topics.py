@@ -18,12 +18,15 @@ class SegmentMessage:
         self._record = record
 
     def offset(self) -> int:
+        """Number of the record."""
         return self._record.number
 
     def key(self) -> bytes | None:
+        """Key of the record, None for none."""
         return self._record.key
 
     def value(self) -> bytes | None:
+        """Value of the record, None for a tombstone."""
         return self._record.value
 
 
@@ -40,7 +43,8 @@ class SegmentTopics:
         return ((0, self._log.newest(numbers[-1]).records),) if numbers else ()
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
-        """Number of the first record that retention has left. Raises SinkError."""
+        """Number of the first record that retention has left, 0 while there is no segment. Raises SinkError when the segments cannot
+        be read."""
         numbers = self._log.numbers()
         return self._log.header(numbers[0]).records if numbers else 0
 

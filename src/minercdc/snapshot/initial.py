@@ -57,8 +57,7 @@ class InitialSnapshot:
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
     :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then,
-        and `fix` has to read the structures of all. A table that cannot be read ends the snapshot, since it is not read beside the
-        stream.
+        and `fix` has to read the structures of all.
     :param captured: whether a table is still captured when an interrupted snapshot goes on: the rest of another is not read.
     :param runs: emit ReadRuns for rows that are fetched together.
     :param now: seconds since the epoch.

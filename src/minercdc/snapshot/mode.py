@@ -37,6 +37,7 @@ class Start:
 
     @property
     def is_first(self) -> bool:
+        """Whether nothing was stored yet, or an unfinished snapshot."""
         return not self.offset_exists or self.snapshot_under_way
 
 

@@ -26,15 +26,19 @@ class InitialNotices:
         self._now = now
 
     def started(self) -> Notification:
+        """The snapshot begins."""
         return self._notice("STARTED")
 
     def skipped(self) -> Notification:
+        """The snapshot is not taken."""
         return self._notice("SKIPPED")
 
     def aborted(self) -> Notification:
+        """The snapshot was stopped before its end."""
         return self._notice("ABORTED")
 
     def completed(self) -> Notification:
+        """The snapshot is complete."""
         return self._notice("COMPLETED")
 
     def in_progress(self, collection: str) -> Notification:

@@ -88,7 +88,7 @@ class Place:
     database: str
 
     def table_ids(self) -> list[TableId]:
-        """The captured tables that exist."""
+        """The captured tables that exist. Raises as `read_table_ids`."""
         return read_table_ids(self.connection, self.table_filter, self.database)
 
 

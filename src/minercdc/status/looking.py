@@ -107,7 +107,8 @@ class SourceLook:
 
 @contextmanager
 def every(seconds: float, call: Callable[[], Any], name: str) -> Iterator[None]:
-    """Call now and then, in a thread, while the context lasts."""
+    """Call at once, and again `seconds` after each call, in a thread, while the context lasts. An exception is logged. The end of
+    the context waits a second at most for a call that is under way."""
     ended = Event()
 
     def run() -> None:

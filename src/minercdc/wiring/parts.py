@@ -17,12 +17,13 @@ from minercdc.checks import check_internal_topics, check_prerequisites, refuse_u
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import KafkaConfig
 from minercdc.config.topics import partition_rules
-from minercdc.contracts import Capture, RecordEncoder, SchemaHistory, SignalActions, Snapshot
+from minercdc.contracts import Capture, KeyedTopic, RecordEncoder, SchemaHistory, SignalActions, Snapshot
 from minercdc.encoding import Encoding
 from minercdc.errors import DecodeError, MinerCdcError, SchemaHistoryError
 from minercdc.events import Notification, SchemaChange
 from minercdc.formats.topic_reading import readable
 from minercdc.kafka.client import KafkaClient
+from minercdc.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.kafka.partitioning import PartitionedEncoder
 from minercdc.kafka.topic_fold import TopicFold
 from minercdc.left_out import is_skipped
@@ -231,9 +232,14 @@ class PipelineParts:
                     pdbs=self._databases.pdbs(),
                     monotonic=self._monotonic,
                     secondary=self._secondary(),
+                    open_transactions_topic=self._open_transactions_topic(),
                 )
             )
         return self._adapter
+
+    def _open_transactions_topic(self) -> KeyedTopic | None:
+        topic = self._topics.open_transactions
+        return None if topic is None or self._process.target else KafkaKeyedTopic(self._client, topic)
 
     def _adopt(self, offset: Offset | None) -> Offset | None:
         adapter = self._config.database.database_connection_adapter

@@ -286,6 +286,13 @@ def test_a_prefix_that_no_schema_can_have_is_refused_unless_names_are_adjusted()
     parse_properties({**GOOD, "topic.prefix": "shop.my-x"})
 
 
+def test_copies_of_open_transactions_need_kafka() -> None:
+    durable = {"minercdc.log.mining.buffer.durable": "topic"}
+    parse_properties({**GOOD, **durable})
+    (problem,) = problems({**GOOD, **durable, "debezium.sink.type": "json", "minercdc.sink.path": "-"})
+    assert problem.startswith("minercdc.log.mining.buffer.durable: topic needs debezium.sink.type=kafka, not json")
+
+
 def test_what_requests_nothing_is_taken() -> None:
     asked = {
         "openlineage.integration.enabled": "False",

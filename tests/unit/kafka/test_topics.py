@@ -125,6 +125,10 @@ OWN = {
     "schema.history.internal.kafka.topic": ({}, "schema-changes.inventory"),
     "signal.kafka.topic": (SIGNALS, "server1-signal"),
     "minercdc.dead.letter.topic": ({"minercdc_dead_letter_topic": "dead"}, "dead"),
+    "minercdc.log.mining.buffer.durable.topic": (
+        {"minercdc_log_mining_buffer_durable": "topic"},
+        "server1-open-transactions",
+    ),
     "topic.prefix": ({}, "server1"),
     "topic.transaction": (MARKS, "server1.transaction"),
     "topic.heartbeat.prefix": (BEATS, "__debezium-heartbeat.server1"),

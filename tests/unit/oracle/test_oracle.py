@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import traceback
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,7 +25,7 @@ from minercdc.errors import (
 from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
-from minercdc.oracle.prerequisites import filter_findings, unsupported_columns
+from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, unsupported_columns
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 
@@ -166,6 +167,22 @@ def test_findings_of_tables_and_filter() -> None:
     (finding,) = filter_findings(TableFilter(table_include=["lab.t", "lab.x"]), ["LAB.T"], "CDC")
     assert "lab.x" in finding.problem
     assert "GRANT SELECT, FLASHBACK ON it TO CDC" in finding.fix
+    (finding,) = filter_findings(TableFilter(schema_include=["la.", "lba"]), ["LAB.T"], "CDC")
+    assert "schema.include.list: 'lba'" in finding.problem
+    assert not list(filter_findings(TableFilter(schema_include=["lba"]), [], "CDC"))
+
+
+def test_patterns_that_leave_nothing_out_are_named() -> None:
+    visible = [TableId("DB", "LAB", "T"), TableId("DB", "SYS", "OBJ$")]
+    excluding = TableFilter(
+        schema_exclude=["sys", "outln", "lba"], table_exclude=["lab.t", r"sys\..*", r"lab\.x", r"db\.lab\.t"]
+    )
+    schema, table, other = exclusion_findings(excluding, visible, "CDC")
+    assert "schema.exclude.list: 'lba' matches no schema that CDC can see" in schema.problem
+    assert (r"table.exclude.list: 'lab\.x'" in table.problem, table.blocking) == (True, False)
+    assert r"'db\.lab\.t'" in other.problem  # of one database
+    (other,) = exclusion_findings(replace(excluding, schema_exclude=(), database="DB"), visible, "CDC")
+    assert r"'lab\.x'" in other.problem
 
 
 @pytest.mark.parametrize(

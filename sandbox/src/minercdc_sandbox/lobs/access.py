@@ -1,4 +1,7 @@
-"""Reading and writing through a locator, for the wire and DBMS_LOB: a temporary LOB, or the LOB of a row the session has locked."""
+"""Reading and writing through a locator, for the wire and DBMS_LOB: a temporary LOB, or the LOB of a row the session has locked.
+
+Whatever raises ORA-22275 for bytes that are no locator raises ORA-22285 for the locator of a BFILE.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +79,7 @@ def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
 
 def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
     """Overwrite `amount` units with blanks or zero bytes, up to the LOB's end; returns the new locator, and how many units that were.
-    Raises as `write`."""
+    Raises as `write`, and ORA-21560 for an amount below 1."""
     if offset < 1 or amount < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -95,7 +98,7 @@ def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tupl
 
 
 def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
-    """An empty temporary LOB of the session."""
+    """The locator of a new, empty temporary LOB of the session."""
     return session.lobs.keep(_store(session).create_temporary(LobValue(kind)))
 
 
@@ -128,7 +131,7 @@ def is_open(session: SqlSession, locator: bytes) -> bool:
 
 
 def chunk_size(session: SqlSession, locator: bytes) -> int:
-    """Usable bytes of a chunk. Raises ORA-22275 for no locator."""
+    """Usable bytes of a chunk. Raises as `length`."""
     _store(session).value(locator)
     return CHUNK_BYTES
 

@@ -113,7 +113,8 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITE: the first AMOUNT units of BUFFER, at OFFSET. Raises ORA-06502 for bytes in a CLOB, and as `access.write`."""
+    """WRITE: the first AMOUNT units of BUFFER, at OFFSET. Raises ORA-06502 for bytes in a CLOB and for a text that is not
+    hexadecimal in a BLOB, and as `access.write`."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}

@@ -33,7 +33,7 @@ _FILLERS = {LobKind.BLOB: b"\x00", LobKind.CLOB: b"\x00\x20", LobKind.NCLOB: b"\
 
 
 class LobStore:
-    """All LOB contents of a database.
+    """All LOB contents of a database. A call raises ORA-22275 for a value whose nodes are not there or were freed.
 
     :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that
         are dropped. The owner 0 stands for no table.
@@ -143,7 +143,7 @@ class LobStore:
     # ---- temporary LOBs ----
 
     def create_temporary(self, value: LobValue) -> bytes:
-        """A temporary LOB that takes over `value`, whose nodes no other LOB may have."""
+        """The locator of a new temporary LOB that takes over `value`, whose nodes no other LOB may have."""
         with self._lock:
             handle = next(self._handles)
             self._temporary[handle] = value

@@ -92,6 +92,7 @@ def _binary(cell: Cell) -> bytes:
 
 
 def quoted(cell: Cell) -> str:
+    """The text in single quotes, those in it doubled."""
     text = str(cell)
     return "'" + text.replace("'", "''") + "'" if "'" in text else "'" + text + "'"
 

@@ -120,10 +120,12 @@ class PackedBatch:
 
     @property
     def op(self) -> str:
+        """The value of its `RedoOp`."""
         return str(self._packed[0])
 
     @property
     def rows(self) -> int:
+        """How many rows it has."""
         return len(self._packed[6])
 
     @property

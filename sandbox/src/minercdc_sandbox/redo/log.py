@@ -351,6 +351,7 @@ class RedoLog:
         self.harden()
 
     def close(self) -> None:
+        """Close the journal."""
         self._journal.close()
 
     def _open(self, thread: RedoThread, group: LogGroup, sequence: int, scn: int, now: float) -> None:

@@ -39,7 +39,7 @@ _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=
 
 
 class Signals(Protocol):
-    """Messages that wait for the end of transactions: `alerts.Alerts`."""
+    """Messages that wait for the end of transactions; see `alerts.Alerts`, also for the members."""
 
     def deliver(self, transaction: Transaction, *, committed: bool) -> None: ...
 
@@ -342,6 +342,7 @@ class Storage:
         return max(cast("list[int]", found)) >> VERSION_BITS
 
     def close(self) -> None:
+        """Make all changes durable; close the store and the redo."""
         self.durability.harden()
         self.db.close()
         self.redo.close()

@@ -156,9 +156,11 @@ class Locks:
         return self._rows.get((data_object_id, rid)) if self._rows else None
 
     def lock_row(self, data_object_id: int, rid: int, transaction: Transaction) -> None:
+        """Note that the transaction has locked the row, which no other may have."""
         self._rows[data_object_id, rid] = transaction
 
     def unlock_row(self, data_object_id: int, rid: int) -> None:
+        """Take back a lock of a row, and wake the threads that wait."""
         self._rows.pop((data_object_id, rid), None)
         self._condition.notify_all()
 

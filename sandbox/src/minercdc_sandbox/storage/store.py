@@ -30,6 +30,7 @@ VERSION_MASK = (1 << VERSION_BITS) - 1
 
 
 def segment(table: Table) -> str:
+    """SQL name of the table with its versions but those that have moved to `history`."""
     return f"seg_{table.data_object_id}"
 
 
@@ -87,12 +88,14 @@ class Segments:
         self._dead: list[str] = []
 
     def create(self, table: Table) -> None:
+        """Create a table's segment and its indexes."""
         columns = "".join(f",c{c.slot}" for c in table.columns)
         self.db.execute(f"create table {segment(table)}(vid integer primary key,s,e,x{columns})")
         for index in table.indexes:
             self.create_index(table, index)
 
     def create_index(self, table: Table, index: Index) -> None:
+        """Index the segment, and for a unique index the history if there is one."""
         columns = ",".join(f"c{table.columns[at].slot}" for at in table.positions(index.columns))
         tail = ",e" if index.unique else ""
         name = f"ix_{table.data_object_id}_{index.object_id}"
@@ -107,6 +110,7 @@ class Segments:
             self.db.execute(f"create index {name} on {history(table)}({columns},e)")
 
     def drop_index(self, table: Table, index: Index) -> None:
+        """Drop an index, now or by a later `bury`."""
         name = f"ix_{table.data_object_id}_{index.object_id}"
         self._dead += [f"index {name}", f"index if exists old_{name}"]
         self.bury()
@@ -160,6 +164,7 @@ class Segments:
         self.insert_versions(table, [((first_rid + n) << VERSION_BITS, row) for n, row in enumerate(rows)], stamp)
 
     def insert_version(self, table: Table, vid: int, row: tuple[Cell, ...], stamp: int) -> None:
+        """Insert a version made by the transaction with this stamp."""
         sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
         self.db.execute(sql, (vid, stamp, *row))
 
@@ -176,6 +181,7 @@ class Segments:
             self.db.executemany(f"update {segment(table)} set x=? where vid=?", [(stamp, vid) for vid in vids])
 
     def overwrite(self, table: Table, vid: int, row: tuple[Cell, ...]) -> None:
+        """Set all columns of a version."""
         assignments = ",".join(f"c{c.slot}=?" for c in table.columns)
         self.db.execute(f"update {segment(table)} set {assignments} where vid=?", (*row, vid))
 
@@ -184,6 +190,7 @@ class Segments:
         self.db.execute(f"update {segment(table)} set x=? where vid=?", (stamp, vid))
 
     def remove(self, table: Table, first: int, count: int = 1) -> None:
+        """Delete the version `first`; with a `count`, all from it to the same version of the last of as many rows."""
         last = first + ((count - 1) << VERSION_BITS)
         self.db.execute(f"delete from {segment(table)} where vid between ? and ?", (first, last))
 
@@ -203,9 +210,11 @@ class Segments:
         return [(*cast("tuple[int, int, int, int]", row[:4]), cast("tuple[Cell, ...]", tuple(row[4:]))) for row in found]
 
     def stamp_new(self, name: str, ranges: Iterable[tuple[int, int]], stamp: int, scn: int) -> None:
+        """Let the versions in these ranges of vids that a transaction made begin at its commit's SCN; `name` is the SQL table's."""
         self.db.executemany(f"update {name} set s={scn} where vid between ? and ? and s={stamp}", list(ranges))
 
     def stamp_ended(self, name: str, vids: Iterable[int], stamp: int, scn: int) -> None:
+        """Let those of these versions that a transaction ended end at its commit's SCN."""
         self.db.executemany(f"update {name} set e={scn},x=0 where vid=? and x={stamp}", [(vid,) for vid in vids])
 
     def purge(self, table: Table, scn: int) -> None:

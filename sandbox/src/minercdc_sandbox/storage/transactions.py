@@ -137,6 +137,7 @@ class Transactions:
         return transaction
 
     def end(self, transaction: Transaction) -> None:
+        """Forget a transaction that was committed or rolled back."""
         transaction.ended = True
         del self._open[transaction.container, *transaction.xid[:2]]
         del self._by_stamp[transaction.stamp]
@@ -150,4 +151,5 @@ class Transactions:
         return [t for t in self.all_open() if t.active]
 
     def all_open(self) -> list[Transaction]:
+        """All open transactions, also those that are not active, by the order they began in."""
         return sorted(self._open.copy().values(), key=lambda t: t.stamp)

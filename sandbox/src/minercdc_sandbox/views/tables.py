@@ -72,6 +72,7 @@ def _tables(table: Table) -> Iterator[Row]:
 
 
 def data_length(column: Column) -> int:
+    """DATA_LENGTH of the dictionary views, in bytes."""
     if column.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ) and column.scale == 0:
         return 7
     return _LENGTHS.get(column.type, column.size)

@@ -142,7 +142,7 @@ LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
 
 def lob_call(talk: Conversation) -> None:
     """Function 96: read the call, do it, answer it. Raises ORA-22285 for operations on files, ORA-03001 for others that the sandbox
-    does not have, and what the operation raises."""
+    does not have, what the operation raises, and ProtocolError for a malformed call."""
     call = _read_call(talk)
     size = len(call.locator)
     if call.operation != _FREE_TEMPORARY:

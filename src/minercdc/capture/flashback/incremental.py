@@ -35,6 +35,7 @@ class IncrementalReader:
 
         :raises SnapshotTooOldError: DDL was at the end of the window; or `since` is so old that its time is not known any more.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+        :raises ValueDecodeError: a value does not fit its column's type.
         """
         where = " AND ".join(self._conditions(since))
         return Found([], rows=self._rows.read_as_of(connection, window.end - 1, where))

@@ -31,7 +31,7 @@ class FlashbackPrerequisites:
             )
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables whose versions the user may not read."""
+        """Tables whose versions cannot be read, for want of a grant or otherwise."""
         scn = PresentScn().read(connection)
         for table in tables:
             name = f'"{table.id.schema}"."{table.id.table}"'

@@ -67,7 +67,7 @@ class VersionReader:
     """Reads one table.
 
     :param lobs: read large values; else they are UNAVAILABLE.
-    :param last: only the last version of each row.
+    :param last: only the last version of each row; but all versions where a key changed, or another row took the ROWID.
     """
 
     def __init__(self, schema: TableSchema, fetch_size: int, *, lobs: bool, last: bool) -> None:

@@ -97,7 +97,10 @@ class TablesReader:
         return connection
 
     def _give(self, connection: oracledb.Connection, *, lost: bool = False) -> None:
-        """:param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver."""
+        """Take a connection back, for the next table; once all is closed, close it.
+
+        :param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver.
+        """
         with self._lock:
             self._busy.remove(connection)
             self._lost |= lost
@@ -113,7 +116,8 @@ def _close(connection: oracledb.Connection) -> None:
 
 
 def _outcome(future: Future[Found]) -> Outcome:
-    """Raises TransientSourceError, and a fault of the reader's own code as it is."""
+    """What was found, or the error for which the table could not be read. Raises TransientSourceError, and a fault of the
+    reader's own code as it is."""
     error = future.exception()
     if error is None:
         return future.result()

@@ -80,9 +80,11 @@ class Stability:
         self._runs: dict[TableId, list[float]] = {}
 
     def note(self, table: TableId, seconds: float) -> None:
+        """Note how long an incremental reading of the table took; the last STABLE_RUNS are kept."""
         self._runs[table] = [*self._runs.get(table, []), seconds][-STABLE_RUNS:]
 
     def forget(self, table: TableId) -> None:
+        """Forget the table's readings, if there are any."""
         self._runs.pop(table, None)
 
     def is_stable(self, table: TableId) -> bool:

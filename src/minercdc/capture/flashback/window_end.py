@@ -26,7 +26,8 @@ class WindowEnd:
         self._most = timedelta(milliseconds=config.minercdc_flashback_window_max_ms)
 
     def choose(self, connection: oracledb.Connection, position: FlashbackPosition) -> tuple[int, bool]:
-        """First SCN after the window, and whether it is exact: the present, not up to three seconds ago.
+        """First SCN after the window, which is `position.end` where that is set; and whether the present SCN is read exactly, not as
+        of up to three seconds ago.
 
         :raises LogGapError: the database has not come to `position`: it was restored since. Not noticed while the SCN is not exact.
         :raises SourceError, PrerequisiteError: the present SCN cannot be read.

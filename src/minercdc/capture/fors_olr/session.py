@@ -95,9 +95,10 @@ class Session:
         self._connection.send(command.encoded(self.order))
 
     def ask(self, command: Command) -> Waiting:
-        """Send a command and take its answer.
+        """Send a command and take its answer. Does nothing until it is iterated over.
 
         :raises TransientSourceError: the connection broke, or the answer did not come in time.
+        :raises SourceError: the answer is longer than `minercdc.fors.message.max.bytes`.
         :raises UnknownSourceError: the server answered by Error, by another answer than belongs to the command, or by other bytes.
         """
         self.send(command)

@@ -10,6 +10,7 @@ from minercdc.capture.adapter import Adapter, CaptureContext
 from minercdc.capture.logminer.capture import LogMinerCapture
 from minercdc.capture.logminer.flush import RedoFlush
 from minercdc.capture.logminer.keeping import KeepingRules, captured_tables
+from minercdc.capture.logminer.kept_copies import KeptCopies
 from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.open_at import mine_from
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -40,7 +41,8 @@ class LogMinerFactory:
         pdbs = tuple(pdb.database for pdb in context.pdbs)
         container: ContainerNames = pdbs or (context.database if config.database.database_pdb_name else None)
         flushed = config.log_mining.minercdc_log_mining_flush_table
-        files = KeptFiles(config.capture.minercdc_state_dir, _directory_name(config))
+        name, topic = _directory_name(config), context.open_transactions_topic
+        files = KeptFiles(config.capture.minercdc_state_dir, name, KeptCopies(topic, name) if topic else None)
         rules = self._rules(context, container)
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)
@@ -62,7 +64,7 @@ class LogMinerFactory:
         mining = context.config.log_mining
         if self._committed or context.config.capture.lob_enabled or sys.byteorder != "little":
             return None
-        keeps = mining.minercdc_log_mining_buffer_durable == "disk"
+        keeps = mining.minercdc_log_mining_buffer_durable != "none"
         after = timedelta(milliseconds=mining.minercdc_log_mining_buffer_durable_after_ms) if keeps else None
         return KeepingRules(after, captured_tables(context.mined, container))
 

@@ -10,8 +10,8 @@ from minercdc.capture.logminer.position import RedoAddress
 
 
 def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads as the logs of that database show them: one that is closed in the primary counts as open, and holds the others back,
-    until the log with the last of its redo is among them.
+    """The threads as the logs of that database show them: one that is closed in the primary, and has redo after `scn`, counts as
+    open, and holds the others back, until the log with the last of its redo is among them.
 
     :param logs: those that end after `scn`, which begins what is wanted.
     """

@@ -56,7 +56,8 @@ class TransactionDecoder:
     :param include_redo_sql: copy the statement into each event.
     :param lobs: `lob.enabled`.
     :param reselect: completes each event in place; its errors pass through.
-    :param runs: whether `events` may give ChangeRuns; needs the native path.
+    :param runs: whether `events` may give ChangeRuns; needs the native path, and has no effect with `reselect` or
+        `include_redo_sql`.
     :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
     :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
@@ -332,8 +333,8 @@ class TransactionDecoder:
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
     def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or there is no table to
-        suspend."""
+        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or is `suspend` and there is no
+        table to suspend."""
         self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "

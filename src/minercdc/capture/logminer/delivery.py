@@ -82,6 +82,7 @@ class Delivery:
         were. A schema is as `Containers.shown_owner` gives it.
 
         :param more: name, rows and bytes that were counted elsewhere.
+        :raises MiningSessionError: as `Containers.of`.
         """
         found: list[Counted] = []
         captured: set[tuple[str, str]] = set()
@@ -112,7 +113,7 @@ class Delivery:
     def learn(self, row: LogMinerRow) -> Iterator[Event]:
         """Note in `captured` whether rows of this name are captured. For a captured table whose CREATE TABLE was not seen,
         read its present shape, and yield the SchemaChange, if the table exists. Does nothing until it is iterated over. Errors of
-        `ShapeTracker.discover` pass through."""
+        `ShapeTracker.discover` and `Containers.of` pass through."""
         shapes, name = self._containers.of(row.con_id).shapes, self.name_of(row)
         table = shapes.captured(row.owner, row.table, row.object_id)
         if table is not None and self._tables.find(table) is None:
@@ -127,8 +128,8 @@ class Delivery:
     def commit(
         self, row: LogMinerRow, transaction: Transaction | None, delivered: bool, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
-        """The events of a transaction that ended with the COMMIT `row`, then a Progress; nothing when they were `delivered`,
-        or its user is not wanted. Closes the transaction.
+        """The events of a transaction that ended with the COMMIT `row`, then a Progress; nothing when there are none, they were
+        `delivered`, or its user is not wanted. Closes the transaction.
 
         :param transaction: None when it has no captured row.
         :raises DecodeError: see `TransactionDecoder.events`.

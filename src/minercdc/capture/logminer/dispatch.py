@@ -45,8 +45,8 @@ class RowHandler(Protocol):
 def dispatch(
     rows: Iterable[tuple[LogMinerRow, RedoAddress | None]], handler: RowHandler, delivery: Delivery
 ) -> Iterator[Event]:
-    """Hand each row to the handler's method for its code, and yield what becomes ready. Rows of tables that are not captured
-    are counted and dropped; a gap of SCNs that LogMiner reports is logged."""
+    """Hand each row to the handler's method for its code, and yield what becomes ready. All rows of tables are counted, those of
+    tables that are not captured then dropped; a gap of SCNs that LogMiner reports is logged."""
     append, knows, captured, count = handler.append, delivery.knows, delivery.captured, delivery.count
     name_of = delivery.name_of
     for row, address in rows:

@@ -32,7 +32,7 @@ class RedoDecoder:
     :ivar readings: of the columns, in their order: how a literal becomes Row text.
     :ivar hidden: names of columns whose values are always unavailable.
     :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
-    :ivar positions: of the columns that are captured, by name.
+    :ivar positions: of the captured columns that are not `hidden`, by name.
     :ivar lobs: positions of the LOB columns whose values are read, JSON columns among them.
     :ivar images: positions of those whose bytes are an image of the value: JSON.
     :ivar large: whether the table has columns whose values may come in rows of their own, and are read.
@@ -62,7 +62,8 @@ class RedoDecoder:
 
     def decode(self, sql: str) -> RowChange:
         """(operation, before, after) of a statement. An INSERT has no `before`, a DELETE no `after`, and an UPDATE that sets
-        no captured column neither: they are None. What redo does not hold is UNAVAILABLE.
+        no captured column neither: they are None. What redo does not hold is UNAVAILABLE, but None for a column of `following`
+        that an INSERT leaves out.
 
         :raises RedoSyntaxError, ValueDecodeError: the text, or a value in it, cannot be read.
         """

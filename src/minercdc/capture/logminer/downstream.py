@@ -38,7 +38,7 @@ def grant_findings(connection: oracledb.Connection, user: str) -> Iterator[Findi
     """What the user lacks there, each with the statement that grants it.
 
     :param connection: to the root of the downstream database.
-    :raises SourceError: it cannot be read.
+    :raises SourceError, PrerequisiteError: the session's privileges, or a view, cannot be read for another reason than a grant.
     """
     missing = chain(grants.missing_mining(connection), grants.missing_views(connection, grants.DOWNSTREAM_VIEWS))
     for grant, why in missing:

@@ -125,6 +125,7 @@ def position_after(
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
         event does not say where in its transaction that is.
+    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
     """
     first = mine_from(connect, done.since - 1, container)
     with closing(connect()) as connection:

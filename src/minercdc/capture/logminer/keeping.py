@@ -65,7 +65,8 @@ class KeepingRules:
 
 
 def unusable(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None) -> dict[TransactionKey, Lost]:
-    """Kept transactions of a position that cannot be gone on with, and why, by a look at names and lengths.
+    """Kept transactions of a position that cannot be gone on with, and why, by a look at names and lengths. Of files with copies in
+    Kafka nothing is looked at.
 
     :param rules: None: none can be, since this way of mining needs each from its start.
     """
@@ -100,8 +101,13 @@ class Loaded:
 
 
 def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None, buffer: TransactionBuffer) -> Loaded:
-    """Check and read the kept transactions of a position; what is lost is logged and in `Loaded.lost`, and raises nothing."""
+    """Check and read the kept transactions of a position; what is lost is logged and in `Loaded.lost`, and raises nothing.
+
+    :raises DeliveryError, SinkError: copies of files are needed, and cannot be read.
+    :raises StateDirectoryError: the files cannot be made again from them.
+    """
     lost = unusable(position, files, rules)
+    files.fetch([kept for kept in position.kept if kept.key not in lost])
     transactions: list[tuple[KeptTransaction, KeptFile]] = []
     for kept in position.kept:
         if kept.key in lost:
@@ -169,6 +175,7 @@ class Keeping:
 
         :raises StateDirectoryError: they cannot be written.
         :raises TransientSourceError: a file is damaged, or was removed.
+        :raises DeliveryError, SinkError: they cannot be copied to Kafka.
         """
         thread, log = row.thread, rs_id.partition(".")[0]
         if thread in self._asleep and (thread not in self.floors or rs_id >= self.floors[thread][0].rs_id):

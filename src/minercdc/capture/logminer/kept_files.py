@@ -5,39 +5,47 @@ transaction leaves the files it finds as they are and appends to one of its own,
 knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
 
 A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
+
+With `minercdc.log.mining.buffer.durable=topic` a copy in Kafka (`kept_copies.py`) has what an offset names, too.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import secrets
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote
 
-from minercdc.capture.logminer.kept_frames import CUT, FRAME, HEAD_LINE, ROWS, SEEN, Frame, checksum_of, read_at, scan
-from minercdc.capture.logminer.kept_rows import Name, parts_of, rows_of
+from minercdc.capture.logminer.kept_copies import SUFFIX, KeptCopies, is_copied
+from minercdc.capture.logminer.kept_frames import (
+    CUT,
+    FRAME,
+    HEAD_LINE,
+    ROWS,
+    SEEN,
+    Frame,
+    checksum_of,
+    damaged,
+    disk_errors,
+    read_at,
+    scan,
+)
+from minercdc.capture.logminer.kept_rows import Name, NativeRows, parts_of, rows_of
 from minercdc.capture.logminer.position import KeptPart, KeptTransaction, LogMinerPosition
 from minercdc.capture.logminer.row import LogMinerRow
-from minercdc.errors import StateDirectoryError, TransientSourceError
+from minercdc.errors import TransientSourceError
+
+_log = logging.getLogger(__name__)
 
 _MOST_FILES = 8
 """Of one transaction, beside the one that is written: with more, they are copied into that one."""
-
-
-class NativeRows(Protocol):
-    """The buffer of the native path."""
-
-    def pack(self, part: bytes) -> tuple[list[Name], bytes, int]:
-        """Names, rows that have numbers of these, and how many rows."""
-
-    def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
-        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
 
 
 class KeptFiles:
@@ -45,11 +53,13 @@ class KeptFiles:
 
     :param directory: `minercdc.state.dir`.
     :param connector: a name that no other connector has in that directory.
+    :param copies: of the files, in Kafka; None for none.
     :ivar version: of the set of kept transactions; see `LogMinerPosition.kept_version`.
     """
 
-    def __init__(self, directory: Path, connector: str) -> None:
+    def __init__(self, directory: Path, connector: str, copies: KeptCopies | None = None) -> None:
         self.directory = directory / "open-transactions" / quote(connector, safe="")
+        self.copies = copies
         self.version = 0
         self.closing = False
         self._own: set[str] = set()
@@ -73,27 +83,60 @@ class KeptFiles:
         return KeptFile(self, native)
 
     def load(self, kept: KeptTransaction, native: NativeRows | None) -> KeptFile:
-        """The rows of a kept transaction, checked from the first byte to the last.
+        """The rows of a kept transaction, checked from the first byte to the last. Damaged files that are copied are made again.
 
-        :raises TransientSourceError: a file is missing or damaged; the message says which, and how.
+        :raises TransientSourceError: a file is missing or damaged, and no copy is right; the message says which, and how.
+        :raises DeliveryError, SinkError: the copies cannot be read.
+        :raises StateDirectoryError: the files cannot be made again.
         """
         found = KeptFile(self, native)
-        found.load(kept)
+        try:
+            found.load(kept)
+        except TransientSourceError as error:
+            copied = {part.name: part.length for part in kept.files if self._has_copy(part)}
+            if not copied:
+                raise
+            _log.warning("%s: they are looked for in Kafka", error.message)
+            self._restore(copied)
+            found = KeptFile(self, native)
+            found.load(kept)
         return found
+
+    def fetch(self, kept: Sequence[KeptTransaction]) -> None:
+        """Make files that are missing or too short again from their copies, all in one pass over the topic. Errors as of `load`, but
+        for TransientSourceError.
+
+        :param kept: all that are gone on with. Without any, the topic is read for what was copied and never named.
+        """
+        parts = (part for one in kept for part in one.files)
+        lacking = {part.name: part.length for part in parts if self._has_copy(part) and self._lacks(part)}
+        if lacking or not kept:
+            self._restore(lacking)
+
+    def _restore(self, wanted: Mapping[str, int]) -> None:
+        if self.copies is not None:
+            with disk_errors(self.directory):
+                self._found |= self.copies.restore(wanted, self.directory)
+
+    def _has_copy(self, part: KeptPart) -> bool:
+        return self.copies is not None and is_copied(part.name)
 
     def lacks(self, kept: KeptTransaction) -> str:
         """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. ''
-        when all can be. Looks at names and lengths only; `damage` reads the content."""
-        for part in kept.files:
-            try:
-                if (self.directory / part.name).stat().st_size < part.length:
-                    return f"{self.directory.absolute() / part.name} is shorter than {part.length} bytes"
-            except OSError as error:
-                return f"{self.directory.absolute() / part.name}: {error.strerror or error}"
-        return ""
+        when all can be. Looks at names and lengths only, and not for copies; `damage` reads the content."""
+        return next(filter(None, (self._lacks(part) for part in kept.files if not self._has_copy(part))), "")
+
+    def _lacks(self, part: KeptPart) -> str:
+        path = self.directory.absolute() / part.name
+        try:
+            return f"{path} is shorter than {part.length} bytes" if path.stat().st_size < part.length else ""
+        except OSError as error:
+            return f"{path}: {error.strerror or error}"
 
     def damage(self, kept: KeptTransaction) -> str:
-        """What is wrong with its files, '' for nothing; they are read as `load` reads them."""
+        """What is wrong with its files, '' for nothing; they are read as `load` reads them. Files with copies are not looked at."""
+        if any(map(self._has_copy, kept.files)):
+            return ""
         try:
             self.load(kept, None)
         except TransientSourceError as error:
@@ -110,11 +153,18 @@ class KeptFiles:
             self._own.difference_update(names)
             self._retired += [(self.version, name) for name in names]
 
-    def remove(self, name: str) -> None:
-        """Remove a file that no position names; a failure is passed over."""
+    def remove(self, name: str, *, sealed: bool = True) -> None:
+        """Remove a file that no position names, and its copy; a failure is passed over.
+
+        :param sealed: False: nothing of it was copied.
+        """
         self._own.discard(name)
+        path, length = self.directory / name, 0
         with suppress(OSError):
-            (self.directory / name).unlink()
+            length = path.stat().st_size
+            path.unlink()
+        if self.copies is not None and sealed and is_copied(name):
+            self.copies.remove(name, length)
 
     def confirm(self, position: LogMinerPosition) -> None:
         """An offset with the position is stored: remove the files that the position does not need. The first call of a run shows
@@ -148,6 +198,7 @@ class KeptFile:
         self._frames: list[Frame] = []
         self._written: list[Frame] = []  # as the files have them
         self._name, self._file, self._length, self._checksum = "", -1, 0, 0
+        self._copied = 0  # bytes of the file that are in Kafka, too
         self._is_synced = self._is_named = False
         self._seen: set[tuple[Any, ...]] = set()
         self._who: tuple[str | None, str | None] = (None, None)
@@ -214,7 +265,7 @@ class KeptFile:
         if self.is_sealed:
             self._files.retire([part.name for part in self._stored] + ([self._name] if self._name else []))
         elif self._name:
-            self._files.remove(self._name)
+            self._files.remove(self._name, sealed=False)
 
     # ---- what survives ----
 
@@ -224,8 +275,10 @@ class KeptFile:
         :param seen: identities of rows without address.
         :raises StateDirectoryError: they cannot be written.
         :raises TransientSourceError: a file is damaged, or was removed.
+        :raises DeliveryError, SinkError: they cannot be copied.
         """
-        if len(self._stored) > _MOST_FILES:
+        copies = self._files.copies
+        if len(self._stored) > _MOST_FILES or (copies and not all(is_copied(part.name) for part in self._stored)):
             self._gather()
         self._cut()
         if added := seen - self._seen:
@@ -240,6 +293,10 @@ class KeptFile:
                     _sync(self._files.directory)
                     _sync(self._files.directory.parent)
             self._is_synced = self._is_named = True
+        if copies is not None and self._copied < self._length:
+            with disk_errors(self._files.directory):
+                copies.copy(self._name, self._file, self._copied, self._length)
+            self._copied = self._length
         self.is_sealed = True
         return (*self._stored, *((KeptPart(self._name, self._length, self._checksum),) if self._name else ()))
 
@@ -249,7 +306,7 @@ class KeptFile:
         with disk_errors(self._files.directory):
             links = os.fstat(self._file).st_nlink
         if not links:
-            raise _damaged(self._files.directory / self._name, "it was removed while it was written")
+            raise damaged(self._files.directory / self._name, "it was removed while it was written")
 
     def __del__(self) -> None:
         # A run that breaks within the transaction closes it nowhere else.
@@ -267,13 +324,13 @@ class KeptFile:
                 with path.open("rb") as file:
                     scan(file, number, part, self._frames, self._seen)
             except OSError as error:
-                raise _damaged(path, error.strerror or str(error)) from error
+                raise damaged(path, error.strerror or str(error)) from error
             except (ValueError, KeyError, TypeError, IndexError) as error:
-                raise _damaged(path, str(error)) from error
+                raise damaged(path, str(error)) from error
         self._stored, self._written = list(kept.files), self._frames.copy()
         self.is_sealed = True
         if self.rows != kept.rows:
-            raise _damaged(self._files.directory, f"{self.rows} rows in place of {kept.rows}")
+            raise damaged(self._files.directory, f"{self.rows} rows in place of {kept.rows}")
 
     # ---- frames ----
 
@@ -301,7 +358,7 @@ class KeptFile:
             self._written.append(self._frames[-1])
 
     def _make(self) -> None:
-        name = f"{secrets.token_hex(8)}.rows"
+        name = secrets.token_hex(8) + (SUFFIX if self._files.copies is not None else ".rows")
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._files.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._file = os.open(self._files.directory / name, flags, 0o600)
@@ -331,7 +388,7 @@ class KeptFile:
         self._files.retire(former)
         self._stored, self._frames, self._written = [], whole._frames, whole._written
         self._name, self._file, self._length, self._checksum = whole._name, whole._file, whole._length, whole._checksum
-        whole._file = -1
+        whole._file, self._copied = -1, 0
         self._is_synced, self._is_named, self._seen = False, False, set()
 
     def _unpacked(self, frame: Frame) -> bytes:
@@ -356,23 +413,10 @@ class KeptFile:
                 with path.open("rb") as file:
                     payload = read_at(file.fileno(), frame.at, frame.length)
         except OSError as error:
-            raise _damaged(path, error.strerror or str(error)) from error
+            raise damaged(path, error.strerror or str(error)) from error
         if checksum_of(ROWS, frame.length, frame.rows, payload) != frame.checksum:
-            raise _damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
+            raise damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
         return payload
-
-
-@contextmanager
-def disk_errors(directory: Path) -> Iterator[None]:
-    """Raise StateDirectoryError in place of OSError."""
-    try:
-        yield
-    except OSError as error:
-        raise StateDirectoryError(
-            f"writing the rows of an open transaction in {directory.absolute()} failed: {error.strerror or error}",
-            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost."
-            " minercdc.log.mining.buffer.durable=none keeps no transactions over a restart.",
-        ) from error
 
 
 def _sync(directory: Path) -> None:
@@ -381,10 +425,3 @@ def _sync(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _damaged(path: Path, how: str) -> TransientSourceError:
-    return TransientSourceError(
-        f"the rows of an open transaction in {path.absolute()} are lost: {how}",
-        hint="They are mined again from the start of the transaction, as long as its redo is there.",
-    )

@@ -5,6 +5,8 @@ frame   kind, length, rows, CRC-32 of kind to payload; payload
 ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
 CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
 SEEN    undo rows without redo address, which are recognized by their content
+
+Also the errors of reading and writing such files.
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import json
 import os
 import struct
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, BinaryIO, Final, NamedTuple
 
 from minercdc.capture.logminer.position import KeptPart
+from minercdc.errors import StateDirectoryError, TransientSourceError
 
 HEAD_LINE: Final = b"minercdc rows of an open transaction 1\n"
 FRAME: Final = struct.Struct("<BIII")
@@ -91,3 +97,27 @@ def read_at(file: int, at: int, length: int) -> bytes:
         parts.append(part)
         at, length = at + len(part), length - len(part)
     return b"".join(parts)
+
+
+@contextmanager
+def disk_errors(directory: Path) -> Iterator[None]:
+    """Raise StateDirectoryError in place of OSError."""
+    try:
+        yield
+    except OSError as error:
+        raise StateDirectoryError(
+            f"writing the rows of an open transaction in {directory.absolute()} failed: {error.strerror or error}",
+            hint="Make room there, or set minercdc.state.dir to a directory with room; then start again, nothing is lost."
+            " minercdc.log.mining.buffer.durable=none keeps no transactions over a restart.",
+        ) from error
+
+
+def damaged(path: Path, how: str) -> TransientSourceError:
+    """The error of a file that cannot be used.
+
+    :param how: what is wrong with it.
+    """
+    return TransientSourceError(
+        f"the rows of an open transaction in {path.absolute()} are lost: {how}",
+        hint="They are mined again from the start of the transaction, as long as its redo is there.",
+    )

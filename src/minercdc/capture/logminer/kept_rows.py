@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import MiningSessionError
@@ -28,6 +28,16 @@ _MICROSECOND: Final = timedelta(microseconds=1)
 _HAS_CONTAINER, _HAS_START, _IS_UNDO, _GOES_ON, _HALF_PAIR = 1, 2, 4, 8, 16
 PART_BYTES: Final = 1 << 20
 """Most bytes of a part; a single row may be longer."""
+
+
+class NativeRows(Protocol):
+    """The buffer of the native path."""
+
+    def pack(self, part: bytes) -> tuple[list[Name], bytes, int]:
+        """Names, rows that have numbers of these, and how many rows."""
+
+    def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
+        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
 
 
 def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:

@@ -189,8 +189,8 @@ class LargeRowAssembler(Generic[_Other]):
         elif row.code == OpCode.STRING_WRITE:
             document.fragments.append(parse_string_fragment(row.sql or ""))
         else:
-            self._document = None
             document.end(self._charset)
+            self._document = None
 
     # ---- 2. the change of a row is found, or begins ----
 

@@ -62,11 +62,11 @@ class ObjectNames:
         return found if found >= ROOT else None
 
     def named(self, batch: Sequence[tuple[Any, ...]], container: int | None) -> list[tuple[Any, ...]]:
-        """Fetched rows, without those of excluded schemas.
+        """Fetched rows with the names of their tables, as far as those are known, and without rows of excluded schemas.
 
         :param container: what `container` said.
-        :raises PrerequisiteError: LogMiner does not say the container of a row, or a captured table is of a kind that takes a
-            dictionary.
+        :raises PrerequisiteError: LogMiner does not say the container of a row, a captured table is of a kind that takes a
+            dictionary, or a grant in the primary is missing.
         :raises SourceError: the primary cannot be asked.
         """
         self._look_up({row[_OBJECT] for row in batch if row[_CODE] in _ROWS and row[_OBJECT]} - self._names.keys())

@@ -117,16 +117,18 @@ def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: C
 
 def await_written(connection: oracledb.Connection) -> None:
     """Wait, for four seconds at most, until redo of now is in the logs: the log writer writes at least every three seconds, if
-    there is anything to write."""
+    there is anything to write. Raises as `current_scn` and `written_scn`."""
     now, deadline = current_scn(connection), time.monotonic() + _WRITTEN_WITHIN_S
     while written_scn(connection) < now and time.monotonic() < deadline:
         time.sleep(_POLL_S)
 
 
 def selection_from(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
-    """All logs from the one that holds SCN `first` on. Raises LogGapError when one is missing.
+    """All logs from the one that holds SCN `first` on.
 
     :param scn: where the stream is to begin, for the message.
+    :raises LogGapError: one is missing.
+    :raises SourceError, PrerequisiteError: the views of the logs cannot be read.
     """
     threads, logs = read_threads(connection), read_logs(connection, first)
     if len(threads) > 1:

@@ -1,4 +1,4 @@
-"""Whether LogMiner may run where a session has it run."""
+"""Whether redo can be mined in the database, and the container, that a LogMiner session works in."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def check_place(session: MiningSession, *, archived_only: bool) -> None:
     """Check that redo can be mined where the session is.
 
     :param archived_only: within a PDB, LogMiner reads to the newest redo, whatever logs are listed, which is not wanted then.
-    :raises PrerequisiteError: both databases are not what the configuration says, as after their roles were exchanged; or a grant is
-        missing.
+    :raises PrerequisiteError: a database is not what the configuration says, as after roles were exchanged; the session is in a PDB
+        where that will not do; or a grant is missing.
     :raises SourceError: a database cannot be read.
     """
     if session.mined is not None:

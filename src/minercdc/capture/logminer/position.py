@@ -62,6 +62,7 @@ class KeptPart(NamedTuple):
 class KeptTransaction:
     """An open transaction whose rows up to `ThreadMark.kept_to` are in files, so that their redo is not needed any more.
 
+    :param container: its number, SRC_CON_ID; 0 outside a container database.
     :param xid: as hex, 16 digits.
     :param start: address of its START, or first row; `scn` is that row's.
     :param start_scn: 0 when its START was not read.

@@ -24,7 +24,7 @@ class LogMinerPrerequisites:
     """See `oracle.prerequisites.CapturePrerequisites`."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """What LogMiner needs in the session's container, each with the statement that grants it."""
+        """What LogMiner lacks in the session's container, each with the statement that grants it."""
         missing = list(chain(grants.missing_mining(connection), grants.missing_views(connection, grants.MINING_VIEWS)))
         if not missing:
             return

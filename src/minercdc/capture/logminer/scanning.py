@@ -33,7 +33,7 @@ class RunCursor(Protocol):
         """The next rows, perhaps none, until one cannot be scanned; `most` at most. `offset_us` is that of the host's clock."""
 
     def row(self) -> LogMinerRow:
-        """The next row."""
+        """The next row, which stays the next one."""
 
     def skip(self) -> None:
         """Pass over the next row."""

@@ -43,7 +43,7 @@ class SpillFile:
     """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. `bool` says
     whether it has rows.
 
-    :raises StateDirectoryError: the file cannot be made; all methods raise it when the disk fails.
+    :raises StateDirectoryError: the file cannot be made; all methods but `close` raise it when the disk fails.
     """
 
     def __init__(self, directory: Path) -> None:

@@ -98,7 +98,7 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
     listed = "; ".join(f"{kept}, from redo address {kept.start.rs_id}: {reason}" for kept, reason in lost)
     return LogGapError(
         f"open transactions have to be mined again from their start, and that redo is gone ({gap.message}): {listed}",
-        hint="Restore the files in minercdc.state.dir, or the archived log. Without them the changes of these transactions are lost:"
+        hint="Restore the files in minercdc.state.dir (minercdc.log.mining.buffer.durable=topic keeps copies), or the archived log. Without them the changes of these transactions are lost:"
         " `minercdc offsets set` goes on from an SCN, without transactions that were open then and whose redo is gone; a new snapshot"
         " (`minercdc offsets reset`) has what is committed by then.",
     )
@@ -134,6 +134,7 @@ def check_incarnation(connection: oracledb.Connection, start: LogMinerPosition) 
     """Check that a position is of the database's present incarnation; one without `resetlogs` passes.
 
     :raises LogGapError: the database was opened with RESETLOGS after the position.
+    :raises SourceError, PrerequisiteError: V$DATABASE cannot be read.
     """
     resetlogs = resetlogs_scn(connection)
     if start.resetlogs and resetlogs != start.resetlogs:

@@ -41,6 +41,7 @@ class Start(NamedTuple):
     :param order: place in the order of reading; 0 for a transaction that an earlier run kept.
     :param address: None when the row had none.
     :param start_scn: SCN of the START row, 0 when it was not read; `scn` is that of the row.
+    :param time: by the database's host, without zone.
     :param user, client_id: of its session, None when not known.
     """
 
@@ -59,6 +60,7 @@ class Transaction:
     """One open transaction's rows, oldest first; the older ones may be on disk.
 
     :ivar spill: its older rows, on disk; None while all are in memory.
+    :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
     :ivar is_large: it has had rows that may belong together, see `large_rows`.
     :ivar without_address: `row_identity` of its rows without redo address.
@@ -215,7 +217,8 @@ class TransactionBuffer:
         self._starts[key] = self._start_of(row, address, row.scn)
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Keep a captured row, unless its transaction is given up. Raises StateDirectoryError when it cannot be spilled."""
+        """Keep a captured row, unless its transaction is given up, or the row has no address and came before. Raises
+        StateDirectoryError when rows cannot be spilled."""
         if self.given_up and mark_of(self._resolve(row), self._several) in self.given_up:
             return
         transaction = self._transaction(row, address)
@@ -232,7 +235,8 @@ class TransactionBuffer:
             self._spill_largest()
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Take out what a row with ROLLBACK=1 undoes. False when it is not there: it may lie before the first row mined."""
+        """Take out what a row with ROLLBACK=1 undoes. False when it is not there, since it may lie before the first row mined, or
+        when `row` has no address and came before."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False

@@ -53,7 +53,7 @@ class OlrCapture:
 
         :raises TypeError: `start` is of another adapter.
         :raises LogGapError: the server cannot start there.
-        :raises TransientSourceError, UnknownSourceError: the server went away, or messages are missing or no messages at all.
+        :raises TransientSourceError, UnknownSourceError: the server went away, messages are missing, or what came is no message.
         :raises SourceError, ConfigError: the server cannot be used as it is.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.

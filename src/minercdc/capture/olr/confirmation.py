@@ -56,7 +56,7 @@ class Confirmations:
         return bool(self._units)
 
     def note(self, place: Place, *, checkpoint: bool = False) -> None:
-        """Note that a message has come; a checkpoint does not keep the latest block waiting.
+        """Note that a message has come. A checkpoint at the SCN of the message before does not keep the latest block waiting.
 
         :raises SourceError: `c_scn` went back, though it is the commit's.
         """

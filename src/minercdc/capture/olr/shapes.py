@@ -75,8 +75,8 @@ class Shapes:
         yield from self._tracker.follow(_row(operation, message), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """Yields a SchemaChange when a change shows that the table has not the known shape, and no DDL came: the present one is
-        read from the dictionary."""
+        """Yields a SchemaChange when the table is not known, or a change shows that it has not the known shape, and no DDL came:
+        the present one is read from the dictionary. Raises MinerCdcError when that cannot be read."""
         known = self._tables.find(table)
         if known is None:
             change = self._tracker.discover(table, _row(operation, message), time_us)

@@ -56,6 +56,8 @@ class _Poll:
     :param present: an SCN up to which all commits are in it, if it is no chunk.
     :param until: SCN that the chunk ends with; None of a poll that read all.
     :param rows: of each table, in the order of the tables' bits.
+    :param zone_us: how far the database host's time is ahead of UTC, microseconds.
+    :param time_us: of the poll, microseconds since the epoch in UTC.
     """
 
     present: int
@@ -107,6 +109,7 @@ class TxlogCapture:
         :raises ConfigError: tables of several schemas are captured.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
+        :raises ValueDecodeError: a value does not fit its column's type.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is no position of txlog")

@@ -34,12 +34,12 @@ def index_of(bit: int) -> str:
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """A name in double quotes, as SQL has it."""
     return f'"{name}"'
 
 
 def literal(text: str) -> str:
-    """A text as SQL has it."""
+    """A text as SQL has it: in single quotes, its own doubled."""
     return "'" + text.replace("'", "''") + "'"
 
 

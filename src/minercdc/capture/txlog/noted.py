@@ -44,6 +44,7 @@ def begin_after(context: CaptureContext, scn: int) -> int:
     """The SCN itself, where a stream that begins after it misses nothing (`Adapter.mine_from`).
 
     :raises LogGapError: transactions that were committed after it may be in no log.
+    :raises SourceError, PrerequisiteError: the dictionary or SY$SOURCES cannot be read.
     """
     with closing(context.connect_pdb()) as connection:
         tables = read_table_ids(connection, context.mined, context.database)

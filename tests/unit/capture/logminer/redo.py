@@ -16,6 +16,7 @@ from minercdc.capture.logminer.decoding import TransactionDecoder
 from minercdc.capture.logminer.delivery import Delivery
 from minercdc.capture.logminer.host_clock import HostClock
 from minercdc.capture.logminer.keeping import KeepingRules, load
+from minercdc.capture.logminer.kept_copies import KeptCopies
 from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.passes import Assembly, Pass
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -137,9 +138,10 @@ class Miner:
         dictionary: dict[TableId, TableSchema] | None = None,
         assembly: Callable[[LogMinerPosition, TransactionBuffer, Delivery], Assembly] = BufferedAssembly,
         keep: KeepingRules | None = None,
+        copies: KeptCopies | None = None,
         **decoder: Any,
     ) -> None:
-        self.files = KeptFiles(directory, "test")
+        self.files = KeptFiles(directory, "test", copies)
         found = dictionary or {}
         self.tables = Tables(tables)
         unlogged = decoder.pop("unlogged", lambda _: "")

@@ -273,6 +273,19 @@ def test_e62_binary_xml(miner: Miner, redo: Large) -> None:
     assert [after and after[1] for _, _, after in changes(miner, redo)] == ["<a/>", "<a>it's</a>", None, "<a/>"]
 
 
+def test_binary_xml_that_is_no_text_is_not_null(tmp_path: Path, redo: Large) -> None:
+    miner = Miner(tmp_path, tables=(XD,), lobs=True, on_failure="skip")
+    xml(redo, OpCode.INSERT, """insert into "LAB"."XD"("ID") values ('1');""", row_id="r1")
+    xml(redo, OpCode.XML_BEGIN, """XML DOC BEGIN:  select "X" from "LAB"."XD" where "ID" = '1'""", status=2)
+    xml(redo, OpCode.XML_WRITE, "XML_REDO := HEXTORAW('ff'):1", status=2)
+    xml(redo, OpCode.XML_END, None)
+    redo.commit(A)
+    change, letter, _ = miner.read(redo.rows)
+    assert isinstance(letter, UndecodableRow)
+    assert isinstance(change, ChangeEvent)
+    assert change.after == ("1", X)
+
+
 def test_e63_xml_as_clob_in_two_pieces(miner: Miner, redo: Large) -> None:
     xml(redo, OpCode.XML_BEGIN, """update "LAB"."XD" a set a."X" = XMLType(:1) where a."ID" = '63';""", status=5)
     xml(redo, OpCode.XML_WRITE, "<r>", status=5)
