@@ -39,7 +39,8 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect
 from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.examination import examine
-from minercdc.selection import topic_names
+from minercdc.schema.table import TableNames
+from minercdc.selection import table_names, topic_names
 from minercdc.signalling import http_token
 from minercdc.state_directory import private_opener
 from minercdc.stored_offset import StoredOffset, read_stored
@@ -116,7 +117,7 @@ def _files(config: ConnectorConfig, path: Path) -> dict[str, Callable[[], str]]:
         "configuration.txt": lambda: report(config, path),
         "check.txt": lambda: _lines(list(examine(config))),
         "offset.json": lambda: _offset(read_stored(config)),
-        "tables.json": lambda: _tables(read_stored(config)),
+        "tables.json": lambda: _tables(read_stored(config), table_names(config)),
         "topics.txt": lambda: _topics(config),
         "database.txt": lambda: "".join(_database(config)),
         "status.json": lambda: _status(config),
@@ -154,11 +155,11 @@ def _offset(stored: StoredOffset | None) -> str:
     return json.dumps(document, indent=1) + "\n"
 
 
-def _tables(stored: StoredOffset | None) -> str:
+def _tables(stored: StoredOffset | None, names: TableNames) -> str:
     found = {}
     for one, known in (stored.tables() if stored else {}).items():
         columns = [f"{c.name} {c.type_name} {c.length} {c.scale}" for c in known.schema.columns]
-        found[str(one)] = {"scn": known.scn, "key": known.schema.key, "columns": columns}
+        found[names.of(one)] = {"scn": known.scn, "key": known.schema.key, "columns": columns}
     return json.dumps(found, indent=1) + "\n"
 
 

@@ -21,7 +21,7 @@ from minercdc.errors import ConfigError, SourceError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.sink import stored_offset
 from minercdc.offset import Offset, Position
-from minercdc.selection import topic_names
+from minercdc.selection import table_names, topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.mode import Start, Steps, decision_of
 from minercdc.wiring.build import adapter_of, build
@@ -35,8 +35,8 @@ class Handover:
     """Where the connector streams from.
 
     :param scn: it was set up to stream from this SCN just now: rows are to be read as of it. None: it has an offset already.
-    :param since: per table `SCHEMA.TABLE`, the SCN from which on the stream has its changes.
-    :param suspended: tables, `SCHEMA.TABLE`, whose changes are left out.
+    :param since: per table, named as `TableNames.of` does, the SCN from which on the stream has its changes.
+    :param suspended: names of tables whose changes are left out.
     """
 
     scn: int | None
@@ -46,7 +46,7 @@ class Handover:
     def refusal(self, table: str, scn: int) -> str:
         """Why the stream would not bring a table that is read as of `scn` up to date; '' when it does.
 
-        :param table: `SCHEMA.TABLE`.
+        :param table: its name.
         """
         since = self.since.get(table)
         if since is None:
@@ -67,8 +67,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     A connector without an offset gets one. No process of the connector may be starting meanwhile: it would be fenced.
 
     :param scn: of rows that are to be read as of the past; None: as of the present.
-    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, several pluggable databases are captured, the schema
-        history is in a file, or the offset is of another family of adapters.
+    :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, the schema history is in a file, or the offset is of another family of adapters.
     :raises LogGapError: redo that the stream needs is gone.
     :raises PrerequisiteError, SourceError, SinkError, SchemaHistoryError: database, Kafka or the schema history cannot be used.
     :raises MinerCdcError: as `engine.run_once`, by which a connector without an offset gets one.
@@ -76,8 +75,6 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     if not decision_of(config.snapshot)(Start(offset_exists=True, snapshot_under_way=False)).stream:
         raise ConfigError([f"snapshot.mode: {config.snapshot.snapshot_mode} does not stream after `minercdc lake snapshot`"])
     need_kafka(config, "`minercdc lake snapshot`")
-    if config.database.has_several_pdbs:
-        raise ConfigError(["database.pdb.name: the lake takes the tables of one pluggable database"])
     if config.history.file is not None:
         raise ConfigError(
             ["schema.history.internal: the lake learns the tables from the schema history's topic, a file will not do"]
@@ -95,11 +92,12 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
         raise SourceError("no position to stream from was stored")
     position = _readable(config, offset)
     since: dict[str, int] = {}
+    names = table_names(config)
     for change in schema_history(config, client, topics).recover(offset.history):
         if change.after is None:
-            since.pop(str(change.table), None)
+            since.pop(names.of(change.table), None)
         else:
-            since.setdefault(str(change.after.id), change.scn)
+            since.setdefault(names.of(change.after.id), change.scn)
     suspended = frozenset(table.table for table in offset.suspended)
     return Handover(position.delivered_scn if begun else None, since, suspended)
 

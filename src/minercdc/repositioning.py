@@ -24,17 +24,18 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.membership import SESSION_SECONDS, group_of
 from minercdc.kafka.ownership import Ownership
 from minercdc.offset import Offset, Position, SignalState
-from minercdc.oracle.connect import connect, database_name
-from minercdc.oracle.dictionary import read_altered, read_table_ids, read_tables
+from minercdc.oracle.connect import connect
+from minercdc.oracle.dictionary import read_altered, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import scn_of_time, time_of_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filter, topic_names
+from minercdc.selection import table_names, topic_names
 from minercdc.sink.opening import open_sink
 from minercdc.state_directory import is_running
 from minercdc.stored_offset import KnownTable, StoredOffset, delivered_scn, from_document, read_stored
 from minercdc.values.supported import without_unsupported
 from minercdc.wiring.build import adapter_of
+from minercdc.wiring.databases import SourceDatabases
 from minercdc.wiring.history import schema_history
 
 
@@ -159,8 +160,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
 
     :param scn: None: the one of `time`.
     :param time: ISO 8601; UTC unless it has an offset. None: `scn` is given.
-    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, the stored position cannot be read, or
-        several pluggable databases are captured.
+    :raises ConfigError: the initial snapshot is not complete, `time` is not ISO 8601, or the stored position cannot be read.
     :raises LogGapError: redo from there on, or of a transaction that was open there, is gone.
     :raises SourceError, PrerequisiteError: the SCN lies in the future, the time has no SCN, or the database cannot be read.
     :raises SinkError, SchemaHistoryError: what is stored cannot be read.
@@ -188,7 +188,7 @@ def look_set(config: ConnectorConfig, scn: int | None, time: str | None) -> Repo
     ]
     lines += [*_stored_lines(config, before), *_consequences(config, before, scn)]
     if unsure:
-        names = ", ".join(map(str, unsure))
+        names = ", ".join(map(table_names(config).of, unsure))
         lines.append(
             f"DDL about then or since on {names}, which the schema history does not have: rows from before it may not be decodable"
         )
@@ -212,19 +212,24 @@ class _Dictionary:
 
 def _look_up(config: ConnectorConfig, scn: int | None, time: str | None) -> _Dictionary:
     wanted = None if time is None else _in_utc(time)
-    with closing(connect(config.database, "pdb")) as connection:
+    databases = SourceDatabases(config, connect)
+    with closing(databases.connect_first()) as connection:
         if wanted is not None:
             scn = scn_of_time(connection, wanted)
         assert scn is not None
         now = present_scn(connection)
         if scn > now:
             raise SourceError(f"SCN {scn} lies in the future; the current one is {now}")
-        ids = read_table_ids(connection, table_filter(config), database_name(config.database))
-        try:
-            altered = read_altered(connection, ids, scn, margin_seconds=5)
-        except SnapshotTooOldError:
-            altered = ids
-        tables = read_tables(connection, ids, comments=config.messages.include_schema_comments)
+        tables: list[TableSchema] = []
+        altered: set[TableId] = set()
+        with databases.places(connection) as places:
+            for place in places:
+                ids = place.table_ids()
+                try:
+                    altered |= set(read_altered(place.connection, ids, scn, margin_seconds=5))
+                except SnapshotTooOldError:
+                    altered |= set(ids)
+                tables += read_tables(place.connection, ids, comments=config.messages.include_schema_comments)
         return _Dictionary(scn, time_of_scn(connection, scn), tables, frozenset(altered))
 
 

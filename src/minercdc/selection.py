@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.converters import JSON
@@ -20,9 +20,10 @@ from minercdc.kafka.table_format import KeyColumns, Published, TableFormats
 from minercdc.kafka.topics import TopicNames
 from minercdc.kafka.transaction_metadata import TransactionEncoder
 from minercdc.moved_keys import MovedKeys
+from minercdc.oracle.connect import database_names
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.patterns import configured_pattern
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.transaction_counts import TransactionCounts
 from minercdc.values.codec import ValueHandling
 
@@ -39,6 +40,30 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
         never=adapter_factory(config.database.database_connection_adapter).own_tables(config),
         database=database if config.database.has_several_pdbs else "",
     )
+
+
+def table_filters(config: ConnectorConfig) -> dict[str, TableFilter]:
+    """`table_filter` of each database whose tables are captured, by `oracle.connect.database_names`. Raises as that."""
+    return {name: table_filter(config, name) for name in database_names(config.database)}
+
+
+def table_names(config: ConnectorConfig) -> TableNames:
+    """How stored state, the lake and reports name the captured tables."""
+    return TableNames.among(database_names(config.database))
+
+
+def captured_tables(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
+    """A function that returns whether a table is captured. It raises as `TableFilter.includes`.
+
+    :param filters: those of `table_filters`. The only one decides about the tables of every database.
+    """
+    only = TableNames.among(filters).database
+
+    def captured(table: TableId) -> bool:
+        found = filters.get(only or table.database)
+        return found is not None and found.includes(table.schema, table.table)
+
+    return captured
 
 
 def topic_names(config: ConnectorConfig, gives_up: Callable[[TableId], bool] = lambda _: False) -> TopicNames:

@@ -21,11 +21,12 @@ from minercdc.http_port.client import post_signal
 from minercdc.kafka.signal_topic import SignalTopic, create_signal_topic, produce_signal
 from minercdc.kafka.table_changes import change_of
 from minercdc.offset import JsonValue, SignalState
-from minercdc.oracle.connect import connect, database_name, database_names, of_database
+from minercdc.oracle.connect import connect, database_name, of_database
 from minercdc.oracle.prerequisites import CapturePrerequisites, Finding
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
 from minercdc.schema.tables import Tables
+from minercdc.selection import table_names
 from minercdc.signals.actions import Actions, Source
 from minercdc.signals.blocking import BlockingSnapshots
 from minercdc.signals.channels import SignalChannel, SignalFile, append
@@ -116,7 +117,7 @@ def resumptions_of(
         None if skipped else memory,
         tables.find,
         tables_of_source.learn,
-        TableNames.among(database_names(config.database)),
+        table_names(config),
         why=why,
         refusal=refusal,
     )
@@ -167,7 +168,7 @@ def signal_stage(
         restart within it, tables that the stream does not know yet are newer than its position: their rows come by the stream.
     :param captured: whether a table is captured; None: the filter of its database decides.
     """
-    names, table = TableNames.among(database_names(config.database)), signal_table(config)
+    names, table = table_names(config), signal_table(config)
     lobs, runs = config.capture.lob_enabled, native.rows is not None
     reads_added = redo and config.incremental.minercdc_snapshot_added_tables == "incremental"
 
@@ -203,7 +204,7 @@ def _actions(
         source,
         tables,
         captured,
-        TableNames.among(database_names(config.database)),
+        table_names(config),
         resumptions.suspended if resumptions else lambda: (),
         several=config.database.pdbs if config.database.has_several_pdbs else (),
         answers_while_paused=bool(set(config.signals.signal_enabled_channels) - {"source"}),

@@ -31,7 +31,7 @@ from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filter, topic_names
+from minercdc.selection import table_filters, table_names, topic_names
 from minercdc.sink.json_lines import stored_lines_offset
 from minercdc.sink.segment_log import SegmentLog
 from minercdc.wiring.build import adapter_of
@@ -87,11 +87,12 @@ def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> To
     if stored is None:
         return topic_names(config)
     suspended = {entry.table for entry in stored.offset.suspended if entry.gives_up_topic}
-    names = topic_names(config, lambda table: str(table) in suspended)
-    filters = {name: table_filter(config, name) for name in database_names(config.database)}
+    named = table_names(config)
+    names = topic_names(config, lambda table: named.of(table) in suspended)
+    filters = table_filters(config)
     known = (one for one in stored.tables() if one.database in filters)
     captured = (one for one in known if filters[one.database].includes(one.schema, one.table))
-    names.claim(one for one in captured if str(one) not in suspended)
+    names.claim(one for one in captured if named.of(one) not in suspended)
     return names
 
 

@@ -14,7 +14,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -36,11 +36,11 @@ from minercdc.lake.marks import Ends, topic_pattern
 from minercdc.lake.segment_history import FileHistory
 from minercdc.lake.verify import SHOWN, Difference, Report, TableReport
 from minercdc.offset import ChunkProgress, Offset
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.name_adjustment import field_name
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import envelope_encoder, key_columns, table_filter
+from minercdc.selection import envelope_encoder, key_columns, table_filters, topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.scan import Scan
 from minercdc.values.supported import without_unsupported
@@ -73,28 +73,31 @@ def verify(
 ) -> Report:
     """Compare the topics of all captured tables, or of one, with Oracle.
 
-    :param table: `SCHEMA.TABLE`; None for all.
+    :param table: see `TableNames.given`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
     :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
-    :raises LakeError: records are in a form that is not read back, or several pluggable databases are captured.
+    :raises LakeError: records are in a form that is not read back.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
     need_kafka(config, "`minercdc verify`")
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-    topics = TopicNames(config.identity, config.topics, config.kafka)
+    topics = topic_names(config)
     offset = _stored(config, client, topics)
     ends = client.all_ends(re.compile(topic_pattern(config)))
     history = LakeHistory(config, client) if config.history.file is None else FileHistory(config, lambda: offset)
     history.refresh()
-    with closing(connect(config.database)) as connection:
-        ids = read_table_ids(connection, table_filter(config), database_name(config.database))
-        wanted = [one for one in ids if table in (None, str(one))]
+    with ExitStack() as stack:
+        wanted: list[tuple[oracledb.Connection, TableId]] = []
+        for database, captured in table_filters(config).items():
+            connection = stack.enter_context(closing(connect(of_database(config.database, database))))
+            ids = read_table_ids(connection, captured, database)
+            wanted += [(connection, one) for one in ids if table is None or table in history.names.given(one)]
         if table is not None and not wanted:
             raise VerificationError(f"{table} is not among the captured tables")
         comparison = _Comparison(config, client, topics, offset, ends, history)
         reports = []
-        for one in sorted(wanted):
+        for connection, one in sorted(wanted, key=lambda found: found[1]):
             reports.append(comparison.compare(connection, one))
             done(reports[-1], len(wanted))
     return Report(offset.complete_scn, reports)
@@ -140,7 +143,7 @@ class _Comparison:
 
         :raises SinkError: Kafka cannot be read.
         """
-        report = TableReport(str(table))
+        report = TableReport(self._history.names.of(table))
         known = self._history.find(report.name)
         if report.name in self._suspended:
             report.failure = f"it is suspended: {self._suspended[report.name]}"

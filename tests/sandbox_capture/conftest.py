@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
-import oracledb
 import pytest
 from tests.fixtures.fix_sandbox import SandboxProcess
-from tests.sandbox_capture.pdbs import Pdbs
+from tests.sandbox_capture.pdbs import Pdbs, two_pdbs
 
 
 @pytest.fixture
 def pdbs(fresh_sandbox: SandboxProcess, tmp_path: Path) -> Iterator[Pdbs]:
-    made = Pdbs(fresh_sandbox, tmp_path)
-    yield made
-    for session in made.sessions.values():
-        with suppress(oracledb.Error):  # its database may be closed
-            session.close()
+    with two_pdbs(fresh_sandbox, tmp_path) as made:
+        yield made

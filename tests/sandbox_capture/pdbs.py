@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,16 @@ from minercdc.errors import MinerCdcError
 ONE, OTHER = "ORCLPDB1", "SALES"
 _EXAMPLE = read_file(Path(__file__).parents[2] / "connectors" / "several-pdbs.yaml").values
 _PATIENCE_SECONDS = 60.0
+
+
+@contextmanager
+def two_pdbs(sandbox: SandboxProcess, directory: Path) -> Iterator[Pdbs]:
+    """The sandbox, just started, with a second pluggable database while the context lasts."""
+    made = Pdbs(sandbox, directory)
+    yield made
+    for session in made.sessions.values():
+        with suppress(oracledb.Error):  # its database may be closed
+            session.close()
 
 
 class Pdbs:
@@ -52,21 +62,32 @@ class Pdbs:
 
     def config(self, **changes: str) -> ConnectorConfig:
         """connectors/several-pdbs.yaml, with lines of JSON as its sink; `a_b` is the property `a.b`."""
+        given = self._properties(**changes)
+        del given["minercdc.kafka.bootstrap.servers"]
+        lines = {"debezium.sink.type": "json", "minercdc.sink.path": str(self.directory / "changes.jsonl")}
+        return parse_properties(lines | given)
+
+    def on_kafka(self, brokers: str, **changes: str) -> Path:
+        """A file with the same, but Kafka as its sink, for commands."""
+        given = {**self._properties(**changes), "minercdc.kafka.bootstrap.servers": brokers}
+        file = self.directory / "connector.json"
+        file.write_text(json.dumps(given))
+        return file
+
+    def _properties(self, **changes: str) -> dict[str, str]:
         given = {
             **_EXAMPLE,
             "database.hostname": self.sandbox.host,
             "database.port": str(self.sandbox.port),
             "database.password": "minercdc",
             "minercdc.state.dir": str(self.directory / "state"),
-            "debezium.sink.type": "json",
-            "minercdc.sink.path": str(self.directory / "changes.jsonl"),
             "poll.interval.ms": "50",
             "minercdc.log.mining.pass.interval.ms": "0",
             "include.schema.changes": "false",
             "tombstones.on.delete": "false",
         }
-        del given["minercdc.kafka.bootstrap.servers"], given["signal.enabled.channels"]
-        return parse_properties(given | {name.replace("_", "."): value for name, value in changes.items()})
+        del given["signal.enabled.channels"]
+        return given | {name.replace("_", "."): value for name, value in changes.items()}
 
     def records(self) -> list[dict[str, Any]]:
         """What was committed so far."""
@@ -74,6 +95,35 @@ class Pdbs:
         offset = path.with_name(f"{path.name}.offset")
         length = json.loads(offset.read_bytes())["length"] if offset.exists() else 0
         return [json.loads(line) for line in path.read_bytes()[:length].splitlines()] if length else []
+
+
+def with_items(pdbs: Pdbs) -> None:
+    """Rows of ITEM in both, which has another column in OTHER; and a table NOTE in OTHER alone."""
+    note = (
+        "create table note (code varchar2(5) primary key)",
+        "alter table note add supplemental log data (all) columns",
+    )
+    pdbs.run(OTHER, *note, "insert into note values ('a')", "alter table item add (qty number(5))")
+    pdbs.run(ONE, "insert into item values (1, 'one')", "insert into item values (2, 'two')", "commit")
+    pdbs.run(OTHER, "insert into item values (1, 'other', 7)", "insert into item values (3, 'three', 8)", "commit")
+
+
+def change_items(pdbs: Pdbs) -> None:
+    """After `with_items`: changes and DDL in either, which would change the rows of the other one if they were mixed. The last row is
+    ITEM 9 of OTHER; then comes NOTE b."""
+    pdbs.run(OTHER, "truncate table item", "insert into item values (1, 'after', 9)", "commit")
+    pdbs.run(ONE, "update item set name = 'changed' where id = 1", "commit")
+    pdbs.run(ONE, "alter table item rename column name to title", "alter table item add (price number(8) default 15)")
+    pdbs.run(ONE, "insert into item values (4, 'priced', 225)", "delete from item where id = 2", "commit")
+    pdbs.run(OTHER, "insert into item values (9, 'last', null)", "insert into note values ('b')", "commit")
+
+
+def current_scn(pdbs: Pdbs) -> int:
+    """An SCN that everything which is committed by now is at or below."""
+    with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin, admin.cursor() as cursor:
+        cursor.execute("select current_scn from v$database")
+        (scn,) = cursor.fetchone()
+        return int(scn)
 
 
 def changes(records: Sequence[dict[str, Any]]) -> list[tuple[str, str, str, Any]]:

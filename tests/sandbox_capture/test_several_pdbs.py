@@ -11,17 +11,16 @@ from typing import Any
 
 import oracledb
 import pytest
-from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, answers, changes, running, until, wait_for
+from tests.sandbox_capture.pdbs import ONE, OTHER, Pdbs, answers, changes, current_scn, running, until, wait_for
 
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.checks import check_prerequisites
 from minercdc.connector import Connector
-from minercdc.errors import ConfigError, LakeError, MinerCdcError
+from minercdc.errors import ConfigError, MinerCdcError
 from minercdc.events import ChangeEvent, Event, Progress
-from minercdc.lake.history import TableHistories
+from minercdc.migration.importing import look
 from minercdc.oracle.connect import connect
 from minercdc.plan import plan
-from minercdc.repositioning import look_set
 from minercdc.rules.examination import examine
 from minercdc.schema.tables import Tables
 from minercdc.snapshot.initial import InitialSnapshot
@@ -242,12 +241,10 @@ def test_a_snapshot_that_is_killed_goes_on_in_both_as_of_one_scn(pdbs: Pdbs) -> 
     assert all(after is not None and after[1] == database for database, after in rows)
 
 
-def test_what_works_with_one_database_refuses_several_by_name(pdbs: Pdbs) -> None:
+def test_debezium_offsets_are_of_one_database_and_several_are_refused_by_name(pdbs: Pdbs) -> None:
     config = pdbs.config()
-    with pytest.raises(LakeError, match=f"several pluggable databases .{ONE}, {OTHER}., which are not read back"):
-        TableHistories(config)
     with pytest.raises(ConfigError, match="works with one pluggable database only") as caught:
-        look_set(config, 1, None)
+        look(config, "offsets.dat")
     assert caught.value.hint == "Use a copy of the configuration that names one of them."
 
 
@@ -320,8 +317,7 @@ def test_long_transactions_of_both_are_kept_over_a_restart(pdbs: Pdbs) -> None:
 def test_a_stream_from_a_given_scn_has_what_was_open_there_in_either(pdbs: Pdbs) -> None:
     pdbs.run(ONE, "insert into item values (1, 'before')", "commit")
     pdbs.run(OTHER, "insert into item values (1, 'open')")
-    with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
-        ((scn,),) = admin.cursor().execute("select current_scn from v$database").fetchall()
+    scn = current_scn(pdbs)
     pdbs.run(ONE, "insert into item values (2, 'after')", "commit")
     pdbs.run(OTHER, "commit")
     start = {"snapshot.mode": "no_data", "minercdc.start.scn": str(scn)}

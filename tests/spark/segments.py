@@ -10,9 +10,8 @@ from tests.spark.connector import Connector
 from minercdc.config.load import ConnectorConfig, load_config
 from minercdc.events import SchemaChange
 from minercdc.kafka.file_schema_history import FileSchemaHistory
-from minercdc.kafka.topics import TopicNames
 from minercdc.offset import Offset, SuspendedTable
-from minercdc.selection import envelope_encoder
+from minercdc.selection import envelope_encoder, topic_names
 from minercdc.sink.segments import SegmentSink
 
 
@@ -30,7 +29,7 @@ class SegmentConnector(Connector):
         )
         stored = self.sink.load_offset()
         list(self.history.recover(stored.history if stored else 0))
-        topics = TopicNames(config.identity, config.topics, config.kafka)
+        topics = topic_names(config)
         self.encoder = envelope_encoder(config, topics, include_schema_changes=True)
         self.scn = 100
         self.time_us = lambda scn: 0

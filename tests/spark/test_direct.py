@@ -234,3 +234,22 @@ def test_options_that_cannot_be_are_named(
     given = {name: value.format(file=file, kafka=kafka) for name, value in options.items()}
     with pytest.raises(PySparkException, match=message):
         spark.readStream.format("minercdc").options(**given).load()
+
+
+def test_tables_of_one_name_in_two_databases_are_two(spark: SparkSession, tmp_path: Path) -> None:
+    file = segment_config(tmp_path, database_pdb_name="PDB, OTHER")
+    connector = opened(file)
+    narrow = replace(T, id=TableId("OTHER", "LAB", "T"), columns=T.columns[:2])
+    for table, row in ((T, ("1", "7", "text")), (narrow, ("2", "8"))):
+        connector.structure(table)
+        connector.change(Op.CREATE, None, row, table)
+        connector.commit()
+    connector.sink.close()
+    found = []
+    for name in ("PDB.LAB.T", "OTHER.LAB.T"):
+        target = Target(tmp_path / name)
+        target.run(stream(spark, file, table=name))
+        found += [row["after"] for row in target.rows()]
+    assert found == [{"ID": 1, "N": 7, "C": "text"}, {"ID": 2, "N": 8}]
+    with pytest.raises(PySparkException, match=r"LAB\.T is a table of several pluggable databases"):
+        stream(spark, file, table="LAB.T")

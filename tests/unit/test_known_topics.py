@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.unit.lake.properties import PROPERTIES
+from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import parse_properties
 from minercdc.events import SchemaChange, Scn
@@ -40,3 +40,13 @@ def test_of_two_tables_with_one_topic_the_one_that_is_published_has_it(
     ((table, error),) = refused.items()
     assert table.table == ({"EMP$1", "EMP#1"} - {owner}).pop()
     assert f"would share the topic {TOPIC}" in error.message
+
+
+def test_of_tables_of_two_databases_with_one_topic_the_one_that_is_not_suspended_has_it() -> None:
+    config = parse_properties(SEVERAL | {"topic.naming.strategy": "tests.unit.lake.test_history:topic_of"})
+    ids = [TableId(database, "SHOP", "ITEM") for database in ("SALES", "STOCK")]
+    changes = [SchemaChange(one, None, TableSchema(one, ()), "", Scn(1), 0, snapshot=True) for one in ids]
+    entries = (SuspendedTable("SALES.SHOP.ITEM", 5, "MC-4502", "shared"),)
+    topics, refused = topics_of(config, StoredOffset(Offset("logminer", suspended=entries), "here", tuple(changes)))
+    assert topics == {"p.ITEM": ids[1]}
+    assert refused.keys() == {ids[0]}

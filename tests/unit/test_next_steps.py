@@ -101,3 +101,4 @@ def test_the_lake_prints_a_program_that_python_accepts() -> None:
     where, program = lake_steps("/lake")
     assert "/lake/<SCHEMA>/<TABLE>" in where
     compile(program.partition('python -c "')[2].removesuffix('"'), "printed", "exec")
+    assert "/lake/<PDB>/<SCHEMA>/<TABLE>" in lake_steps("/lake", several=True)[0]

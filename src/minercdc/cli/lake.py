@@ -5,7 +5,7 @@ minercdc lake verify CONFIG     compare them with Oracle
 minercdc lake snapshot CONFIG   read tables from Oracle into the lake, without Kafka
 minercdc lake status CONFIG     how far each table is, and what it holds
 minercdc lake optimize CONFIG   join small files, and remove what is older than the retention
-minercdc lake rebuild CONFIG    make one table again
+minercdc lake rebuild CONFIG    make a table again
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from typer.core import TyperGroup
 from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake_panel import lake_panel
 from minercdc.cli.next_steps import reachable
-from minercdc.cli.output import ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to, progress
+from minercdc.cli.output import OF_SEVERAL, ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to, progress
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ def stream(config: ConfigFile, verbose: Verbose = False) -> None:
     with _spark(loaded, stop) as spark:
         stop.patience = _STOP_SECONDS
         running = start(spark, loaded)
-        log_lines(lake_steps(LakePaths(loaded).root, str(config) if loaded.lake_spark else ""))
+        file, several = str(config) if loaded.lake_spark else "", loaded.database.has_several_pdbs
+        log_lines(lake_steps(LakePaths(loaded).root, file, several=several))
         with _metrics(loaded, running.figures), lake_panel(running.figures, errors):
             running.await_end(stop)
     logging.getLogger(__name__).info("stopped")
@@ -217,20 +218,20 @@ def optimize(config: ConfigFile, table: OneTable = None, verbose: Verbose = Fals
 @lake.command()
 def rebuild(
     config: ConfigFile,
-    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help="The table to make again.")],
+    table: Annotated[str, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"The table to make again{OF_SEVERAL}.")],
     verbose: Verbose = False,
 ) -> None:
-    """Make one table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
+    """Make a table again, from the change log where that has all of it, else from Oracle; its quarantine ends with that."""
     stop = Stop(patience=0, status=UNFINISHED)
     from minercdc.config.load import load_config
-    from minercdc.lake.rebuild import rebuild as make_again
+    from minercdc.lake.rebuild import rebuild_given
 
     loaded = load_config(config)
     log_to(errors, verbose)
     with _spark(loaded, stop) as spark, progress("reading") as bar:
-        done = make_again(spark, loaded, table, progress=_SnapshotProgress(bar))
-    sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
-    sys.stdout.flush()
+        for done in rebuild_given(spark, loaded, table, progress=_SnapshotProgress(bar)):
+            sys.stdout.write(f"rebuilt: {done.name}, {done.rows} rows at SCN {done.scn} from {done.source}\n")
+            sys.stdout.flush()
 
 
 class _SnapshotProgress:

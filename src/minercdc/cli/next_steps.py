@@ -71,18 +71,20 @@ def _signal(config: ConnectorConfig, file: str) -> str:
     return f"minercdc signal {file} execute-snapshot --collection {database}.SCHEMA.TABLE{answer}"
 
 
-def lake_steps(path: str, file: str = "") -> list[str]:
+def lake_steps(path: str, file: str = "", *, several: bool = False) -> list[str]:
     """Lines: where the lake's tables are, and a command that prints one.
 
+    :param several: several pluggable databases are captured.
     :param file: the configuration, where it has settings of Spark that reading takes; else ''.
     """
     brought, session = "from minercdc.local.spark import local_spark", "local_spark('read')"
     if file:
         brought = "from pathlib import Path; from minercdc.config.load import load_config; from minercdc.lake import session"
         session = f"session(load_config(Path('{file}')))"
+    parts = ["PDB", "SCHEMA", "TABLE"] if several else ["SCHEMA", "TABLE"]
     return [
-        f"tables: a Delta table per source table at {path}/<SCHEMA>/<TABLE>; Ctrl-C stops this",
-        f"print one: python -c \"{brought}; {session}.read.format('delta').load('{path}/SCHEMA/TABLE').show()\"",
+        f"tables: a Delta table per source table at {path}/{'/'.join(f'<{part}>' for part in parts)}; Ctrl-C stops this",
+        f"print one: python -c \"{brought}; {session}.read.format('delta').load('{path}/{'/'.join(parts)}').show()\"",
     ]
 
 

@@ -18,7 +18,8 @@ ConfigFile = Annotated[
     Path, typer.Argument(metavar="CONFIG", help="YAML, JSON or .properties with Debezium's property names.")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
-OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help="This table only.")]
+OF_SEVERAL = "; of several pluggable databases in each, or PDB.SCHEMA.TABLE in one"
+OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"This table only{OF_SEVERAL}.")]
 
 errors = Console(stderr=True)
 

@@ -19,7 +19,10 @@ _NUMBER = re.compile(r"text|double|decimal\(38,(\d|[12]\d|3[0-7])\)")
 class LakeConfig(Section):
     """The Spark side: Delta tables kept equal to the source."""
 
-    minercdc_lake_path: str = Field("lake", description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`.")
+    minercdc_lake_path: str = Field(
+        "lake",
+        description="Root of the Delta tables: `<path>/<SCHEMA>/<TABLE>`, with several pluggable databases `<path>/<PDB>/<SCHEMA>/<TABLE>`.",
+    )
     minercdc_lake_checkpoint: str | None = Field(
         None, description="Checkpoint directory of the stream; default `<path>/_checkpoint`."
     )
@@ -29,7 +32,7 @@ class LakeConfig(Section):
     )
     minercdc_lake_table_modes: CommaList = Field(
         (),
-        description="Modes of single tables: `PATTERN:MODE`, with a pattern of `SCHEMA.TABLE`. The first entry that matches a table counts.",
+        description="Modes of single tables: `PATTERN:MODE`, with a pattern of `SCHEMA.TABLE`, which with several pluggable databases may also be of `PDB.SCHEMA.TABLE`. The first entry that matches a table counts.",
     )
     minercdc_lake_truncate: Literal["ignore", "apply"] = Field(
         "apply", description="What TRUNCATE TABLE does to the lake table."

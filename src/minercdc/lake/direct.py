@@ -40,7 +40,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     :param config: the connector's configuration file; its sink has to be segments.
     :param path: in its place, the directory of the segments: only what is there is read, as records; no connector is started.
-    :param table: `SCHEMA.TABLE`: typed changes of this table; without it, the records of all topics.
+    :param table: typed changes of this table, named as for `read_changes`; without it, the records of all topics.
     :param run: false: read what a connector writes that runs elsewhere; default true: start one where none runs. Not used with
         `path`.
     :param maxOffsetsPerTrigger: about how many records a batch has; default minercdc.lake.max.offsets.per.trigger, with `path` no
@@ -94,9 +94,8 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
         with self._connector() as connector:
             while True:
                 history.refresh()
-                found = history.find(name)
-                if found is not None and found.versions:
-                    return found
+                if any(one.versions for one in history.given(name)):
+                    return history.known(name)
                 if time.monotonic() >= deadline or any(True for _ in history.tables()):
                     return history.known(name)  # says that it is not
                 connector.ensure()

@@ -21,13 +21,12 @@ from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over, time_of
 from minercdc.kafka.sink import stored_offset
-from minercdc.kafka.topics import TopicNames
 from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
-from minercdc.selection import table_filter
+from minercdc.selection import captured_tables, table_filters, table_names, topic_names
 
 _log = logging.getLogger(__name__)
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
@@ -70,6 +69,7 @@ class TableVersion:
 class TableHistory:
     """What happened to one table name.
 
+    :param name: of the table in the lake's records and in messages; '' for `SCHEMA.TABLE`.
     :ivar versions: in the order of SCNs.
     :ivar created: SCNs of CREATE TABLE: rows and structure of before are gone.
     :ivar truncated: SCNs of TRUNCATE TABLE: rows changed before are gone.
@@ -97,11 +97,10 @@ class TableHistory:
     renamed_to: list[tuple[int, TableId]] = field(default_factory=list)
     dropped: list[int] = field(default_factory=list)
     times: dict[int, int] = field(default_factory=dict)
+    name: str = ""
 
-    @property
-    def name(self) -> str:
-        """`SCHEMA.TABLE`."""
-        return str(self.table)
+    def __post_init__(self) -> None:
+        self.name = self.name or str(self.table)
 
     def version_at(self, scn: int) -> TableVersion:
         """The version of a row that was changed at this SCN; the oldest one for an SCN before all. There has to be a version."""
@@ -128,9 +127,10 @@ class TableHistories:
     """The tables of one connector, by the records of its schema history; subclasses read them. Of several tables of one topic only the
     one that has it is given (`topic_owners`).
 
-    :raises LakeError: the connector's records are in a form that is not read back, or are of several pluggable databases.
+    :raises LakeError: the connector's records are in a form that is not read back.
     :raises ConfigError: as `TopicNames`.
     :ivar topic: topic or file that has the history; error messages name it, too.
+    :ivar names: how tables are named, `SCHEMA.TABLE`, and with several pluggable databases `PDB.SCHEMA.TABLE`.
     """
 
     topic: str
@@ -157,13 +157,8 @@ class TableHistories:
                 "the columns of this connector are converted (converters), and are not read back",
                 hint="Leave converters out for the lake and verify.",
             )
-        if config.database.has_several_pdbs:
-            raise LakeError(
-                f"the connector captures several pluggable databases ({', '.join(config.database.pdbs)}), which are not read back",
-                hint="Run a connector for each pluggable database, with a lake of its own.",
-            )
-        self._config, self._names = config, TopicNames(config.identity, config.topics, config.kafka)
-        self._filter = table_filter(config)
+        self._config, self._topics, self.names = config, topic_names(config), table_names(config)
+        self._is_captured = captured_tables(table_filters(config))
         self._server = config.identity.topic_prefix
         self._forget()
 
@@ -195,13 +190,17 @@ class TableHistories:
         return next((one for one in self._by_topic.get(topic, ()) if one.table not in self._shared), None)
 
     def find(self, name: str) -> TableHistory | None:
-        """The table `SCHEMA.TABLE`; None when the history, as read so far, has no such table, or
-        its topic is another one's."""
+        """The table of a name that `names` gives; None when the history, as read so far, has none, or its topic is another one's."""
         return next((table for table in self.tables() if table.name == name), None)
 
+    def given(self, name: str) -> list[TableHistory]:
+        """The tables that a user means by a name (`TableNames.given`), sorted; [] for none."""
+        return sorted((one for one in self.tables() if name in self.names.given(one.table)), key=lambda one: one.name)
+
     def shared(self, name: str) -> str:
-        """Why the table `SCHEMA.TABLE` has no topic of its own; '' when it has one, or the history has no such table."""
-        return next((reason for table, reason in self._shared.items() if str(table) == name), "")
+        """Why the table of a name that `names` gives has no topic of its own; '' when it has one, or the history has no such
+        table."""
+        return next((reason for table, reason in self._shared.items() if self.names.of(table) == name), "")
 
     def settle(self) -> None:
         """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
@@ -213,15 +212,16 @@ class TableHistories:
         for tables in several:
             owner = owner_of([TopicTable(one.table, self._is_there(one), codes.get(one.name, "")) for one in tables])
             names = ", ".join(one.name for one in tables)
-            text = f"the topic {tables[0].topic} is that of {owner or 'another table'} (of {names})"
+            whose = self.names.of(owner) if owner else "another table"
+            text = f"the topic {tables[0].topic} is that of {whose} (of {names})"
             shared |= {one.table: text for one in tables if one.table != owner}
         for table in sorted(shared.keys() - self._shared.keys()):
             if self._is_there(self._tables[table]):
-                _log.warning("%s is left out: %s", table, shared[table])
+                _log.warning("%s is left out: %s", self.names.of(table), shared[table])
         self._shared = shared
 
     def _is_there(self, table: TableHistory) -> bool:
-        return table.exists_at(sys.maxsize) and self._filter.includes(table.table.schema, table.table.table)
+        return table.exists_at(sys.maxsize) and self._is_captured(table.table)
 
     def _offset(self) -> Offset | None:
         """The connector's stored offset, None before the first one. Raises SinkError or SchemaHistoryError when it cannot be
@@ -229,15 +229,23 @@ class TableHistories:
         raise NotImplementedError
 
     def known(self, name: str) -> TableHistory:
-        """The table `SCHEMA.TABLE`. Raises LakeError when the history, as read so far, has no structure of it, or its topic is
-        another table's."""
-        found = self.find(name)
-        if reason := self.shared(name):
-            raise LakeError(f"{name} has no topic of its own: {reason}")
-        if found is None or not found.versions:
-            known = ", ".join(sorted(one.name for one in self.tables())) or "none"
-            raise LakeError(f"the schema history {self.topic} has no table {name}", hint=f"It has: {known}")
-        return found
+        """The one table that a user means by a name (`given`). Raises LakeError when the history, as read so far, has no structure of
+        it, its topic is another table's, or several pluggable databases have such a table."""
+        found = [one for one in self.given(name) if one.versions]
+        if not found:
+            for table, reason in self._shared.items():
+                if name in self.names.given(table):
+                    raise LakeError(f"{name} has no topic of its own: {reason}")
+            raise self.unknown(name)
+        if len(found) > 1:
+            names = ", ".join(one.name for one in found)
+            raise LakeError(f"{name} is a table of several pluggable databases", hint=f"Give one of: {names}")
+        return found[0]
+
+    def unknown(self, name: str) -> LakeError:
+        """The error that the history, as read so far, has no such table."""
+        known = ", ".join(sorted(one.name for one in self.tables())) or "none"
+        return LakeError(f"the schema history {self.topic} has no table {name}", hint=f"It has: {known}")
 
     def tables(self) -> Iterable[TableHistory]:
         """All tables that have a topic of their own, dropped ones among them, in the order in which the history names them."""
@@ -262,7 +270,7 @@ class TableHistories:
         for change in changes_of(dict(document)):
             self._table(change.table).times[scn] = change.time_us
             if change.after is None:
-                self._gone(change.table, scn)
+                self._table(change.table).dropped.append(scn)
                 continue
             before = change.before.id if change.before is not None else None
             moved = before is not None and before != change.after.id
@@ -291,7 +299,7 @@ class TableHistories:
 
     def _table(self, table: TableId) -> TableHistory:
         if table not in self._tables:
-            made = self._tables[table] = TableHistory(table, self._names.name_of(table))
+            made = self._tables[table] = TableHistory(table, self._topics.name_of(table), name=self.names.of(table))
             self._by_topic.setdefault(made.topic, []).append(made)
         return self._tables[table]
 
@@ -315,10 +323,6 @@ class TableHistories:
         for table in self._tables.values():
             if table.table not in found and table.exists_at(scn):
                 table.dropped.append(scn)
-
-    def _gone(self, table: TableId, scn: int) -> None:
-        known = self._table(table)
-        known.dropped.append(scn)
 
     def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
         """RENAME: the new name gets the rows, and the versions, of the old one."""
@@ -352,7 +356,7 @@ class LakeHistory(TableHistories):
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
         super().__init__(config)
-        self.topic = self._names.schema_history
+        self.topic = self._topics.schema_history
         self._client = client
         self._read_to = 0
 
@@ -374,7 +378,7 @@ class LakeHistory(TableHistories):
 
     def _offset(self) -> Offset | None:
         name = self._config.identity.name
-        return stored_offset(self._client, self._names, name) if self._client.ends(self._names.offsets) else None
+        return stored_offset(self._client, self._topics, name) if self._client.ends(self._topics.offsets) else None
 
     def refresh_if_any(self) -> None:
         """`refresh`, with its errors, if the topic has been made; else nothing."""

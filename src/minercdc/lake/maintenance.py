@@ -102,7 +102,7 @@ class Maintenance:
         Returns what was done to tables, [] when there is no lake; a table that fails is in it with its `failure`. A failure
         at the change log or the record is logged.
 
-        :param name: `SCHEMA.TABLE` of the only table; None for all.
+        :param name: of the only table (`TableNames.given`); None for all.
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
@@ -119,7 +119,9 @@ class Maintenance:
         for table in self._history.tables():
             if stopped():
                 return found
-            if name in (None, table.name) and (report := self._table(table, state.applied(table.name))) is not None:
+            if (name is None or name in self._history.names.given(table.table)) and (
+                report := self._table(table, state.applied(table.name))
+            ) is not None:
                 found.append(report)
                 done(report)
         if removed is not None and name is None:

@@ -18,8 +18,8 @@ from typing import Any
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.topics import TopicNames
 from minercdc.lake.state import Entry
+from minercdc.selection import topic_names
 
 _INITIAL = re.compile(r"initial-(\d+)")  # id of the snapshot of what the initial one could not read
 
@@ -81,7 +81,7 @@ class Marks:
     """Reads the marks of one connector."""
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
-        names = TopicNames(config.identity, config.topics, config.kafka)
+        names = topic_names(config)
         self._client = client
         self._topic = names.offsets
         self._name = config.identity.name.encode()

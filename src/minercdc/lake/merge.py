@@ -37,7 +37,7 @@ class TableMerge:
 
     def __init__(self, config: ConnectorConfig, log: ChangeLog, decoder: RowDecoder, joint: JointRead | None = None) -> None:
         self._lake = config.lake
-        self._mode_of = modes_of(config.lake)
+        self._mode_of = modes_of(config)
         self._log = log
         self._decoder = decoder
         self._joint = joint
@@ -62,7 +62,7 @@ class TableMerge:
         :raises LakeError: its topic holds records that are no envelopes of ours; the lake table is not ours, or was made in
             another mode; or rows have neither a key nor a ROWID.
         """
-        mode = self._mode_of(table.name)
+        mode = self._mode_of(table.table)
         if not again and delta.exists() and (there := delta.mode()) != mode.name and delta.columns() is not None:
             raise LakeError(
                 f"{table.name} is to be kept as {mode.name} (minercdc.lake.mode, minercdc.lake.table.modes), and its lake table was made as {there}",
@@ -80,7 +80,7 @@ class TableMerge:
 
         :param arrivals, applied, goal, read: see `run`.
         """
-        mode = self._mode_of(table.name)
+        mode = self._mode_of(table.table)
         work = pending(table, arrivals, applied, goal, truncate=self._truncates, read=read)
         if not 0 < work.rows < FEW_ROWS or not table.versions or table.versions[0].since > work.scn:
             return None

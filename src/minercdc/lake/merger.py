@@ -324,7 +324,7 @@ class Merger:
                 taker = DeltaTable(session, self._paths.table(new))
                 if taker.columns() is None or (taker.applied() or Applied()).scn < scn:  # not before a kill
                     taker.take_over(delta, until)
-                    yield _merged(str(new), until, taker.version())
+                    yield _merged(self._history.names.of(new), until, taker.version())
                 applied = until
                 yield _merged(table.name, applied, delta.version())
         if goal.scn > applied.scn or (goal.scn == applied.scn and goal.batch > applied.batch):

@@ -14,7 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from minercdc.config.lake import LakeConfig, Mode
+from minercdc.config.lake import Mode
+from minercdc.config.load import ConnectorConfig
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.delta import Applied, DeltaTable
 from minercdc.lake.latest import latest_rows
@@ -38,6 +39,8 @@ from minercdc.lake.rows import (
 )
 from minercdc.lake.sql import literal, quoted
 from minercdc.schema.patterns import configured_pattern
+from minercdc.schema.table import TableId
+from minercdc.selection import table_names
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -350,13 +353,15 @@ MIRROR: TableMode = Mirror()
 MODES: dict[Mode, TableMode] = {mode.name: mode for mode in (MIRROR, SoftDelete(), Append(), Scd2())}
 
 
-def modes_of(config: LakeConfig) -> Callable[[str], TableMode]:
-    """A function that returns the mode of a table `SCHEMA.TABLE`: that of the first entry of minercdc.lake.table.modes that
-    matches it, else minercdc.lake.mode.
+def modes_of(config: ConnectorConfig) -> Callable[[TableId], TableMode]:
+    """A function that returns the mode of a table: that of the first entry of minercdc.lake.table.modes that matches one of
+    `TableNames.given`, else minercdc.lake.mode.
     """
-    entries = [(configured_pattern(pattern), MODES[mode]) for pattern, mode in config.table_modes()]
+    entries = [(configured_pattern(pattern), MODES[mode]) for pattern, mode in config.lake.table_modes()]
+    names, otherwise = table_names(config), MODES[config.lake.minercdc_lake_mode]
 
-    def mode(table: str) -> TableMode:
-        return next((found for pattern, found in entries if pattern.matches(table)), MODES[config.minercdc_lake_mode])
+    def mode(table: TableId) -> TableMode:
+        given = names.given(table)
+        return next((found for pattern, found in entries if any(map(pattern.matches, given))), otherwise)
 
     return mode

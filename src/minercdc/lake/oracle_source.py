@@ -19,7 +19,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import DatabaseConfig
 from minercdc.lake.oracle_values import Form
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.connect import connect
+from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.rows import RowConverter, exact_values, selected_columns
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import value_handling
@@ -58,7 +58,7 @@ def oracle_rows(
     :param row_ids: ROWIDs of the only rows to read, one at least; None for all rows.
     """
     _register(spark)
-    database = config.database.model_dump(
+    database = of_database(config.database, table.id.database).model_dump(
         mode="json", by_alias=True, exclude={"database_password", "minercdc_database_wallet_password"}
     )
     wallet_password = config.database.minercdc_database_wallet_password

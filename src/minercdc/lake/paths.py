@@ -29,7 +29,9 @@ class LakePaths:
         self.checkpoint = _located(config.lake.minercdc_lake_checkpoint or f"{self.root}/_checkpoint")
         self.changes = f"{self.root}/_changes"
         self.state = f"{self.root}/_state"
+        self._has_several = config.database.has_several_pdbs
 
     def table(self, table: TableId) -> str:
-        """The Delta table of a source table."""
-        return f"{self.root}/{table.schema}/{table.table}"
+        """The directory of a table: `SCHEMA/TABLE`, with several pluggable databases `PDB/SCHEMA/TABLE`."""
+        within = f"{table.schema}/{table.table}"
+        return f"{self.root}/{table.database}/{within}" if self._has_several else f"{self.root}/{within}"

@@ -38,13 +38,14 @@ log = logging.getLogger(__name__)
 
 
 class LakeTables(Mapping[str, "DataFrame"]):
-    """`SCHEMA.TABLE` -> its rows as of `scn`, for every table of the source then: its columns and `__cdc` of the last change.
+    """`SCHEMA.TABLE`, or `PDB.SCHEMA.TABLE` with several pluggable databases -> its rows as of `scn`, for every table of the source then:
+    its columns and `__cdc` of the last change.
 
     A table that lacks changes up to that SCN is not among them: taking it by its name raises LakeError with the cause; another
     name raises KeyError.
 
     :ivar scn: the commit SCN that all of them are read at.
-    :ivar incomplete: `SCHEMA.TABLE` -> why it is not among them.
+    :ivar incomplete: name of a table -> why it is not among them.
     """
 
     def __init__(self, scn: int, tables: Mapping[str, DataFrame], incomplete: Mapping[str, Gap]) -> None:

@@ -8,6 +8,7 @@ again. A running lake finds out by the table's version, and by the entries that 
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -51,10 +52,23 @@ class Rebuilt:
     source: Literal["the change log", "Oracle"]
 
 
+def rebuild_given(
+    spark: SparkSession, config: ConnectorConfig, given: str, *, progress: Progress | None = None
+) -> Iterator[Rebuilt]:
+    """`rebuild` each table that a user means by a name (`TableNames.given`), one after another. Raises as `rebuild`."""
+    found = []
+    if config.database.has_several_pdbs:
+        history = LakeHistory(config, KafkaClient(config.kafka, config.topics, config.kafka_client))
+        history.refresh()
+        found = [one.name for one in history.given(given) if one.versions]
+    for name in found or [given]:
+        yield rebuild(spark, config, name, progress=progress)
+
+
 def rebuild(spark: SparkSession, config: ConnectorConfig, table: str, *, progress: Progress | None = None) -> Rebuilt:
     """Make a lake table again. Its quarantine ends with that.
 
-    :param table: `SCHEMA.TABLE`.
+    :param table: `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`.
     :param progress: see `snapshot.snapshot`; used where the table is read from Oracle.
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     :raises LakeError: there is no lake, complete SCN or such table, the connector leaves out its rows, they cannot be read from
@@ -75,7 +89,7 @@ class _Rebuild:
         self._state = StateTable(self._spark, self._paths.state)
         self._log = ChangeLog(self._spark, self._paths.changes, config.values)
         self._decoder = RowDecoder(config)
-        self._mode_of = modes_of(config.lake)
+        self._mode_of = modes_of(config)
 
     def run(self, progress: Progress | None) -> Rebuilt:
         if not exists(self._spark, self._paths.state):
@@ -85,10 +99,10 @@ class _Rebuild:
         history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
         history.refresh()
         table = history.find(self._name)
-        if complete is None or table is None or not table.versions:
-            known = ", ".join(sorted(one.name for one in history.tables())) or "none"
-            what = f"the schema history has no table {self._name}" if complete else "the lake has no complete SCN yet"
-            raise LakeError(what, hint=f"It has: {known}" if complete else "")
+        if complete is None:
+            raise LakeError("the lake has no complete SCN yet")
+        if table is None or not table.versions:
+            raise history.unknown(self._name)
         self._refuse_left_out(table, entries, complete.scn)
         if self._is_kept(table, entries, complete.scn):
             from py4j.protocol import Py4JJavaError
@@ -112,7 +126,7 @@ class _Rebuild:
         """Whether the change log has all records of the table."""
         since = kept_since(table, entries, scn)
         trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
-        delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.name)
+        delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.table)
         if trimmed and mode.keeps and delta.exists() and delta.mode() == mode.name:
             return False  # the lake table has rows of before
         return since is not None and since >= trimmed and exists(self._spark, self._paths.changes)
@@ -132,7 +146,7 @@ class _Rebuild:
         goal = attempts()(replaced)
         self._state.append([Entry("table", self._name, delta.version(), goal.scn, goal.batch)])
         key = key_ids(self._decoder.shape(table.version_at(goal.scn)))
-        rows = self._mode_of(self._name).current(delta.read(), delta.columns() or [], key)
+        rows = self._mode_of(table.table).current(delta.read(), delta.columns() or [], key)
         return Rebuilt(self._name, goal.scn, rows.count(), "the change log")
 
     def _from_oracle(self, progress: Progress | None) -> Rebuilt:

@@ -21,7 +21,7 @@ class Cut:
 
     :param scn: SCNs below it cannot be read afterwards.
     :param merged: records up to here may go, of all topics but those of the tables in `lagging`.
-    :param lagging: `SCHEMA.TABLE` -> up to where its records may go.
+    :param lagging: name of a table -> up to where its records may go.
     :param until: entries of the record that were written earlier may go, except those in `kept`.
     :param kept: times of entries that are needed.
     """
@@ -34,7 +34,7 @@ class Cut:
 
 
 def versions(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
-    """`SCHEMA.TABLE` -> its entries of kind `table`, oldest first, since its Delta table was made.
+    """Name of a table -> its entries of kind `table`, oldest first, since its Delta table was made.
 
     :param entries: oldest first.
     """

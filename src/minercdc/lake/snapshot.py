@@ -9,8 +9,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,7 +22,7 @@ from minercdc.lake.attempts import attempts, cause_of
 from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
 from minercdc.lake.delta import Applied, DeltaTable
-from minercdc.lake.history import Field, LakeHistory, TableVersion
+from minercdc.lake.history import Field, LakeHistory, TableHistory, TableVersion
 from minercdc.lake.merge import evolved, key_ids, key_since
 from minercdc.lake.modes import modes_of
 from minercdc.lake.oracle_values import OracleValue
@@ -33,11 +33,11 @@ from minercdc.lake.spark_session import refuse_connect
 from minercdc.lake.sql import in_type
 from minercdc.lake.state import Entry, StateTable
 from minercdc.lake.types import refuse_unsupported_modes
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.schema.table import TableId, TableSchema
-from minercdc.selection import table_filter
+from minercdc.selection import table_filters, table_names
 from minercdc.values.codec import LARGE_TYPES
 from minercdc.values.supported import without_unsupported
 
@@ -54,7 +54,7 @@ _POLL_S = 0.5
 class Loaded:
     """What became of one table.
 
-    :param name: `SCHEMA.TABLE`.
+    :param name: `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`.
     :param scn: the SCN as of which it was read, or was to be read.
     :param rows: how many rows of the source it has, 0 when it was not read.
     :param seconds: how long the last try took; 0 for a table that was refused.
@@ -113,7 +113,10 @@ class Coverage(Protocol):
     """Which tables the connector's stream keeps up to date; `handover.Handover` is one."""
 
     def refusal(self, table: str, scn: int) -> str:
-        """Why the stream does not have all that was committed to `SCHEMA.TABLE` after an SCN; '' when it does."""
+        """Why the stream does not have all that was committed to a table after an SCN; '' when it does.
+
+        :param table: its name, as `Loaded.name`.
+        """
 
 
 def snapshot(
@@ -130,7 +133,7 @@ def snapshot(
     complete SCN is complete at it. No lake of the same configuration may run meanwhile, but for a rebuild of one table.
 
     :param scn: None for the present one.
-    :param table: `SCHEMA.TABLE`; None for all.
+    :param table: see `TableNames.given`; None for all.
     :param coverage: tables that it refuses are not read, and have its reason as `failure`; None to read all.
     :param tries: of a table whose undo is gone (ORA-01555) or that was altered (ORA-01466); those after the first as of the
         present.
@@ -149,19 +152,17 @@ def snapshot(
 class _Task:
     """A table to read, in its ranges.
 
+    :param name: see `Loaded`.
     :param known: ids of all columns that it ever had.
     :param key_since: SCN from which on it has had its key.
     """
 
+    name: str
     schema: TableSchema
     shape: TableShape
     cuts: Sequence[str]
     known: Collection[str]
     key_since: int
-
-    @property
-    def name(self) -> str:
-        return str(self.schema.id)
 
     @property
     def ranges(self) -> int:
@@ -178,37 +179,57 @@ class _Loading:
         self._spark.conf.set("spark.sql.ansi.enabled", "true")  # a value that a type cannot hold is an error, not null
         self._state = StateTable(self._spark, self._paths.state)
         self._decoder = RowDecoder(config)
-        self._mode_of = modes_of(config.lake)
+        self._mode_of = modes_of(config)
+        self._filters, self._names = table_filters(config), table_names(config)
 
     def run(self, scn: int | None, table: str | None, coverage: Coverage | None, tries: int) -> Snapshot:
         compile_code(self._spark, wanted=False)
         history = LakeHistory(self._config, KafkaClient(self._config.kafka, self._config.topics, self._config.kafka_client))
         history.refresh_if_any()
-        with closing(connect(self._config.database)) as connection:
-            ids = read_table_ids(connection, table_filter(self._config), database_name(self._config.database))
-            if table is not None:
-                ids = [one for one in ids if str(one) == table]
-                if not ids:
-                    raise LakeError(f"Oracle has no table {table} that the configuration selects")
-            first = at = present_scn(connection) if scn is None else scn
-            self._refuse_later(at, [str(one) for one in ids])
-            refused = {one: why for one in ids if coverage is not None and (why := coverage.refusal(str(one), at))}
-            found = {one: Loaded(str(one), at, 0, 0.0, why) for one, why in refused.items()}
+        name_of = self._names.of
+        with self._connected() as connections:
+            first_one = next(iter(connections.values()))
+            ids = self._ids(connections, table)
+            first = at = present_scn(first_one) if scn is None else scn
+            self._refuse_later(at, [name_of(one) for one in ids])
+            refused = {one: why for one in ids if coverage is not None and (why := coverage.refusal(name_of(one), at))}
+            found = {one: Loaded(name_of(one), at, 0, 0.0, why) for one, why in refused.items()}
             for loaded in found.values():
                 self._progress.done(loaded)
             left = [one for one in ids if one not in refused]
             for turn in range(tries):
-                tasks = self._tasks(connection, left, history, at)
+                tasks = [
+                    task
+                    for database, connection in connections.items()
+                    for task in self._tasks(connection, [one for one in left if one.database == database], history, at)
+                ]
                 self._progress.begun(at, len(tasks), sum(task.ranges for task in tasks))
                 found |= {task.schema.id: self._loaded(task, at) for task in tasks}
                 left = [one for one in left if one in found and found[one].failure and _passes(found[one].failure)]
                 if not left or turn + 1 == tries:
                     break
-                at = present_scn(connection)
+                at = present_scn(first_one)
         done = [found[one] for one in ids if one in found]
         if table is None and all(one.scn == first and not one.failure for one in done) and not self._state.read().complete:
             self._state.append([Entry("complete", scn=first, batch=0)])
         return Snapshot(first, done)
+
+    @contextmanager
+    def _connected(self) -> Iterator[dict[str, oracledb.Connection]]:
+        """A connection to each database, by its name, while the context lasts."""
+        database = self._config.database
+        with ExitStack() as stack:
+            yield {name: stack.enter_context(closing(connect(of_database(database, name)))) for name in self._filters}
+
+    def _ids(self, connections: Mapping[str, oracledb.Connection], table: str | None) -> list[TableId]:
+        """The captured tables that are wanted."""
+        there = [
+            one for name, connection in connections.items() for one in read_table_ids(connection, self._filters[name], name)
+        ]
+        ids = [one for one in there if table is None or table in self._names.given(one)]
+        if table is not None and not ids:
+            raise LakeError(f"Oracle has no table {table} that the configuration selects")
+        return ids
 
     def _tasks(self, connection: oracledb.Connection, ids: Sequence[TableId], history: LakeHistory, scn: int) -> list[_Task]:
         from minercdc.lake.oracle_source import ranges_of
@@ -216,10 +237,11 @@ class _Loading:
         kept = [without_unsupported(schema) for schema in read_tables(connection, ids)]
         tasks = []
         for schema in kept:
-            shape, known = self._decoder.shape(_version(schema, history, scn)), history.find(str(schema.id))
+            known, name = history.find(self._names.of(schema.id)), self._names.of(schema.id)
+            shape = self._decoder.shape(_version(schema, known, scn))
             ids_known = {field.id for version in known.versions for field in version.fields} if known is not None else set()
             since = key_since(self._decoder, known, scn) if known is not None and known.versions else 0
-            tasks.append(_Task(schema, shape, ranges_of(connection, schema.id), ids_known, since))
+            tasks.append(_Task(name, schema, shape, ranges_of(connection, schema.id), ids_known, since))
         return tasks
 
     def _refuse_later(self, scn: int, names: Sequence[str]) -> None:
@@ -246,7 +268,7 @@ class _Loading:
     def _load(self, task: _Task, scn: int) -> int:
         compile_code(self._spark, wanted=task.ranges > 1)
         applied = Applied(scn, self._state.read().batch)
-        delta, mode = DeltaTable(self._spark, self._paths.table(task.schema.id)), self._mode_of(task.name)
+        delta, mode = DeltaTable(self._spark, self._paths.table(task.schema.id)), self._mode_of(task.schema.id)
         target, key = task.shape.table_columns(), key_ids(task.shape)
         there = delta.columns()
         with self._watched(task):
@@ -336,10 +358,9 @@ def _passes(failure: str) -> bool:
     return any(code in failure for code in ("ORA-01555", "ORA-01466"))
 
 
-def _version(schema: TableSchema, history: LakeHistory, scn: int) -> TableVersion:
+def _version(schema: TableSchema, known: TableHistory | None, scn: int) -> TableVersion:
     """The table at the SCN, each column with its id of the schema history. A column, or a table, that the history does not know at the
     SCN gets ids of its own, `NAME@SCN`."""
-    known = history.find(str(schema.id))
     there: dict[str, Field] = {}
     if known is not None and known.versions and known.exists_at(scn):
         there = {field.name: field for field in known.version_at(scn).fields}

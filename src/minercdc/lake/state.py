@@ -10,8 +10,8 @@
     kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
     kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
 
-Rows are appended, and removed by maintenance once they are not needed. They follow the tables' own commits, which say the same:
-what a kill left out is found there again.
+Tables are named `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`. Rows are appended, and removed by maintenance
+once they are not needed. They follow the tables' own commits, which say the same: what a kill left out is found there again.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class LakeState:
 
     :ivar complete: the highest complete SCN; 0 before the initial snapshot is complete.
     :ivar batch: the batches of the change log up to this one are complete with it.
-    :ivar tables: `SCHEMA.TABLE` -> the entry of its newest version.
-    :ivar failed: `SCHEMA.TABLE` -> reason of its quarantine.
+    :ivar tables: name of a table -> the entry of its newest version.
+    :ivar failed: name of a table -> reason of its quarantine.
     :ivar trimmed: SCNs below it cannot be read any more; 0 when all can.
     :ivar topics: topic -> Kafka's id of it, '' for one that is gone.
     :ivar noted: entries of all tables about what it lacks, as `gaps.gap_at` takes them.
@@ -68,7 +68,7 @@ class LakeState:
     noted: list[Entry] = field(default_factory=list)
 
     def applied(self, name: str) -> Applied:
-        """How far table `SCHEMA.TABLE` is; SCN and batch 0 when it was never merged."""
+        """How far a table of a name is; SCN and batch 0 when it was never merged."""
         entry = self.tables.get(name)
         return Applied() if entry is None else Applied(entry.scn, entry.batch)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class TableStatus:
     """One table.
 
-    :param name: `SCHEMA.TABLE`.
+    :param name: `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`.
     :param scn: it has every commit up to this SCN; 0 when it was never merged.
     :param merged_at: when it was merged last, None for never.
     :param waiting: records in the change log that are not merged.
@@ -77,7 +77,7 @@ class LakeStatus:
 def status(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> LakeStatus:
     """How far the lake is, whether it runs or not. Nothing is changed; Spark counts the rows of every table.
 
-    :param table: `SCHEMA.TABLE`, None for all.
+    :param table: see `TableNames.given`; None for all.
     :raises LakeError: there is no lake, or no such table; or the records are in a form that is not read back.
     :raises SinkError, SchemaHistoryError: Kafka or the schema history cannot be read.
     :raises ConfigError: as `reader.tables`.
@@ -90,12 +90,12 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
     history.refresh()
     entries = state.entries() if exists(spark, paths.state) else []
     known = state_of(entries)
-    tables = [one for one in history.tables() if table in (None, one.name)]
+    tables = list(history.tables()) if table is None else history.given(table)
     if not tables and table is not None:
-        raise LakeError(f"the schema history {history.topic} has no table {table}")
+        raise history.unknown(table)
     mark = Marks(config, client).newest()
     changes = ChangeLog(spark, paths.changes, config.values)
-    waiting, mode_of = _waiting(changes, tables, known), modes_of(config.lake)
+    waiting, mode_of = _waiting(changes, tables, known), modes_of(config)
     return LakeStatus(
         known.complete,
         mark.scn if mark is not None else 0,
@@ -104,7 +104,7 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
         *DeltaTable(spark, paths.changes).size(),
         tables=[
             _table(
-                *(DeltaTable(spark, paths.table(one.table)), one.name, mode_of(one.name).name),
+                *(DeltaTable(spark, paths.table(one.table)), one.name, mode_of(one.table).name),
                 *(known, waiting.get(one.topic, (0, None))),
             )
             for one in sorted(tables, key=lambda one: one.name)

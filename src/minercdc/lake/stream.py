@@ -27,10 +27,10 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
 
     With `debezium.sink.type=segments` the records come from there; the connector runs elsewhere.
 
-    :param table: `SCHEMA.TABLE`.
+    :param table: `SCHEMA.TABLE`; where several pluggable databases have it, `PDB.SCHEMA.TABLE`.
     :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
         certificate cannot be read; with a table, also when the topics have numbers as doubles (decimal.handling.mode).
-    :raises LakeError: the schema history has no such table, the records are in a form that is not read, or Spark lacks Avro.
+    :raises LakeError: the schema history has no such table, or several pluggable databases have it, the records are in a form that is not read, or Spark lacks Avro.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:

@@ -22,7 +22,7 @@ _AGAIN = "Call load() again, and start the query with the same checkpoint: it go
 class TypedRows:
     """Decodes the records of one table, with its versions in the schema history as that is when `rows` begins.
 
-    :param table: `SCHEMA.TABLE`.
+    :param table: named as for `read_changes`.
     :param schema: that the query was made with.
     """
 
@@ -32,15 +32,13 @@ class TypedRows:
     def rows(self, records: Iterator[StoredRecord]) -> Iterator[dict[str, Any]]:
         """The rows of the table's records; other topics, and tombstones, are left out.
 
-        :raises LakeError: the history has no such table, the query has not the structure of a row, or it cannot be decoded.
+        :raises LakeError: the history has no such table, or several pluggable databases have it, the query has not the structure of a row, or it cannot be decoded.
         :raises SinkError, SchemaHistoryError: the segments, the schema registry or the schema history cannot be read.
         :raises ConfigError: as `ChangeRows`.
         """
         history = SegmentHistory(self._config)
         history.refresh()
-        table = history.find(self._name)
-        if table is None or not table.versions:
-            raise LakeError(f"the schema history {history.topic} has no table {self._name}")
+        table = history.known(self._name)
         known = self._known(table)
         newer = table.versions[known] if known < len(table.versions) else None
 

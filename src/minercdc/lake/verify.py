@@ -24,10 +24,10 @@ from minercdc.lake.own_sessions import compile_code, own_session
 from minercdc.lake.reader import LakeTables, tables
 from minercdc.lake.sql import quoted
 from minercdc.oracle.codes import oracle_errors
-from minercdc.oracle.connect import connect, database_name
+from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import published_columns, table_filter
+from minercdc.selection import captured_tables, published_columns, table_filters
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Difference:
 class TableReport:
     """What the comparison of one table found.
 
-    :ivar name: `SCHEMA.TABLE`.
+    :ivar name: `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`.
     :ivar rows: keys found on either side; 0 when it was not compared.
     :ivar differences: rows that differ; of a lake also columns that it lacks, and 1 for a table that one side lacks. `shown` has
         the first of them.
@@ -111,7 +111,7 @@ def verify(
 ) -> Report:
     """Compare the lake with Oracle, at the newest SCN that is complete in the lake.
 
-    :param table: `SCHEMA.TABLE`; None for all.
+    :param table: see `TableNames.given`; None for all.
     :param done: called with each table's report, also of a failure, and the number of tables.
     :raises LakeError: as `reader.tables`; or neither side has the table at that SCN.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read. What fails for one table only is in its report.
@@ -120,11 +120,9 @@ def verify(
     session.conf.set("spark.sql.ansi.enabled", "true")  # casts of decimals print no exponents
     lake = tables(session, config)
     comparison = _Comparison(session, config, lake)
-    names = comparison.names()
-    if table is not None:
-        if table not in names:
-            raise LakeError(f"neither the lake nor Oracle has a table {table} at SCN {lake.scn}")
-        names = [table]
+    names = [name for name in comparison.names() if table is None or comparison.is_given(table, name)]
+    if table is not None and not names:
+        raise LakeError(f"neither the lake nor Oracle has a table {table} at SCN {lake.scn}")
     found = []
     for large in (False, True):
         compile_code(session, wanted=large)
@@ -175,21 +173,36 @@ class _Comparison:
         history.refresh()
         self._shared = history.shared
         self._history = {known.name: known for known in history.tables()}
+        self._names = history.names
+        selected = table_filters(config)
+        is_captured = captured_tables(selected)
+        self._captured = {name for name in (*lake, *lake.incomplete) if is_captured(self._history[name].table)}
+        self._oracle: dict[str, TableSchema] = {}
+        self._cuts: dict[str, tuple[str, ...]] = {}
+        self._later: set[str] = set()
+        for database, tables_of in selected.items():
+            with closing(connect(of_database(config.database, database))) as connection:
+                self._look(connection, read_table_ids(connection, tables_of, database))
+
+    def _look(self, connection: oracledb.Connection, ids: Sequence[TableId]) -> None:
+        """Note what one database says about its tables."""
         from minercdc.lake.oracle_source import ranges_of  # needs PySpark
 
-        selected = table_filter(config)
-        self._captured = {name for name in (*lake, *lake.incomplete) if selected.includes(*self._history[name].table[1:])}
-        with closing(connect(config.database)) as connection:
-            ids = read_table_ids(connection, selected, database_name(config.database))
-            self._oracle = {str(schema.id): schema for schema in read_tables(connection, ids)}
-            self._cuts = {name: ranges_of(connection, schema.id) for name, schema in self._oracle.items()}
-            self._later = {
-                name for name in set(self._oracle) - self._captured if self._is_later(connection, self._oracle[name].id)
-            }
+        for schema in read_tables(connection, ids):
+            name = self._names.of(schema.id)
+            self._oracle[name] = schema
+            self._cuts[name] = ranges_of(connection, schema.id)
+            if name not in self._captured and self._is_later(connection, schema.id):
+                self._later.add(name)
 
     def names(self) -> list[str]:
         """Tables that either side has at the SCN, and that the configuration selects."""
         return sorted((self._captured | set(self._oracle)) - self._later)
+
+    def is_given(self, given: str, name: str) -> bool:
+        """Whether a user means one of `names` by a name."""
+        found = self._history[name].table if name in self._history else self._oracle[name].id
+        return given in self._names.given(found)
 
     def is_large(self, name: str) -> bool:
         """Whether generating code for a table's comparison pays."""
@@ -199,7 +212,7 @@ class _Comparison:
         """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or Oracle
         created it later. False when the database no longer knows the time of the SCN.
         """
-        known = self._history.get(str(table))
+        known = self._history.get(self._names.of(table))
         if known is not None and known.versions and known.versions[0].since > self._lake.scn:
             return True
         try:
@@ -302,7 +315,7 @@ class _Comparison:
         from minercdc.lake.oracle_source import oracle_rows
 
         forms = [value.form for value in side.values]
-        cuts = self._cuts[str(side.schema.id)] if row_ids is None else ()
+        cuts = self._cuts[self._names.of(side.schema.id)] if row_ids is None else ()
         return oracle_rows(self._spark, self._config, side.schema, forms, self._lake.scn, cuts=cuts, row_ids=row_ids)
 
     def _shown(self, side: _Side, keys: Sequence[str], found: Sequence[Any]) -> Iterator[Difference]:
@@ -321,7 +334,7 @@ class _Comparison:
             [tuple(row[key] for key in keys) for row in found], ", ".join(f"w_{key} STRING" for key in keys)
         )
         theirs = side.lake()
-        rows = self._lake[str(side.schema.id)].selectExpr(
+        rows = self._lake[self._names.of(side.schema.id)].selectExpr(
             *side.keys(theirs, f"{CDC}.row_id"), *(f"{text} AS t{i}" for i, text in enumerate(theirs))
         )
         same = expr(" AND ".join(f"{key} <=> w_{key}" for key in keys))

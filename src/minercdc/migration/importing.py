@@ -131,6 +131,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
         be read, or has none of the captured tables.
     """
+    database = database_name(config.database)
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     if config.sink.is_kafka:
         topics = topic_names(config)
@@ -142,7 +143,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     committed = config.database.database_connection_adapter == "logminer_unbuffered"
     filtered = config.given.get("log.mining.query.filter.mode", "none").strip().lower() != "none"
     delivered = found.delivered(end.ddl_scn, committed=committed, filtered=filtered)
-    container = database_name(config.database) if config.database.database_pdb_name else None
+    container = database if config.database.database_pdb_name else None
 
     def connect_root() -> oracledb.Connection:
         return connect(config.database, "root")
@@ -150,7 +151,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     imported = position_after(connect_root, delivered, container, table_filter(config).includes)
     position, partial = imported.position, imported.partial
     if partial is not None and imported.moved is not None and config.sink.is_kafka:
-        table = TableId(database_name(config.database), *imported.moved)
+        table = TableId(database, *imported.moved)
         inserts = is_half_sent(client, topic_names(config).of_table(table), found.tx_id, found.tx_seq)
         partial = replace(partial, inserts=inserts)
     if gap := adapter_of(config).unreadable(position):

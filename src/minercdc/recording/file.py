@@ -1,7 +1,7 @@
 """The file of a recording: gzip, and in it lines of JSON.
 
     head        kind, version, who made it, properties, offset with the structures of its tables
-    connect     a connection was made, or could not be
+    connect     a connection was made, or could not be: to `root`, `pdb`, or of several pluggable databases to one of that name
     call        a statement: connection, text, binds
     rows        that it gave, some at a time; `end of rows`: there were no more; `error`: it, or a fetch, failed
     clock       what the clock said
@@ -28,8 +28,10 @@ from minercdc.offset import JsonValue
 from minercdc.state_directory import private_opener
 
 KIND: Final = "minercdc-recording"
-VERSION: Final = 1
-"""Raised when a line means something else than before; all earlier versions are read for ever."""
+VERSION: Final = 2
+"""Raised when a line means something else than before; all earlier versions are read for ever. A recording has the earliest that has all
+its lines: 1 has one pluggable database only."""
+WITH_PDBS: Final = 2
 _HINT = "It has to be what `minercdc record` wrote; record again."
 
 
@@ -46,7 +48,7 @@ class RecordingWriter:
         self._file = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
         self._digest = hashlib.sha256()
         self._lock = threading.Lock()
-        self.write({"kind": KIND, "version": VERSION, **head})
+        self.write({"kind": KIND, "version": 1, **head})
 
     def write(self, line: Mapping[str, JsonValue]) -> None:
         """Append a line. What comes after `finish` or `abandon`, of a thread that was left alone, is dropped."""

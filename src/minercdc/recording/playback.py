@@ -2,7 +2,7 @@
 
 A statement is answered by the same text: of those of the pass that the stream is in, the next one; when all are used, the last
 answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is
-read. Statements of the PDB go by their binds, too, and in no order: they come when a row needs them. Redo is given in the order of
+read. Statements of a PDB go by their binds, too, and in no order: they come when a row needs them. Redo is given in the order of
 the recording, whatever the statement's text is: so a recording can be replayed by a release that reads in another way.
 """
 
@@ -24,7 +24,7 @@ from minercdc.errors import ConfigError
 from minercdc.oracle.scn import HOST_CLOCK
 from minercdc.recording import faults, values
 from minercdc.recording.file import lines_of
-from minercdc.recording.tap import MINED
+from minercdc.recording.tap import MINED, ROOT
 
 
 class RecordingEnd(BaseException):
@@ -68,7 +68,7 @@ class Player:
         self._spool = TemporaryFile()  # noqa: SIM115 closed with this object
         self._calls: dict[tuple[str, str], list[_Call]] = defaultdict(list)
         self._used: dict[tuple[str, str], int] = defaultdict(int)
-        self._connects: dict[str, list[dict[str, Any] | None]] = {"root": [], "pdb": []}
+        self._connects: dict[str, list[dict[str, Any] | None]] = defaultdict(list)
         self._clocks: list[float] = []
         self._group = 0
         try:
@@ -137,7 +137,7 @@ class Player:
         found, used = self._calls.get(key, []), self._used[key]
         if HOST_CLOCK in sql:
             self._group += 1
-        elif to == "root":
+        elif to == ROOT:
             while used < len(found) and found[used].group < self._group:
                 used += 1
         if not found:
@@ -148,11 +148,11 @@ class Player:
                 [f"{self._path} does not hold the answer to: {sql}"],
                 hint=f"It was recorded by minercdc {made}; what this release asks of the database besides is not in it.",
             )
-        if used < len(found) and (to == "pdb" or found[used].group == self._group):
+        if used < len(found) and (to != ROOT or found[used].group == self._group):
             self._used[key] = used + 1
             return found[used]
         before = found[used - 1] if used else None
-        if before is not None and (to == "pdb" or before.group == self._group):
+        if before is not None and (to != ROOT or before.group == self._group):
             return before
         raise RecordingEnd
 
@@ -166,7 +166,7 @@ class Player:
 def _key(to: str, sql: str, binds: Mapping[str, Any] | None) -> tuple[str, str]:
     if MINED in sql:
         return to, MINED
-    return to, sql if to == "root" or binds is None else sql + json.dumps(binds, sort_keys=True)
+    return to, sql if to == ROOT or binds is None else sql + json.dumps(binds, sort_keys=True)
 
 
 def _noted(binds: Mapping[str, Any]) -> Mapping[str, Any] | None:

@@ -8,11 +8,14 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
+
+import oracledb
 
 from minercdc.capture.loading import loaded
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -23,13 +26,13 @@ from minercdc.errors import ConfigError, MinerCdcError
 from minercdc.metrics import Counters
 from minercdc.native import PATH
 from minercdc.offset import JsonValue, SignalState
-from minercdc.oracle.connect import connect
+from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.present_scn import present_scn
-from minercdc.recording.file import RecordingWriter
+from minercdc.recording.file import WITH_PDBS, RecordingWriter
 from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
-from minercdc.recording.tap import IsWanted, Tap
-from minercdc.selection import table_filter
+from minercdc.recording.tap import ROOT, IsWanted, Tap
+from minercdc.selection import captured_tables, table_filters
 from minercdc.stored_offset import StoredOffset, to_document
 
 _SECTIONS: Final = ("identity", "filters", "capture", "log_mining", "values", "messages", "topics", "run")
@@ -147,7 +150,7 @@ def record(
             try:
                 run_session(
                     *(offline(config, Path(state)), begun),
-                    lambda to: tap.connect(to, lambda: connect(config.database, "root" if to == "root" else "pdb")),
+                    lambda to: tap.connect(to, lambda: _connected(config, to)),
                     *(tally.add, until),
                     counters=counters,
                     monotonic=lambda: tap.monotonic(time.monotonic),
@@ -181,16 +184,23 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
     """Whether a row's table may be captured: by its name, or by an object id that is known, since LogMiner may print an older or
     newer name."""
-    captured, known = table_filter(config), {table.schema.object_id for table in stored.tables().values()} - {0}
-    return lambda owner, table, number: captured.includes(owner, table) or number in known
+    captured, several = captured_tables(table_filters(config)), config.database.has_several_pdbs
+    schemas = [table.schema for table in stored.tables().values() if table.schema.object_id]
+    known = {(schema.id.database if several else "", schema.object_id) for schema in schemas}
+    return lambda table, number: captured(table) or (table.database, number) in known
+
+
+def _connected(config: ConnectorConfig, to: str) -> oracledb.Connection:
+    """A connection to one of the places of a session."""
+    if to == ROOT:
+        return connect(config.database, ROOT)
+    return connect(of_database(config.database, to), "pdb")
 
 
 def _present(config: ConnectorConfig) -> int:
-    connection = connect(config.database, "pdb")
-    try:
+    first = database_names(config.database)[0]
+    with closing(connect(of_database(config.database, first), "pdb")) as connection:
         return present_scn(connection)
-    finally:
-        connection.close()
 
 
 def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
@@ -207,7 +217,9 @@ def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
 
 
 def _head(config: ConnectorConfig, begun: StoredOffset, *, replaced: bool) -> dict[str, JsonValue]:
+    later = {"version": WITH_PDBS} if config.database.has_several_pdbs else {}
     return {
+        **later,
         "minercdc": metadata.version("minercdc"),
         "path": PATH,
         "replaced": replaced,

@@ -10,6 +10,7 @@ from dataclasses import replace
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
+from minercdc.config.sections import DatabaseConfig
 from minercdc.config.transforms import Transformation
 from minercdc.contracts import Record, SchemaHistory, StopFlag
 from minercdc.engine import run_once
@@ -19,7 +20,9 @@ from minercdc.kafka.ownership import Ownership
 from minercdc.metrics import Counters
 from minercdc.notices.posting import Posting
 from minercdc.offset import JsonValue, Offset
+from minercdc.oracle.connect import database_name
 from minercdc.pipeline import Pipeline, PipelineFactory
+from minercdc.recording.tap import ROOT
 from minercdc.signals.watch import Watch
 from minercdc.snapshot.mode import decision_of
 from minercdc.stored_offset import StoredOffset
@@ -94,7 +97,7 @@ def run_session(
 ) -> None:
     """Stream from the offset on, until stopped; what ends a run of the connector, ends it.
 
-    :param connect: to `root` or `pdb`.
+    :param connect: to `ROOT`; to `pdb`, or of several pluggable databases to one of them by its name.
     :param take: gets each record as it would be sent, in order.
     :raises MinerCdcError: as a run of the connector.
     """
@@ -114,13 +117,17 @@ def run_session(
     def opened() -> Pipeline:
         parts = PipelineParts(
             *(config, process, counters),
-            connect=lambda _, container: connect(container),
+            connect=lambda database, container: connect(ROOT if container == "root" else _pdb(config, database)),
             history=history,
             monotonic=monotonic,
         )
         return parts.open()
 
     run_once(PipelineFactory(opened, 0, 0.0, time.monotonic, counters), stop)
+
+
+def _pdb(config: ConnectorConfig, database: DatabaseConfig) -> str:
+    return database_name(database) if config.database.has_several_pdbs else "pdb"
 
 
 def _transformer(transforms: tuple[Transformation, ...]) -> RecordTransformer | None:

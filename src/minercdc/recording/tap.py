@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Final, Self, TypeAlias, cast
 
 import oracledb
 
@@ -12,13 +12,17 @@ from minercdc.errors import MinerCdcError
 from minercdc.recording import faults, values
 from minercdc.recording.file import RecordingWriter
 from minercdc.recording.replacement import MinedText, Replacement
+from minercdc.schema.table import TableId
 
 MINED = "V$LOGMNR_CONTENTS"
 """In the text of the statement that reads redo."""
-IsWanted: TypeAlias = Callable[[str, str, int], bool]
-"""(SEG_OWNER, TABLE_NAME, DATA_OBJ#) of a row of redo -> whether its table may be a captured one."""
+ROOT: Final = "root"
+"""Where a connection goes: here, or to a PDB, which is `pdb`, or one of several by its name."""
+IsWanted: TypeAlias = Callable[[TableId, int], bool]
+"""Name and DATA_OBJ# of a row of redo -> whether its table may be a captured one. The database is '' where only one is captured."""
 _OWNER, _TABLE, _OBJECT = (LogMinerRow._fields.index(name) for name in ("owner", "table", "object_id"))
 _SQL, _CODE = LogMinerRow._fields.index("sql"), LogMinerRow._fields.index("code")
+_CONTAINER = len(LogMinerRow._fields)  # SRC_CON_NAME follows, where several pluggable databases are mined
 _OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
 
 
@@ -44,7 +48,7 @@ class Tap:
     def connect(self, to: str, make: Callable[[], oracledb.Connection]) -> oracledb.Connection:
         """A noted connection. Raises what `make` raises.
 
-        :param to: `root` or `pdb`.
+        :param to: see `ROOT`.
         """
         try:
             made = make()
@@ -89,7 +93,10 @@ class Tap:
         """Whether a row of redo is noted with its statement. DDL of any table is: it may make the table a captured one, by a new
         name."""
         owner, table = row[_OWNER], row[_TABLE]
-        return owner is None or row[_CODE] == OpCode.DDL or self._is_wanted(owner, table or "", row[_OBJECT] or 0)
+        if owner is None or row[_CODE] == OpCode.DDL:
+            return True
+        database = str(row[_CONTAINER]) if len(row) > _CONTAINER else ""
+        return self._is_wanted(TableId(database, owner, table or ""), row[_OBJECT] or 0)
 
 
 class Answer:

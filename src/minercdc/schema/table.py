@@ -40,6 +40,11 @@ class TableNames:
         """The name of a table."""
         return str(table) if self.database else ".".join(table)
 
+    def given(self, table: TableId) -> tuple[str, str]:
+        """What a user may call a table, and match it by: `of` it, or `SCHEMA.TABLE`, which of several databases means the tables of
+        all."""
+        return self.of(table), str(table)
+
     def table(self, name: str) -> TableId:
         """The table that `of` gave this name."""
         return TableId(*self.full(name).split(".", 2))

@@ -12,11 +12,11 @@ import oracledb
 from minercdc.capture.adapter import CapturedPdb
 from minercdc.config.load import ConnectorConfig
 from minercdc.config.sections import DatabaseConfig
-from minercdc.oracle.connect import database_names, of_database
+from minercdc.oracle.connect import of_database
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
-from minercdc.selection import table_filter
+from minercdc.selection import captured_tables, table_filters
 from minercdc.signalling import mined_tables, signal_table
 from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.start import Place
@@ -36,12 +36,12 @@ class SourceDatabases:
     def __init__(self, config: ConnectorConfig, connect: Connect) -> None:
         self._config = config.database
         self._connect = connect
-        names = database_names(config.database)
-        self.first = names[0]
-        self.are_several = len(names) > 1
-        self.names = TableNames.among(names)
+        self.filters: Mapping[str, TableFilter] = table_filters(config)
+        self.first = next(iter(self.filters))
+        self.are_several = len(self.filters) > 1
+        self.names = TableNames.among(self.filters)
         self._signals = signal_table(config)
-        self.filters: Mapping[str, TableFilter] = {name: table_filter(config, name) for name in names}
+        self._captured = captured_tables(self.filters)
 
     @property
     def filter(self) -> TableFilter:
@@ -50,8 +50,7 @@ class SourceDatabases:
 
     def captured(self, table: TableId) -> bool:
         """Whether a table is captured; not the signal table for its signals. Raises as `TableFilter.includes`."""
-        found = self.filters.get(table.database if self.are_several else self.first)
-        return found is not None and found.includes(table.schema, table.table)
+        return self._captured(table)
 
     def mined(self, database: str) -> TableFilter:
         """The filter of the tables of a database that are read from redo: the captured ones, and the signal table where it is there."""

@@ -11,3 +11,4 @@ PROPERTIES = {
     "database.dbname": "d",
     "minercdc.kafka.bootstrap.servers": "b:1",
 }
+SEVERAL = PROPERTIES | {"database.pdb.name": "SALES, STOCK"}

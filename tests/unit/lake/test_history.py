@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.lake.properties import PROPERTIES
+from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError, LakeError, SchemaHistoryError
@@ -24,15 +24,16 @@ from minercdc.schema.table import TableId
 def document(scn: int, kind: str, columns: Sequence[str], ddl: str = "", **more: Any) -> dict[str, Any]:
     """A record of the history about table S.T, whose key is its first column."""
     table = {"columns": [{"name": name, "typeName": "NUMBER", "length": 9, "scale": 0} for name in columns]}
-    change: dict[str, Any] = {"type": kind, "id": f'"DB"."S"."{more.get("table", "T")}"'}
+    database = more.get("database", "DB")
+    change: dict[str, Any] = {"type": kind, "id": f'"{database}"."S"."{more.get("table", "T")}"'}
     change["table"] = table | {"primaryKeyColumnNames": columns[:1]}
     if "previous" in more:
-        change["previousId"] = f'"DB"."S"."{more["previous"]}"'
+        change["previousId"] = f'"{database}"."S"."{more["previous"]}"'
     return {
         "source": {"server": "p"},
         "position": {"scn": str(scn), "snapshot": more.get("snapshot", False), "rows": more.get("rows", False)},
         "ts_ms": 0,
-        "databaseName": "DB",
+        "databaseName": database,
         "schemaName": "S",
         "ddl": ddl,
         "tableChanges": [change] if columns else [],
@@ -74,6 +75,11 @@ def test_a_topic_of_two_tables_is_that_of_the_one_whose_rows_are_in_it(
     assert owner_of(tables) == owner
 
 
+def topic_of(prefix: str, delimiter: str, table: TableId) -> str:
+    """A `topic.naming.strategy`."""
+    return f"{prefix}{delimiter}{table.table}"
+
+
 class StoredHistory(LakeHistory):
     """:ivar stored: the connector's offset."""
 
@@ -105,6 +111,43 @@ def test_a_table_without_a_topic_of_its_own_is_left_out_alone_until_the_other_on
     found = history.of_topic("p.S.EMP_1")
     assert found is not None
     assert found.name == "S.EMP#1"
+
+
+def test_tables_of_one_name_in_two_databases_have_histories_of_their_own() -> None:
+    config = parse_properties(SEVERAL | {"table.include.list": "S[.]T, SALES[.]S[.]OLD, SALES[.]S[.]NEW"})
+    history = LakeHistory(config, KafkaClient(config.kafka, config.topics, {}))
+    for database, columns in (("SALES", ["ID"]), ("STOCK", ["CODE", "QTY"])):
+        history.apply(document(10, "CREATE", columns, snapshot=True, rows=True, database=database))
+    history.apply(document(10, "CREATE", ["ID"], snapshot=True, rows=True, database="SALES", table="OLD"))
+    history.end_vanished()
+    history.apply(document(20, "ALTER", ["ID", "V"], "ALTER TABLE s.t ADD (v NUMBER(9))", database="SALES"))
+    history.apply(document(30, "ALTER", [], "TRUNCATE TABLE t", database="STOCK"))
+    rename = "ALTER TABLE old RENAME TO new"
+    history.apply(document(40, "ALTER", ["ID"], rename, database="SALES", table="NEW", previous="OLD"))
+    history.settle()
+    sales, stock = (history.known(f"{database}.S.T") for database in ("SALES", "STOCK"))
+    assert (sales.topic, stock.topic) == ("p.SALES.S.T", "p.STOCK.S.T")
+    assert [one.name for one in history.given("S.T")] == ["SALES.S.T", "STOCK.S.T"]
+    assert [list(version.schema.positions()) for version in sales.versions] == [["ID"], ["ID", "V"]]
+    assert [list(version.schema.positions()) for version in stock.versions] == [["CODE", "QTY"]]
+    assert (sales.truncated, stock.truncated, sales.dropped, stock.dropped) == ([], [30], [], [])
+    with pytest.raises(LakeError, match="S.T is a table of several pluggable databases") as caught:
+        history.known("S.T")
+    assert caught.value.hint == "Give one of: SALES.S.T, STOCK.S.T"
+    assert history.known("S.NEW").earlier.keys() == {"SALES.S.OLD", "p.SALES.S.OLD"}
+    with pytest.raises(LakeError, match="has no table S.NONE"):
+        history.known("S.NONE")
+
+
+def test_a_topic_that_tables_of_two_databases_would_have_is_that_of_one() -> None:
+    config = parse_properties(SEVERAL | {"topic.naming.strategy": f"{__name__}:topic_of"})
+    history = StoredHistory(config, KafkaClient(config.kafka, config.topics, {}))
+    history.stored = Offset("logminer", suspended=(SuspendedTable("SALES.S.T", 10, "MC-4502", "shared"),))
+    for database in ("SALES", "STOCK"):
+        history.apply(document(10, "CREATE", ["ID"], snapshot=True, database=database))
+    history.settle()
+    assert [table.name for table in history.tables()] == ["STOCK.S.T"]
+    assert history.shared("SALES.S.T") == "the topic p.T is that of STOCK.S.T (of SALES.S.T, STOCK.S.T)"
 
 
 def test_a_row_has_the_version_of_its_scn(history: LakeHistory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.unit.lake.properties import PROPERTIES
+from tests.unit.lake.properties import PROPERTIES, SEVERAL
 from tests.unit.lake.test_pending import TABLE, arrival, history
 
 from minercdc.config.load import ConnectorConfig, parse_properties
@@ -18,7 +18,7 @@ from minercdc.lake.merge import key_since, rekeyings
 from minercdc.lake.modes import MODES, modes_of, soft_clauses, soft_matches, version_clauses
 from minercdc.lake.pending import clearings, pending, stages
 from minercdc.lake.rows import Clear, matches
-from minercdc.schema.table import Column, TableSchema
+from minercdc.schema.table import Column, TableId, TableSchema
 
 
 def parsed(**lake: str) -> ConnectorConfig:
@@ -26,10 +26,18 @@ def parsed(**lake: str) -> ConnectorConfig:
 
 
 def test_the_first_entry_that_matches_a_table_counts_and_else_the_mode_of_all() -> None:
-    of = modes_of(parsed(mode="soft_delete", table_modes="SHOP[.]AUDIT.* : append, shop.*:scd2, SHOP.ORDERS:mirror").lake)
-    found = {name: of(name).name for name in ("SHOP.AUDIT_1", "SHOP.ORDERS", "HR.PEOPLE", "XSHOP.T")}
+    of = modes_of(parsed(mode="soft_delete", table_modes="SHOP[.]AUDIT.* : append, shop.*:scd2, SHOP.ORDERS:mirror"))
+    names = ("SHOP.AUDIT_1", "SHOP.ORDERS", "HR.PEOPLE", "XSHOP.T")
+    found = {name: of(TableId("D", *name.split("."))).name for name in names}
     assert found == {"SHOP.AUDIT_1": "append", "SHOP.ORDERS": "scd2", "HR.PEOPLE": "soft_delete", "XSHOP.T": "soft_delete"}
-    assert modes_of(parsed().lake)("SHOP.ORDERS").name == "mirror"
+    assert modes_of(parsed())(TableId("D", "SHOP", "ORDERS")).name == "mirror"
+
+
+def test_an_entry_is_for_the_tables_of_all_databases_or_of_one() -> None:
+    entries = {"minercdc.lake.table.modes": "STOCK[.]SHOP[.]ITEM:scd2, SHOP[.]ITEM:append"}
+    items = [TableId(database, "SHOP", "ITEM") for database in ("SALES", "STOCK")]
+    assert [modes_of(parse_properties(SEVERAL | entries))(item).name for item in items] == ["append", "scd2"]
+    assert [modes_of(parse_properties(PROPERTIES | entries))(item).name for item in items] == ["append", "append"]
 
 
 @pytest.mark.parametrize(

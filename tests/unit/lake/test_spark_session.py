@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.lake.properties import PROPERTIES
+from tests.unit.lake.properties import PROPERTIES, SEVERAL
 
 from minercdc.config.load import parse_properties
 from minercdc.errors import ConfigError, LakeError
@@ -60,6 +60,8 @@ def test_paths_are_those_of_any_file_system(path: str, root: str) -> None:
     paths = LakePaths(parse_properties(PROPERTIES | {"minercdc.lake.path": path}))
     assert paths.table(TableId("D", "S", "T")) == f"{root}/S/T"
     assert paths.checkpoint == f"{root}/_checkpoint"
+    paths = LakePaths(parse_properties(SEVERAL | {"minercdc.lake.path": path}))
+    assert [paths.table(TableId(one, "S", "T")) for one in ("SALES", "STOCK")] == [f"{root}/SALES/S/T", f"{root}/STOCK/S/T"]
 
 
 def test_the_page_names_the_packages_that_are_run_here() -> None:

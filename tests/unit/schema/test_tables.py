@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from minercdc.schema.filter import TableFilter
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.schema.tables import Tables
 
 ITEM = TableSchema(TableId("DB", "LAB", "ITEM"), (Column("ID", "NUMBER"),), (0,), object_id=7)
@@ -70,6 +70,11 @@ def test_object_ids_are_those_of_their_database() -> None:
     assert (tables.find_object("DB", 7), tables.find_object("OTHER", 7)) == (ITEM.id, other.id)
     tables.drop(other.id)
     assert (tables.find_object("DB", 7), tables.find_object("OTHER", 7)) == (ITEM.id, None)
+
+
+def test_a_user_names_a_table_of_every_database_or_of_one() -> None:
+    assert TableNames.among(["DB"]).given(ITEM.id) == ("LAB.ITEM", "LAB.ITEM")
+    assert TableNames.among(["DB", "OTHER"]).given(ITEM.id) == ("DB.LAB.ITEM", "LAB.ITEM")
 
 
 def test_a_pattern_names_a_table_of_every_database_or_of_one() -> None:
