@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.types import INTERVALS, NULL, NUMERIC, TEMPORAL, TEXT,
 
 
 def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
-    """Raises ORA-00909 when the one argument is missing, ORA-00938 for fewer than `low` of several, ORA-00939 beyond `high`."""
+    """Raises ORA-00909 without arguments where `low` is 1, ORA-00938 for fewer than another `low`, ORA-00939 beyond `high`."""
     if len(args) < low == 1:
         raise OraError(909, "invalid number of arguments", expr.at)
     if len(args) < low:
