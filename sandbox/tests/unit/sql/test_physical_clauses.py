@@ -48,6 +48,9 @@ def test_read_without_effect(items: SqlClient, sql: str) -> None:
         ("alter index item_pk_not_there rebuild", 1418, ""),
         ("lock table item partition (p) in share mode", 3001, "PARTITION"),
         ("alter session enable something", 2248, ""),
+        ("create table x (a number) storage (initial 1", 907, ""),
+        ("create index x on item (name) local (partition p", 907, ""),
+        ("declare pragma inline(x, 'yes'", 6550, "PLS-00103"),
     ],
 )
 def test_refused(items: SqlClient, sql: str, code: int, text: str) -> None:

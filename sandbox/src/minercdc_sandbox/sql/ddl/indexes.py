@@ -64,8 +64,7 @@ def _index_options(parser: Parser) -> bool:
         if parser.word("LOCAL"):
             local = True
             if parser.op("("):
-                while parser.take().text != ")":
-                    pass
+                parser.pass_to(")")
         elif parser.any_word("GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
             raise OraError(3001, f"unimplemented feature: {parser.tokens[parser.at - 1].text} index", at)
     return local

@@ -123,6 +123,13 @@ class Words:
             found.append(read())
         return found
 
+    def pass_to(self, op: str) -> None:
+        """Read up to this operator and the operator itself. Raises as `expect_op` when the statement ends before."""
+        while not self.op(op):
+            if self.token.kind is TokenKind.END:
+                self.expect_op(op)
+            self.at += 1
+
     def names(self) -> list[str]:
         """Read `name, name, ..`. Raises ORA-00904, and ORA-00972 as `name`."""
         return self.listed(lambda: self.name(904, "invalid identifier"))
