@@ -68,7 +68,7 @@ def parse(text: str, size: int) -> bytes:
     if special is not None:
         return encode(special, size)
     try:
-        value = float(plain.rstrip("FD"))
+        value = float(plain[:-1] if plain.endswith(("F", "D")) else plain)
     except ValueError:
         raise OraError(1722, "invalid number") from None
     if "_" in plain or math.isnan(value):

@@ -115,8 +115,7 @@ def next_day(cell: bytes, name: str) -> bytes:
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
     base = temporal.encode(temporal.local(cell), fraction=False)
-    year, month, day = temporal.decode(base)[:3]
-    today = date(year, month, day).weekday()
+    today = calendar.weekday(calendar.day_number(*temporal.decode(base)[:3]))
     return temporal.shift(base, ((wanted - today - 1) % 7 + 1) * DAY_NS, fraction=False)
 
 
