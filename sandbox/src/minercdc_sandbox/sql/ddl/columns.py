@@ -34,7 +34,7 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
     """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758, and the errors of the default."""
-    if any(other.name == column.name for other in table.columns):
+    if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")
     default = None
     if column.default is not None:

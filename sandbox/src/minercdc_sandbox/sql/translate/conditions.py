@@ -70,7 +70,8 @@ class Conditions(Conversions):
             text = self.json_text(self.value_of(expr.args[0], scope), expr.at)
             return f"o_json_exists({text},{self.value_of(expr.args[1], scope).sql})"
         if isinstance(expr, ast.Call) and expr.name == "LNNVL":
-            count_arguments(expr, [], 0)
+            if len(expr.args) != 1:
+                raise OraError(909, "invalid number of arguments", expr.at)
             return f"(({self.condition(expr.args[0], scope)}) is not true)"
         if isinstance(expr, ast.Name | ast.Call | ast.Bind) and self.env.release >= 23:
             flag = self.value_of(expr, scope)
