@@ -31,9 +31,8 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
         transaction = session.client.transaction
     try:
         step(frame)
-    except Leave as leave:
-        if leave.kind != "RETURN":
-            raise OraError(6550, f"PLS-00376: illegal {leave.kind} statement; it must appear inside a loop") from None
+    except Leave:  # by RETURN: all others end in the block
+        pass
     except OraError as error:
         with session.storage.lock:
             # After a COMMIT in the block, what came after it is undone.
