@@ -35,7 +35,7 @@ def steps(path: str) -> tuple[str | int, ...]:
                 raise OraError(3001, f"unimplemented feature: JSON path {path}")
             raise OraError(40442, f"JSON path expression syntax error ('{path}')")
         index = match["index"]
-        found.append(int(index) if index is not None else match["quoted"] or match["name"])
+        found.append(int(index) if index is not None else match["name"] or match["quoted"])
         at = match.end()
     return tuple(found)
 

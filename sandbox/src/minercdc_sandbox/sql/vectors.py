@@ -48,7 +48,7 @@ def image(values: list[Decimal], kind: int) -> bytes:
 
 def _element(value: Decimal, kind: int) -> bytes:
     if kind == FORMATS["INT8"]:
-        if value != int(value) or not -128 <= value <= 127:
+        if not value.is_finite() or value != int(value) or not -128 <= value <= 127:
             raise OraError(51806, "Vector column is not properly formatted (dimension value out of range for INT8)")
         return struct.pack(">b", int(value))
     return binary.of_number(number.encode(value), _SIZES[kind])

@@ -85,3 +85,9 @@ def test_values_of_several_rows(of_23ai: SqlClient, shop: SqlClient) -> None:
     of_23ai.fails(947, "insert into x values (1, 'a'), (2)")
     shop.run("create table x (a number)")
     shop.fails(933, "insert into x values (1), (2)")
+
+
+def test_vectors_of_int8_have_no_nan_and_infinities(of_23ai: SqlClient) -> None:
+    of_23ai.run("create table x (v vector(2, int8))")
+    of_23ai.fails(51806, "insert into x values ('[NaN, 1]')")
+    of_23ai.fails(51806, "insert into x values ('[1, -Infinity]')")
