@@ -10,8 +10,8 @@
     kind = 'suspended'  the connector leaves out rows of table `name` from commit SCN `scn` on for `detail`
     kind = 'resumed'    what was left out of table `name` is in the records up to `scn`
 
-Tables are named `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`. Rows are appended, and removed by maintenance once
-they are not needed. They follow the tables' own commits, which say the same: what a kill left out is found there again.
+Tables are named `SCHEMA.TABLE`, with several pluggable databases `PDB.SCHEMA.TABLE`. Rows are appended, and removed by maintenance
+once they are not needed. They follow the tables' own commits, which say the same: what a kill left out is found there again.
 """
 
 from __future__ import annotations

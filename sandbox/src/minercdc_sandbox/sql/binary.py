@@ -51,7 +51,8 @@ def of_number(cell: bytes, size: int) -> bytes:
 
 
 def to_number(cell: bytes) -> bytes:
-    """As a NUMBER: 9 digits of a BINARY_FLOAT, the fewest of a BINARY_DOUBLE. Raises ORA-01722 for NaN, ORA-01426 for infinities."""
+    """As a NUMBER: 9 digits of a BINARY_FLOAT, of a BINARY_DOUBLE the fewest that identify it. Raises ORA-01722 for NaN, ORA-01426
+    for infinities and values beyond NUMBER."""
     value = decode(cell)
     if value != value:
         raise OraError(1722, "invalid number")
@@ -61,13 +62,13 @@ def to_number(cell: bytes) -> bytes:
 
 
 def parse(text: str, size: int) -> bytes:
-    """The cell of a text, `Nan` and `Inf` included. Raises ORA-01722 for any other text, ORA-01426 for a number beyond the type."""
+    """The cell of a text, also `Nan`, `Inf`, or with F or D at its end. Raises ORA-01722 for others, ORA-01426 beyond the type."""
     plain = text.strip().upper()
     special = _SPECIAL.get(plain.removeprefix("+"))
     if special is not None:
         return encode(special, size)
     try:
-        value = float(plain.rstrip("FD"))
+        value = float(plain[:-1] if plain.endswith(("F", "D")) else plain)
     except ValueError:
         raise OraError(1722, "invalid number") from None
     if "_" in plain or math.isnan(value):

@@ -122,7 +122,7 @@ _HEX = re.compile("[0-9A-Fa-f]*")
 
 
 def hex_to_raw(text: str) -> bytes | None:
-    """The bytes of hexadecimal digits, with a zero before an odd number of them. Raises ORA-01465."""
+    """The bytes of hexadecimal digits, with a zero before an odd number of them; None of an empty text. Raises ORA-01465."""
     if _HEX.fullmatch(text) is None:
         raise OraError(1465, "invalid hex number")
     return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text) or None
@@ -173,7 +173,7 @@ def model_of(family: Family, nls: Nls) -> str:
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
     """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED.
-    Raises as `to_char`."""
+    Raises as `to_char` and `temporal.zone_of`."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))

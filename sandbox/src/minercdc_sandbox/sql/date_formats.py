@@ -219,7 +219,9 @@ class _Scan:
 def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
     """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: the fields as written, and the zone, None when the model has none.
 
-    A year and a month that the model does not have are those of `today`, a day is 1, times are 0. Raises ORA-01820 to ORA-01882.
+    A year and a month that the model does not have are those of `today`, a day is 1, times are 0. Raises ORA-01820, ORA-01821,
+    ORA-01830, ORA-01839 to ORA-01841, ORA-01843, ORA-01846 to ORA-01853, ORA-01855, ORA-01858, ORA-01859,
+    ORA-01861, ORA-01874 and ORA-01882.
     """
     scan = _Scan(text.strip())
     for raw in elements(model):
@@ -235,7 +237,9 @@ def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
         year = -abs(year)
     if scan.day_of_year is not None:
         first = calendar.day_number(year, 1, 1)
-        _, month, scan.day = calendar.from_day_number(first + scan.day_of_year - 1)
+        found, month, scan.day = calendar.from_day_number(first + scan.day_of_year - 1)
+        if found != year:
+            raise OraError(1848, "day of year must be between 1 and 365 (366 for leap year)")
     calendar.check_day(year, month, scan.day)
     return (year, month, scan.day, hour, scan.minute, scan.second, scan.nano), scan.zone
 
@@ -350,6 +354,7 @@ _LIMITS: dict[str, tuple[int, int, Callable[[], OraError]]] = {
     **dict.fromkeys(("HH", "HH12"), (1, 12, lambda: OraError(1849, "hour must be between 1 and 12"))),
     "MI": (0, 59, lambda: OraError(1851, "minutes must be between 0 and 59")),
     "SS": (0, 59, lambda: OraError(1852, "seconds must be between 0 and 59")),
+    "SSSSS": (0, 86_399, lambda: OraError(1853, "seconds in day must be between 0 and 86399")),
 }
 
 

@@ -34,8 +34,8 @@ TYPES = {
 def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = LengthSemantics.BYTE) -> Column:
     """A column of the declared type. `default_char`: semantics of a length without BYTE or CHAR.
 
-    Raises ORA-00902 for an unknown type, ORA-03001 for one of `UNKNOWN_TYPES`, ORA-00906 without a length that is needed, and for
-    sizes out of range ORA-00910, ORA-01723, ORA-01727, ORA-01728, ORA-01734, ORA-30088, ORA-51801.
+    Raises ORA-00902 for an unknown type, ORA-03001 for `UNKNOWN_TYPES` and other formats of VECTOR, ORA-00906 without a length that
+    is needed; for sizes out of range ORA-00910, ORA-01723, ORA-01727, ORA-01728, ORA-01734, ORA-30088, ORA-51801.
     """
     numbers = target.numbers
     one = numbers[0] if numbers else None

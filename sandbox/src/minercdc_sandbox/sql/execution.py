@@ -43,7 +43,8 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StatementCall:
-    """One execution of a statement; `bind_rows` has its positional binds, several rows for array DML."""
+    """One execution of a statement; `bind_rows` has its positional binds, several rows for array DML. `batch_errors`: go on after a
+    row that fails; `row_counts`: count the changed rows of each row of binds."""
 
     bind_types: tuple[BindType, ...] = ()
     bind_rows: Sequence[tuple[Any, ...]] = ((),)

@@ -63,6 +63,7 @@ def encode_months(months: int) -> bytes:
 
 
 def decode_months(cell: bytes) -> int:
+    """The months of an INTERVAL YEAR TO MONTH."""
     return (int.from_bytes(cell[:4], "big") - _BIAS) * 12 + cell[4] - 60
 
 
@@ -83,7 +84,7 @@ def months_text(cell: bytes, lead: int) -> str:
 
 
 def fitted(cell: bytes, lead: int, digits: int) -> bytes:
-    """The cell as a column INTERVAL DAY(lead) TO SECOND(digits) stores it, rounded half up. Raises ORA-01873 for too many days."""
+    """The cell as a column INTERVAL DAY(lead) TO SECOND(digits) has it, rounded half away from zero. Raises ORA-01873."""
     ns = decode(cell)
     unit = 10 ** (9 - digits)
     whole = (abs(ns) + unit // 2) // unit * unit
@@ -136,8 +137,8 @@ def _check_fields(hours: int, minutes: int, seconds: int) -> None:
 
 
 def parse_months(value: str) -> bytes:
-    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`. Raises ORA-01867, ORA-01843 for more than 11 months, and ORA-01873 as
-    `encode_months`."""
+    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`, whose days and times are left out. Raises ORA-01867, ORA-01843 for more than 11
+    months, and ORA-01873 as `encode_months`."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, *_ = _iso(value).groups()
         total = int(years or 0) * 12 + int(months or 0)
@@ -153,7 +154,8 @@ def parse_months(value: str) -> bytes:
 
 
 def literal(value: str, first: str, last: str, lead: int, digits: int) -> bytes:
-    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873 and errors of single fields."""
+    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873, for a later field that is too large ORA-01843 or
+    ORA-01850 to ORA-01852."""
     if first in MONTHS:
         return _months_literal(value, first, last, lead)
     names = _PARTS[_PARTS.index(first) : _PARTS.index(last) + 1]

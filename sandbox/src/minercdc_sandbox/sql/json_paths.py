@@ -20,7 +20,7 @@ _BEYOND = re.compile(r"\s*(?:\.\.|\.\s*\*|\[|\?|\.\s*[A-Za-z_]\w*\()")
 
 @lru_cache(maxsize=256)
 def steps(path: str) -> tuple[str | int, ...]:
-    """The steps after `$`: names and indexes. Raises ORA-40442 for bad syntax, ORA-03001 for steps that are not read here."""
+    """The steps after `$`: names and indexes. Raises ORA-40442 for bad syntax, ORA-03001 for modes and steps not read here."""
     text = path.strip()
     if text.startswith(("lax ", "strict ")):
         raise OraError(3001, "unimplemented feature: JSON path modes")
@@ -35,7 +35,7 @@ def steps(path: str) -> tuple[str | int, ...]:
                 raise OraError(3001, f"unimplemented feature: JSON path {path}")
             raise OraError(40442, f"JSON path expression syntax error ('{path}')")
         index = match["index"]
-        found.append(int(index) if index is not None else match["quoted"] or match["name"])
+        found.append(int(index) if index is not None else match["name"] or match["quoted"])
         at = match.end()
     return tuple(found)
 
@@ -98,7 +98,8 @@ def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
 
 
 def json_query(text: str, path: str, on_error: str) -> Cell:
-    """JSON_QUERY: an object or array as JSON text. Raises as `json_value`, with `on_error` ERROR also ORA-40480 for a scalar."""
+    """JSON_QUERY: an object or array as JSON text. As `json_value` it raises ORA-40441, ORA-40462, ORA-40470 and the errors of the
+    path; with `on_error` ERROR also ORA-40480 for a scalar, which is NULL otherwise."""
 
     def result(value: Any) -> Cell:
         if not isinstance(value, dict | list):

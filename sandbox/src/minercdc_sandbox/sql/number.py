@@ -15,7 +15,7 @@ _MAX_DIGITS = 20
 
 
 def encode(value: Decimal | int) -> bytes:
-    """The cell of a number, rounded half up to 20 base-100 digits; 0 if it is too small. Raises ORA-01426 if it is too large."""
+    """The cell of a number, rounded half up to 20 base-100 digits, 0 if too small. Raises ORA-01426 if too large or not finite."""
     if isinstance(value, int):
         sign, text, exponent = value < 0, str(abs(value)), 0
     else:
@@ -163,7 +163,7 @@ def rounded(value: Decimal, places: int) -> Decimal:
 
 
 def unit_of(places: int) -> Decimal:
-    """One in the last of so many places after the point, negative ones before it; no NUMBER has digits beyond 130."""
+    """10 to the power of -`places`, of which -130 to 130 count: no NUMBER has digits beyond."""
     return Decimal(1).scaleb(-max(-130, min(130, places)))
 
 

@@ -116,9 +116,14 @@ def char_to_number(text: str, model: str, characters: str = ".,") -> Decimal:
     """
     upper = model.upper().replace("FM", "")
     try:
+        if "_" in text:
+            raise ValueError
         if upper.strip("0X") == "" and "X" in upper:
             return Decimal(int(text.strip(), 16))
         plain = text.strip().replace("$", "").replace(characters[1], "")
-        return Decimal(plain.replace(characters[0], "."))
+        found = Decimal(plain.replace(characters[0], "."))
     except (ValueError, InvalidOperation):
         raise OraError(1722, "invalid number") from None
+    if not found.is_finite():
+        raise OraError(1722, "invalid number")
+    return found

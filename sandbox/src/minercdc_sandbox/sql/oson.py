@@ -70,7 +70,8 @@ def text_of(value: Any) -> str:
 
 
 def encode(value: Any) -> bytes:
-    """The image of None, a bool, Decimal or str, or of a list or dict of such. Raises ORA-03001 for names beyond 255 bytes."""
+    """The image of None, a bool, Decimal or str, or of a list or dict of such. Raises ORA-03001 for names beyond 255 bytes,
+    ORA-01426 for a number beyond NUMBER."""
     if not isinstance(value, list | dict):
         node = _scalar(value)
         wide = len(node) > 0xFFFF
@@ -170,7 +171,7 @@ def _scalar(value: Any) -> bytes:
 def decode(image: bytes) -> Any:
     """The value of an image: None, bool, Decimal, str, list or dict; dates as texts of ISO 8601.
 
-    Raises ORA-40568 for bytes that are no image, ORA-03001 for forms that are not read here.
+    Raises ORA-40568 for bytes that are no image, ORA-03001 for forms not read here, ORA-01722 and ORA-01426 for NaN and infinities.
     """
     if not image.startswith(MAGIC):
         raise OraError(40568, "JSON path expression or image is invalid")

@@ -113,7 +113,8 @@ GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK", "DBMS_ALE
 
 
 def may_execute(catalog: Catalog, container: int, user: str, package: str, *, direct: bool = False) -> bool:
-    """Whether the user may execute a package. `GUARDED` ones need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or DBA.
+    """Whether the user may execute a package: SYS and SYSTEM any; others need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or
+    DBA for a `GUARDED` one.
 
     Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
 
@@ -138,7 +139,7 @@ def may_execute(catalog: Catalog, container: int, user: str, package: str, *, di
 
 
 def may_call(catalog: Catalog, container: int, user: str, owner: str, name: str) -> bool:
-    """Whether the user may execute a stored program: its owner, or with EXECUTE on it or EXECUTE ANY PROCEDURE."""
+    """Whether the user may execute a stored program: its owner, SYS, or with DBA, EXECUTE on it or EXECUTE ANY PROCEDURE."""
     if user in (owner, "SYS"):
         return True
     grants = grants_of(catalog, container, user)

@@ -2,8 +2,8 @@
 
     ((t1.c16 in (x'c102',x'c104')) and (t1.c61=?1))    ->    row[16] in k0 and row[61] == k1
 
-The text is the translated one, in which types are converted already. Only comparisons of columns with constants, IN,
-IS NULL, AND and OR are read; for any other text there is no test. As no NOT is read, unknown counts as false.
+The text is the translated one, in which types are converted already. Only comparisons of columns with constants, [NOT] IN,
+IS [NOT] NULL, AND and OR are read; for any other text there is no test. As no NOT of a condition is read, unknown counts as false.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ class QueryRows:
         return self._cursor is not None and self._run.own != NO_TRANSACTION
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`. Raises ORA-01001 once it is closed, ORA-01555 when versions that it reads may be gone."""
+        """See `interfaces.Rows.fetch`. Raises ORA-01001 once closed, ORA-01555 when versions may be gone, and as `execute`."""
         if self._drained is not None:
             return list(islice(self._drained, count))
         if self._cursor is None:
@@ -174,7 +174,7 @@ class QueryRows:
             raise translated(error, self._run) from error
 
     def drain(self) -> None:
-        """Read the rest into memory, before rows change."""
+        """Read the rest into memory, before rows change. Raises as `execute`."""
         if self._cursor is not None:
             with self._lock:
                 self._drained = iter(self._read(None))
@@ -182,6 +182,7 @@ class QueryRows:
                 self._cursor = None
 
     def close(self) -> None:
+        """See `interfaces.Rows`."""
         if self._cursor is not None:
             with self._lock:
                 self._cursor.close(True)
@@ -234,7 +235,9 @@ class FixedRows:
         self._rows = iter(rows)
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
+        """See `interfaces.Rows.fetch`; after `close` there are no rows."""
         return list(islice(self._rows, count))
 
     def close(self) -> None:
+        """See `interfaces.Rows`."""
         self._rows = iter(())

@@ -57,6 +57,7 @@ class Source:
     _by_name: dict[str, Visible] = field(default_factory=dict)
 
     def find(self, name: str) -> Visible | None:
+        """The first column of that name, a hidden one too; None without one."""
         if not self._by_name:
             for column in self.columns:
                 self._by_name.setdefault(column.name, column)
@@ -102,6 +103,7 @@ class Scope:
         return self.parent.resolve(name) if self.parent is not None else None
 
     def named(self, qualifier: tuple[str, ...]) -> list[Source]:
+        """The relations that a qualifier finds, of this scope only."""
         return [source for source in self.sources if qualifier in source.names]
 
 
@@ -117,6 +119,7 @@ def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typ
 
 
 def rowid_of(source: Source) -> Typed:
+    """The ROWID of a relation that has one."""
     assert source.vid is not None
     segments, vid = source.vid
     return Typed(f"o_row_text({segments},{vid})", ROWID, False, vid=source.vid)

@@ -24,8 +24,8 @@ def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Conv
     """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion,
     ORA-00997 for a LOB into a LONG.
 
-    The function raises ORA-01438, ORA-12899, the errors of the conversion, and those of a wrong ROWID, XML document, JSON text,
-    vector or boolean.
+    The function raises ORA-01438, ORA-12899, ORA-01873 for an interval, the errors of the conversion, and those of a wrong ROWID,
+    XML document, JSON text, vector or boolean.
 
     :param where: `"OWNER"."TABLE"."COLUMN"`, for ORA-12899.
     """

@@ -47,7 +47,7 @@ def encode_zoned(utc: Moment, zone: Zone) -> bytes:
 
 
 def zoned(wall: Moment, zone: Zone) -> bytes:
-    """TIMESTAMP WITH TIME ZONE from the local time of the zone. Raises ORA-01878 as `to_utc`."""
+    """TIMESTAMP WITH TIME ZONE from the local time of the zone. Raises as `to_utc`."""
     return encode_zoned(to_utc(wall, zone), zone)
 
 
@@ -59,6 +59,7 @@ def to_utc(wall: Moment, zone: Zone) -> Moment:
 
 
 def to_wall(utc: Moment, zone: Zone) -> Moment:
+    """The local time of a moment in UTC. Raises ORA-01841 outside the calendar."""
     minutes = zones.offset_at(zone, utc)
     return from_ns(to_ns(utc) + minutes * MINUTE_NS) if minutes else utc
 
@@ -97,14 +98,14 @@ def from_ns(ns: int) -> Moment:
 
 
 def local(cell: bytes) -> Moment:
-    """The fields of a cell in its own time zone; as stored for a value without one."""
+    """The fields of a cell in its own time zone; as stored for a value without one. Raises as `zone_of` and `to_wall`."""
     moment = decode(cell)
     return to_wall(moment, zone_of(cell)) if len(cell) == 13 else moment
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
     """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841 outside the
-    calendar."""
+    calendar, ORA-01882 as `zone_of`."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))
@@ -113,7 +114,7 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 def shift_months(cell: bytes, months: int) -> bytes:
     """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day, ORA-01841 outside the
-    calendar, with a zone ORA-01878 as `to_utc`."""
+    calendar, with a zone as `local` and `to_utc`."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1
@@ -140,7 +141,7 @@ def canonical(cell: bytes) -> bytes:
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """A value of the `TimeKind` `have` as one of `want`. Raises ORA-01878 as `to_utc`.
+    """A value of the `TimeKind` `have` as one of `want`. Raises as `to_utc`, `to_wall` and `local`.
 
     :param zone: of the session: values without a zone are its local times.
     """
@@ -155,7 +156,7 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 def instant(cell: bytes, zone: Zone) -> bytes:
     """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none.
-    Raises ORA-01878 as `to_utc`."""
+    Raises as `to_utc`."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))

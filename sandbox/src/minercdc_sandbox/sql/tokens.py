@@ -53,9 +53,9 @@ _WORD = re.compile(
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The words of a text, at last one of kind END; WORD and BIND in upper case, texts and quoted names without quotes.
+    """The words of a text without comments, then END; WORD and BIND in upper case, texts and quoted names without quotes.
 
-    Raises ORA-01756 for an open quote, ORA-00911 for a character that begins no word.
+    Raises ORA-01756 for an open single quote, ORA-00911 for a character that begins no word.
     """
     found: list[Token] = []
     at, end = 0, len(sql)

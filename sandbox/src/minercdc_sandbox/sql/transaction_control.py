@@ -74,6 +74,7 @@ class TransactionControl:
             self.deferred, self.constraint_modes = set(), {}
 
     def rollback(self) -> None:
+        """ROLLBACK of the whole transaction."""
         with self._storage.lock:
             self._undo()
             self._ended()
@@ -85,6 +86,7 @@ class TransactionControl:
             self._storage.rollback(self._client)
 
     def savepoint(self, name: str) -> None:
+        """SAVEPOINT, which begins a transaction if there is none and replaces one of the same name. Raises as `Storage.begin`."""
         with self._storage.lock:
             transaction = self._storage.begin(self._client)
             transaction.savepoints = [s for s in transaction.savepoints if s[0] != name]

@@ -80,6 +80,7 @@ class SqlType:
     national: bool = False
 
     def describe(self, name: str, nullable: bool = True) -> ColumnDescription:
+        """A result's column of this type, as clients see it; NULL is VARCHAR2."""
         if self.family is Family.NUMBER:
             precision = 38 if self.precision == 0 and self.scale != -127 else self.precision
             return ColumnDescription(name, OraType.NUMBER, precision, self.scale, 22, nullable)
@@ -169,6 +170,7 @@ def calculated(families: Collection[Family]) -> SqlType:
 
 
 def varchar(size: int = 4000) -> SqlType:
+    """VARCHAR2 of that many bytes, at least 1 and at most 32767."""
     return SqlType(Family.VARCHAR, size=max(1, min(size, 32767)))
 
 
@@ -213,4 +215,5 @@ def column_type(column: Column) -> SqlType:
 
 
 def inconsistent(expected: object, got: object, at: int = 0) -> OraError:
+    """ORA-00932."""
     return OraError(932, f"inconsistent datatypes: expected {expected} got {got}", at)

@@ -53,5 +53,6 @@ def session_value(session: SqlSession, name: str) -> str | None:
 
 
 def user_id(session: SqlSession) -> int:
+    """USER_ID of the session's user; -1 when the user is gone."""
     user = session.catalog.user(session.container, session.user)
     return user.user_id if user is not None else -1

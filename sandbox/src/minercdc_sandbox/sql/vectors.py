@@ -36,7 +36,7 @@ def parse_vector(text: str, declared: str = "*") -> bytes:
 
 
 def image(values: list[Decimal], kind: int) -> bytes:
-    """The image of values in a format. Raises ORA-51801 for none or more than 65535, ORA-51806 for values beyond INT8.
+    """The image of values in a format. Raises ORA-51801 unless there are 1 to 65535, ORA-51806 for what INT8 lacks, ORA-01426.
 
     :param kind: format byte.
     """
@@ -48,14 +48,15 @@ def image(values: list[Decimal], kind: int) -> bytes:
 
 def _element(value: Decimal, kind: int) -> bytes:
     if kind == FORMATS["INT8"]:
-        if value != int(value) or not -128 <= value <= 127:
+        if not value.is_finite() or value != int(value) or not -128 <= value <= 127:
             raise OraError(51806, "Vector column is not properly formatted (dimension value out of range for INT8)")
         return struct.pack(">b", int(value))
     return binary.of_number(number.encode(value), _SIZES[kind])
 
 
 def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
-    """The image in the format of a column. Raises ORA-51803 for another number of dimensions, as `vector_text`, and as `image`.
+    """The image in the format of a column. Raises ORA-51803 for another number of dimensions, as `vector_text`, and, where the
+    format changes, as `image` and `binary.to_number`.
 
     :param dimensions: of the column, 0 for any; `declared`: its format, `*` for any.
     """

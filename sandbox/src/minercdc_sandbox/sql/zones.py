@@ -34,7 +34,7 @@ def unknown_region() -> OraError:
 
 @lru_cache(maxsize=1 << 10)
 def parse(text: str) -> Zone:
-    """`+05:30` or a region's name in any case. Raises ORA-01874 for too large an offset, ORA-01882 for an unknown region."""
+    """`+05:30` or a region's name in any case. Raises ORA-01874 beyond 15 hours or 59 minutes, ORA-01882 for an unknown region."""
     match = _OFFSET.fullmatch(text.strip())
     if match is None:
         name = _KNOWN.get(text.strip().upper())

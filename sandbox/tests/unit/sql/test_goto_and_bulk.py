@@ -83,3 +83,35 @@ def test_save_exceptions(items: SqlClient) -> None:
     assert items.one("select t from out") == "-24381:2 2=1 4=1400 10"
     assert items.one("select count(*) from item where name = 'new'") == 2
     assert "PLS-00302" in str(items.fails(6550, "begin dbms_output.put_line(sql%bulk_exceptions(1).none); end;"))
+
+
+@pytest.mark.parametrize(
+    ("statements", "text"),
+    [
+        ("insert into out values ('x'); exit;", "PLS-00376"),
+        ("insert into out values ('x'); continue when 1 = 1;", "PLS-00376"),
+        ("declare procedure p is begin exit; end; begin for i in 1 .. 3 loop p; end loop; end;", "PLS-00376"),
+        ("for i in 1 .. 3 loop exit another; end loop;", "PLS-00201: identifier 'ANOTHER' must be declared"),
+    ],
+)
+def test_exit_without_its_loop_is_found_before_the_block_runs(shop: SqlClient, statements: str, text: str) -> None:
+    shop.run("create table out (t varchar2(200))")
+    assert text in str(shop.fails(6550, f"begin {statements} end;"))
+    assert shop.one("select count(*) from out") == 0
+
+
+def test_exit_within_a_block_in_a_loop(shop: SqlClient) -> None:
+    block = """declare s varchar2(20);
+    begin
+      <<outer>> loop
+        while true loop
+          begin
+            s := s || 'a';
+            if s = 'aaa' then exit outer; end if;
+            continue outer when s = 'aa';
+          end;
+        end loop;
+      end loop;
+      insert into out values (s);
+    end;"""
+    assert printed(shop, block) == "aaa"

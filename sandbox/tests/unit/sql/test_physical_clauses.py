@@ -48,6 +48,9 @@ def test_read_without_effect(items: SqlClient, sql: str) -> None:
         ("alter index item_pk_not_there rebuild", 1418, ""),
         ("lock table item partition (p) in share mode", 3001, "PARTITION"),
         ("alter session enable something", 2248, ""),
+        ("create table x (a number) storage (initial 1", 907, ""),
+        ("create index x on item (name) local (partition p", 907, ""),
+        ("declare pragma inline(x, 'yes'", 6550, "PLS-00103"),
     ],
 )
 def test_refused(items: SqlClient, sql: str, code: int, text: str) -> None:
@@ -82,3 +85,9 @@ def test_values_of_several_rows(of_23ai: SqlClient, shop: SqlClient) -> None:
     of_23ai.fails(947, "insert into x values (1, 'a'), (2)")
     shop.run("create table x (a number)")
     shop.fails(933, "insert into x values (1), (2)")
+
+
+def test_vectors_of_int8_have_no_nan_and_infinities(of_23ai: SqlClient) -> None:
+    of_23ai.run("create table x (v vector(2, int8))")
+    of_23ai.fails(51806, "insert into x values ('[NaN, 1]')")
+    of_23ai.fails(51806, "insert into x values ('[1, -Infinity]')")

@@ -80,6 +80,8 @@ class Merge:
 
 @dataclass(slots=True)
 class Update:
+    """`UPDATE target SET assignments [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+
     target: TableRef
     assignments: list[Assignment]
     where: Expr | None
@@ -90,6 +92,8 @@ class Update:
 
 @dataclass(slots=True)
 class Delete:
+    """`DELETE target [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+
     target: TableRef
     where: Expr | None
     at: int

@@ -7,6 +7,8 @@ from enum import Enum
 
 
 class LiteralKind(Enum):
+    """Kinds of literals. DEFAULT is the word in VALUES and SET."""
+
     NUMBER = "N"
     STRING = "S"
     NATIONAL = "U"
@@ -18,6 +20,8 @@ class LiteralKind(Enum):
 
 @dataclass(slots=True)
 class Literal:
+    """A literal; `text` is its content, without quotes or the word before it."""
+
     kind: LiteralKind
     text: str
     at: int
@@ -37,6 +41,8 @@ class IntervalLiteral:
 
 @dataclass(slots=True)
 class Bind:
+    """`:name`; `index` is its place among the binds."""
+
     index: int
     name: str
     at: int

@@ -10,6 +10,8 @@ from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, Lock
 
 @dataclass(slots=True)
 class OrderItem:
+    """One term of ORDER BY."""
+
     expr: Expr
     descending: bool
     nulls_first: bool
@@ -48,6 +50,8 @@ class Keep:
 
 @dataclass(slots=True)
 class Call:
+    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP. `name` may be qualified."""
+
     name: str
     args: list[Expr]
     at: int
@@ -89,6 +93,8 @@ class Quantified:
 
 @dataclass(slots=True)
 class Negative:
+    """`- operand`."""
+
     operand: Expr
     at: int
 
@@ -105,6 +111,8 @@ class Binary:
 
 @dataclass(slots=True)
 class Compare:
+    """`left op right`; `op` is one of `FLIPPED`."""
+
     op: str
     left: Expr
     right: Expr
@@ -126,6 +134,8 @@ class Logic:
 
 @dataclass(slots=True)
 class Between:
+    """`operand [NOT] BETWEEN low AND high`."""
+
     operand: Expr
     low: Expr
     high: Expr
@@ -135,6 +145,8 @@ class Between:
 
 @dataclass(slots=True)
 class In:
+    """`operand [NOT] IN (items)`."""
+
     operand: Expr
     items: list[Expr] | Query
     negated: bool
@@ -143,6 +155,8 @@ class In:
 
 @dataclass(slots=True)
 class Like:
+    """`operand [NOT] LIKE pattern [ESCAPE escape]`."""
+
     operand: Expr
     pattern: Expr
     escape: Expr | None
@@ -152,6 +166,8 @@ class Like:
 
 @dataclass(slots=True)
 class IsNull:
+    """`operand IS [NOT] NULL`."""
+
     operand: Expr
     negated: bool
     at: int
@@ -159,6 +175,8 @@ class IsNull:
 
 @dataclass(slots=True)
 class Exists:
+    """`EXISTS (query)`."""
+
     query: Query
     at: int
 
@@ -175,6 +193,8 @@ class Scalar:
 
 @dataclass(slots=True)
 class Case:
+    """CASE: `branches` of condition and value, with `operand` of two values; `otherwise` None without ELSE."""
+
     operand: Expr | None
     branches: list[tuple[Expr, Expr]]
     otherwise: Expr | None
@@ -202,6 +222,8 @@ class IsBinary:
 
 @dataclass(slots=True)
 class Cast:
+    """`CAST(operand AS target)`."""
+
     operand: Expr
     target: TypeName
     at: int

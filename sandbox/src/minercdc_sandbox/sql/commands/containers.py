@@ -9,7 +9,6 @@ from minercdc_sandbox.sql.commands.users import password
 from minercdc_sandbox.sql.ddl.exclusive import committed
 from minercdc_sandbox.sql.execution import SqlSession
 from minercdc_sandbox.sql.parse.statements import Parser
-from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def _in_root(session: SqlSession) -> None:
@@ -28,9 +27,7 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
     administrator = parser.name(1935, "missing user or role name")
     secret = password(parser)
     while parser.any_word("FILE_NAME_CONVERT", "ROLES", "STORAGE", "DEFAULT", "PATH_PREFIX"):
-        while parser.take().text != ")":
-            if parser.token.kind is TokenKind.END:
-                raise OraError(907, "missing right parenthesis", parser.token.start)
+        parser.pass_to(")")
     parser.end()
     with committed(session):
         user = User(administrator, secret, session.catalog.new_user_id(), session.storage.clock.now())

@@ -39,7 +39,8 @@ ARCHIVAL_VISIBILITY = "ROW ARCHIVAL VISIBILITY"
 
 
 def alter_session(session: SqlSession, parser: Parser) -> None:
-    """ALTER SESSION. Raises ORA-02248 for unknown options, and the errors of the values."""
+    """ALTER SESSION. Raises ORA-02248 for unknown options; for values ORA-00068, ORA-01435, ORA-01821, ORA-01874, ORA-01882,
+    ORA-12705 and ORA-03001; for CONTAINER ORA-01031, ORA-65011 and ORA-65023. Settings before the one that fails stay."""
     if parser.any_word("ENABLE", "DISABLE", "FORCE") and parser.word("PARALLEL"):
         if not parser.any_word("DML", "DDL", "QUERY"):
             raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)

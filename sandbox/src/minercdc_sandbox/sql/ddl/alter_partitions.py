@@ -36,7 +36,8 @@ def is_of_partitions(parser: Parser) -> bool:
 
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply a change of partitions. Raises ORA-14501 for a table without partitions, ORA-03001 for subpartitions, and the errors
-    of the change."""
+    of the change: ORA-02149, ORA-02266, those between ORA-14004 and ORA-14760, and of EXCHANGE as `target_table`
+    and `take_alone`."""
     at = parser.token.start
     by = table.partitioning
     if by is None:

@@ -34,7 +34,7 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
     """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758, and the errors of the default."""
-    if any(other.name == column.name for other in table.columns):
+    if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")
     default = None
     if column.default is not None:
@@ -145,8 +145,9 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply one column of ALTER TABLE MODIFY. Raises the errors of changes that the column's values do not allow, ORA-00904,
-    ORA-01442, ORA-01451, ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED."""
+    """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441, ORA-22859 and ORA-30082 for changes of type
+    that the column's values do not allow, as `declare`, `column_options` and `add_constraint`, ORA-00904, ORA-01442, ORA-01451,
+    ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and for another length of CHAR."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):

@@ -19,7 +19,9 @@ from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, Sup
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
     """Add the constraint to the definition, with the index of a key. Returns an index that is new, for the caller to create in
-    SQLite, else None. Raises ORA-02260 and the other errors of a definition, ORA-03001 for a deferrable NOT NULL or CHECK."""
+    SQLite, else None. Raises ORA-00904, ORA-02264; of a key ORA-00957, ORA-02260, ORA-02261, ORA-02327, ORA-02329, ORA-14196; of a
+    foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270, ORA-02275, and as `target_table`; ORA-03001 for a deferrable NOT NULL or
+    CHECK, and the errors of a condition."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None
@@ -79,7 +81,7 @@ def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Co
 
 
 def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Constraint) -> None:
-    """Raises ORA-02270 without such a key, ORA-02267 for other types, ORA-02275 for a second such reference."""
+    """Raises ORA-02268, ORA-02270 without such a key, ORA-02256, ORA-02267 for other columns, ORA-02275 for a second reference."""
     assert spec.reference is not None
     owner, name, columns = spec.reference
     itself = (owner or table.owner, name) == (table.owner, table.name)
@@ -250,7 +252,7 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def release_key(session: SqlSession, table: Table, constraint: Constraint, *, cascade: bool) -> None:
-    """Drop the foreign keys that refer to a key. Raises ORA-02273 when there are any and not `cascade`."""
+    """Drop the foreign keys that refer to a key, if it is one. Raises ORA-02273 when there are any and not `cascade`."""
     for child, reference in session.catalog.children_of(table):
         assert reference.reference is not None
         if constraint.kind in KEYS and set(reference.reference[2]) == set(constraint.columns):

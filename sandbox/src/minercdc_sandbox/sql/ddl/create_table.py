@@ -27,8 +27,8 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Le
 
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
-    """CREATE TABLE. Raises ORA-00955, ORA-01027, ORA-01031, ORA-01773, ORA-01918, ORA-02440, ORA-14459, and as `named_once` and
-    `_checked_rows`, and the errors of its parts.
+    """CREATE TABLE. Raises ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918, ORA-02440, ORA-14459, ORA-54026,
+    ORA-54039, and as `named_once` and `_checked_rows`, and the errors of its parts.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """

@@ -16,7 +16,7 @@ from minercdc_sandbox.tables import Table
 
 @contextmanager
 def committed(session: SqlSession) -> Iterator[None]:
-    """Around the work of a DDL: the storage is locked, and the session's transaction is committed first."""
+    """Around a DDL: the storage is locked, the session's transaction committed first. Raises as `TransactionControl.commit`."""
     with session.storage.lock:
         session.commit()
         yield
@@ -25,7 +25,7 @@ def committed(session: SqlSession) -> Iterator[None]:
 def take_alone(session: SqlSession, table: Table) -> None:
     """Wait at most DDL_LOCK_TIMEOUT seconds (0 unless set) until no transaction holds a lock on the table.
 
-    Raises ORA-00054 after that, ORA-01013 on cancel, ORA-00942 when the table was dropped meanwhile.
+    Raises ORA-00054 after that, ORA-00060 and ORA-01013 as `Locks.wait`, ORA-00942 when the table was dropped meanwhile.
     """
     found = session.storage.locks
     deadline = time.monotonic() + int(session.settings.parameters.get("DDL_LOCK_TIMEOUT", "0"))

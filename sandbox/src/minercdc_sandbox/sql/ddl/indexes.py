@@ -14,8 +14,8 @@ from minercdc_sandbox.tables import ConstraintKind, Index, Table
 
 
 def create_index(session: SqlSession, parser: Parser, *, unique: bool = False) -> None:
-    """CREATE [UNIQUE] INDEX. Raises ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique, ORA-03001 for
-    another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table` and `take_alone`."""
+    """CREATE [UNIQUE] INDEX. Raises ORA-00904, ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique,
+    ORA-03001 for another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table` and `take_alone`."""
     owner, name = parser.qualified()
     parser.expect_word("ON", 969, "missing ON keyword")
     at = parser.token.start
@@ -64,8 +64,7 @@ def _index_options(parser: Parser) -> bool:
         if parser.word("LOCAL"):
             local = True
             if parser.op("("):
-                while parser.take().text != ")":
-                    pass
+                parser.pass_to(")")
         elif parser.any_word("GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
             raise OraError(3001, f"unimplemented feature: {parser.tokens[parser.at - 1].text} index", at)
     return local

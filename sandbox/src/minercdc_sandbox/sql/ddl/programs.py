@@ -26,7 +26,7 @@ P = TypeVar("P", bound=StoredProgram)
 
 def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing: bool = False) -> None:
     """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE. Raises ORA-03001 with the errors of compilation, ORA-00955,
-    ORA-01031."""
+    ORA-01031, ORA-01918."""
     start = parser.tokens[parser.at - (2 if kind == "PACKAGE BODY" else 1)].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
@@ -77,7 +77,7 @@ def _compiled(program: StoredProgram, compile_: Callable[[], None]) -> None:
 def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
     """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW. Raises ORA-03001 with the errors of compilation,
     ORA-04081 for a name that is taken, ORA-04095 for that of a trigger on another table, ORA-00942 for a table of another schema
-    without its name, and as `read_header` and `target_table`."""
+    without its name, and as `program_owner`, `read_header` and `target_table`."""
     start = parser.tokens[parser.at - 1].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()

@@ -21,7 +21,7 @@ from minercdc_sandbox.tables import Table
 def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False, force: bool = False) -> None:
     """CREATE VIEW, `replacing` CREATE OR REPLACE VIEW. The query is planned now, so its errors are raised now, with `force` at its use.
 
-    Raises ORA-00957, ORA-00998, ORA-01027, ORA-01730, and as `new_name`.
+    Raises ORA-00957, ORA-00998, ORA-01027, ORA-01730, the errors of the query, and as `new_name`.
     """
     owner, name = parser.qualified()
     names = column_list(parser) if parser.token.text == "(" else ()

@@ -212,7 +212,7 @@ def _given(plan: RowPlan, inputs: BindRow) -> Values:
 
 
 def insert_each(session: SqlSession, plan: RowPlan, inputs: Sequence[BindRow]) -> int:
-    """Insert a row of each of these inputs, one by one when a trigger fires for them; as `insert_rows`."""
+    """Insert a row of each input, one by one when a trigger fires; returns how many. Raises as `RowPlan.row` and `insert_rows`."""
     if session.programs.fires(plan.table, "INSERT"):
         return sum(insert_rows(session, plan, [plan.row(session, one)]) for one in inputs)
     return insert_rows(session, plan, [plan.row(session, one) for one in inputs])

@@ -48,7 +48,8 @@ def iterate(
 
 
 def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
-    """Lock the table for DML and run `change`, again with a new snapshot after each StatementRestart; an error undoes the change."""
+    """Lock the table for DML and run `change`, again with a new snapshot after each StatementRestart; an error undoes the change.
+    Raises as `Programs.check_table` and `RowChanges.lock_for_dml`, and what `change` raises."""
     storage, client = session.storage, session.client
     session.programs.check_table(table, changed=True)
     storage.changes.lock_for_dml(client, table)

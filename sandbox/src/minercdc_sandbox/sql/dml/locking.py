@@ -32,7 +32,8 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 
 
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
-    """FOR UPDATE SKIP LOCKED: lock the rows of a scan that no other transaction holds; returns their ROWIDs."""
+    """FOR UPDATE SKIP LOCKED: lock the rows of a scan that no other transaction holds; returns their ROWIDs. Raises as
+    `lock_for_dml` and `claim`."""
     storage, client = session.storage, session.client
     transaction = storage.changes.lock_for_dml(client, plan.table)
     targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]
@@ -45,8 +46,8 @@ def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRe
     """The tables whose rows FOR UPDATE locks, each with the condition that finds them, None for all rows: of a join all of them, or
     those that OF names a column of (SQL Language Reference, SELECT, for_update_clause).
 
-    Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery and SKIP LOCKED of a join, ORA-00904 for
-    an unknown column, and as `find_relation`.
+    Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery, AS OF and SKIP LOCKED of a join,
+    ORA-00904 for an unknown column, and as `find_relation`.
     """
     select, wait = query.body, query.for_update
     assert wait is not None

@@ -51,7 +51,8 @@ def new_partition(
 ) -> TablePartition:
     """An empty partition with object ids of its own, not yet among the others. Raises ORA-14013, ORA-14299.
 
-    :param name: None for a generated one.
+    :param name: None for a generated one; `bound`: the text of its upper bound or values, `keys` their cells.
+    :param low: the lower bound of one that INTERVAL makes, else None.
     """
     by, catalog = table.partitioning, session.catalog
     assert by is not None

@@ -49,7 +49,8 @@ class RowPlan:
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of inputs. Raises ORA-01400, ORA-01402, ORA-02290, ORA-14400, ORA-14401 and what conversions raise."""
+        """The table's row of inputs. Raises ORA-01400, ORA-01402, ORA-02290, ORA-14400, ORA-14401 and what conversions,
+        computed expressions and triggers raise."""
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:

@@ -103,8 +103,8 @@ def conversion(env: Environment, table: Table | None = None) -> Conversion:
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
-    """The target that a reference names. Raises as `find_relation`, ORA-02030 for a dictionary view, ORA-12081 for a read-only table,
-    ORA-14501, and of views ORA-01732, ORA-42399, ORA-03001."""
+    """The target that a reference names. Raises as `find_relation`, ORA-01732 for DUAL, ORA-02030 for a dictionary view, ORA-12081
+    for a read-only table, ORA-14501, and of views ORA-01732, ORA-42399, ORA-03001."""
     if ref.inline is not None:
         return _through(env, ref.inline, ref, privilege)
     found = find_relation(env, ref.owner, ref.name, ref.at, privilege)

@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.types import INTERVALS, NULL, NUMERIC, TEMPORAL, TEXT,
 
 
 def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
-    """Raises ORA-00909 when the one argument is missing, ORA-00938 for fewer than `low` of several, ORA-00939 beyond `high`."""
+    """Raises ORA-00909 without arguments where `low` is 1, ORA-00938 for fewer than another `low`, ORA-00939 beyond `high`."""
     if len(args) < low == 1:
         raise OraError(909, "invalid number of arguments", expr.at)
     if len(args) < low:
@@ -22,7 +22,8 @@ def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int |
 
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of CASE, UNPIVOT and set operations, to which all values convert; NULL if all are. Raises ORA-00932 if there is none."""
+    """Type of CASE, UNPIVOT and set operations, to which all values convert; NULL if all are. Raises ORA-00932 if there is none,
+    ORA-03001 for CLOB with NCLOB."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL
@@ -45,7 +46,10 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
         return SqlType(Family.RAW, size=max(kind.size for kind in known))
     if families <= {Family.ROWID, *TEXT}:
         return varchar(4000)
-    raise inconsistent(known[0].family, next(k.family for k in known if k.family is not known[0].family), at)
+    other = next((kind.family for kind in known if kind.family is not known[0].family), None)
+    if other is None:
+        raise OraError(3001, f"unimplemented feature: {known[0].family} of two character sets in one expression", at)
+    raise inconsistent(known[0].family, other, at)
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:

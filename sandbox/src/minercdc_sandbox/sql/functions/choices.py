@@ -11,18 +11,21 @@ from minercdc_sandbox.sql.types import NUMBER
 
 
 def coalesce(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """NVL and COALESCE."""
     kind = first_type(args, expr.at)
     sql = ",".join(x.to(arg, kind.family, expr.at) for arg in args)
     return Typed(f"coalesce({sql})", kind, all(arg.nullable for arg in args))
 
 
 def nvl2(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """NVL2(tested, value where that is not NULL, value where it is)."""
     kind = first_type(args[1:], expr.at)
     yes, no = (x.to(arg, kind.family, expr.at) for arg in args[1:])
     return Typed(f"case when {args[0].sql} is not null then {yes} else {no} end", kind)
 
 
 def nullif(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """NULLIF, of the type of the first argument."""
     return Typed(f"case when {x.compare('=', args[0], args[1], expr.at)} then null else {args[0].sql} end", args[0].type)
 
 

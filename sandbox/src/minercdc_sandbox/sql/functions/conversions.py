@@ -13,6 +13,7 @@ from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def to_char(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """TO_CHAR: one argument is converted implicitly, a second is the format of a date or number, a third has no effect."""
     if len(args) == 1:
         size = args[0].type.size if args[0].type.family in types.TEXT else 64
         return Typed(x.to(args[0], Family.VARCHAR, expr.at), varchar(size))
@@ -24,6 +25,7 @@ def to_char(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def to_nchar(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """TO_NCHAR: as `to_char`, in the national character set."""
     found = to_char(x, expr, args)
     return replace(found, type=replace(found.type, national=True))
 

@@ -20,6 +20,7 @@ from minercdc_sandbox.sql.zones import Zone
 
 
 def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """SYS_CONTEXT; NULL in another namespace than USERENV. Raises ORA-03001 for names that are no literals, when run ORA-02003."""
     space, name = args[0].literal, args[1].literal
     if space is None or name is None:
         raise OraError(3001, "unimplemented feature: SYS_CONTEXT with names that are not literals", expr.at)

@@ -17,6 +17,7 @@ def as_clob(text: str, national: bool) -> Typed:
 
 
 def empty(kind: str, result: SqlType) -> Rule:
+    """EMPTY_CLOB or EMPTY_BLOB."""
     return lambda x, expr, args: Typed(f"o_empty_lob('{kind}')", result, False), 0, 0
 
 
@@ -111,6 +112,7 @@ def string_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """TO_BOOLEAN of a text or NUMBER. Raises ORA-00932 for any other type but BOOLEAN."""
     family = args[0].type.family
     if family in TEXT or family is Family.NUMBER:
         return Typed(f"o_{'text' if family in TEXT else 'number'}_boolean({args[0].sql})", BOOLEAN)

@@ -12,6 +12,7 @@ from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """CONCAT: NULL counts as the empty text, and a CLOB makes a CLOB."""
     parts = [f"coalesce({x.whole_text(arg, expr.at)},'')" for arg in args]
     joined = f"nullif({'||'.join(parts)},'')"
     if any(arg.type.family is Family.CLOB for arg in args):

@@ -57,12 +57,14 @@ def from_tz(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def sys_extract_utc(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """SYS_EXTRACT_UTC: the TIMESTAMP in UTC; a value without a time zone has the session's."""
     return Typed(
         f"o_zone_key({x.to(args[0], Family.ZONED, expr.at)},'+00:00')", replace(TIMESTAMP, scale=args[0].type.scale)
     )
 
 
 def tz_offset(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
+    """TZ_OFFSET at the time of the run."""
     now = x.parameter("SYS_EXTRACT_UTC", lambda run: moment_of(run, Family.TIMESTAMP, 0))
     return Typed(f"o_zone_offset({x.to(args[0], Family.VARCHAR, expr.at)},{now})", varchar(7))
 

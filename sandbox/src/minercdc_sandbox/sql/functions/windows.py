@@ -29,10 +29,12 @@ class Over:
 
     @property
     def whole(self) -> str:
+        """SQL of OVER with all its clauses."""
         return f" over ({' '.join(part for part in (self.partition, self.order, self.frame) if part)})"
 
     @property
     def partitioned(self) -> str:
+        """SQL of OVER with PARTITION BY only."""
         return f" over ({self.partition})"
 
 
@@ -43,8 +45,8 @@ Analytic: TypeAlias = tuple[Callable[[Conditions, ast.Call, list[Typed], Over], 
 def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tuple[Typed, ast.OrderItem]]) -> Over:
     """Translate OVER (..). `listed`: WITHIN GROUP (ORDER BY ..) of LISTAGG, which sees the whole partition; [] for others.
 
-    Raises ORA-30485 for a frame without an order, ORA-30486 and ORA-00902 for a RANGE whose keys have no distance, ORA-03001 for a
-    distance that is not read here.
+    Raises ORA-30485 for a frame without an order; for a distance in RANGE ORA-30486 of several keys and ORA-00902 of a key that has
+    none; ORA-03001 for a distance that is not read here.
     """
     partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
     partition = f"partition by {partition}" if partition else ""

@@ -225,15 +225,14 @@ _STORAGE_WORDS = [
 
 def physical_options(parser: Parser) -> bool:
     """Read storage clauses, which have no effect; returns whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but
-    HEAP."""
+    HEAP, ORA-00907 for STORAGE without its end."""
     begun = parser.at
     while True:
         at = parser.token.start
         if parser.any_word("TABLESPACE", "PCTFREE", "PCTUSED", "INITRANS", "MAXTRANS") or parser.word("SEGMENT", "CREATION"):
             parser.take()
         elif parser.word("STORAGE"):
-            while parser.take().text != ")":
-                pass
+            parser.pass_to(")")
         elif parser.word("PARALLEL") or parser.word("COMPRESS") or parser.word("ROW", "STORE", "COMPRESS"):
             _degree(parser)
         elif parser.word("ORGANIZATION"):

@@ -37,6 +37,7 @@ class ExpressionGrammar(AnalyticGrammar):
         return self.listed(self.expr)
 
     def expr(self) -> ast.Expr:
+        """Read an expression or condition. Raises ORA-00936 for a word that begins none, and the errors of its parts."""
         return self._logic("OR", lambda: self._logic("AND", self._not))
 
     def source_text(self) -> str:
@@ -108,6 +109,7 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.In(left, items, negated, at)
 
     def sum(self) -> ast.Expr:
+        """Read a value without comparisons and conditions around it. Raises as `expr`."""
         return self._chain(self._product, "+", "-", "||")
 
     def _product(self) -> ast.Expr:
@@ -293,6 +295,7 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), args, token.start)
 
     def named(self, token: Token) -> ast.Expr:
+        """Read a name, with `(+)` after it, or a call of a function or of methods of an XMLTYPE; `token` is the next word."""
         parts = [self.name(904, "invalid identifier")]
         while self.op("."):
             parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))

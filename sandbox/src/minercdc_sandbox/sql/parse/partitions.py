@@ -74,7 +74,7 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
 
 
 def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE, ADD PARTITION and SPLIT .. INTO; VALUES but for HASH. Raises
+    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE and ADD PARTITION; VALUES but for HASH. Raises
     ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")

@@ -17,6 +17,7 @@ class QueryGrammar(RelationGrammar):
     """Reads queries and the clauses that only they have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE."""
 
     def query(self) -> ast.Query:
+        """Read a query. Raises ORA-00900, ORA-00905, ORA-00923, ORA-00924 for missing words, ORA-01788, ORA-30929 of CONNECT BY."""
         at = self.token.start
         with_ = self._with() if self.word("WITH") else []
         query = ast.Query(self._set_operation(), with_, at=at)
@@ -78,6 +79,7 @@ class QueryGrammar(RelationGrammar):
         return ast.Name(tuple(parts), at)
 
     def lock_wait(self) -> ast.LockWait:
+        """Read `NOWAIT`, `WAIT seconds` or `SKIP LOCKED`; without any the wait has no limit."""
         if self.word("NOWAIT"):
             return ast.LockWait(0.0)
         if self.word("WAIT"):

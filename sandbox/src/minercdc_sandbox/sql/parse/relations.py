@@ -25,6 +25,7 @@ class RelationGrammar(ExpressionGrammar):
         return "".join(out)
 
     def joined(self) -> ast.Relation:
+        """Read a relation and those joined to it. Raises ORA-00905 for a missing word, ORA-03001 for forms that are not read here."""
         left = self._relation()
         while True:
             at = self.token.start
@@ -204,6 +205,7 @@ class RelationGrammar(ExpressionGrammar):
         )
 
     def table_alias(self) -> str | None:
+        """Read an alias; None if none comes next."""
         return self.name() if self.is_alias() else None
 
 

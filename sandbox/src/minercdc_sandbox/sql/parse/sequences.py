@@ -24,7 +24,7 @@ HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 
 @dataclass(slots=True)
 class SequenceOptions:
-    """The options given; None or False: not given. `cache` 0 is NOCACHE."""
+    """The options given; None or False: not given. `cache` 0 is NOCACHE; `start` is also None of START WITH LIMIT VALUE."""
 
     start: int | None = None
     increment: int | None = None

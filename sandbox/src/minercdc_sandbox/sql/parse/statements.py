@@ -166,6 +166,7 @@ class Parser(QueryGrammar):
         return ast.TableRef(owner, name, self.table_alias(), at, partition=partition)
 
     def update(self) -> ast.Update:
+        """UPDATE. Raises ORA-00971 without SET, ORA-01767 for `(columns) = (what is no query)`, and of RETURNING as `insert`."""
         at = self.token.start
         self.expect_word("UPDATE")
         target = self._target()
@@ -198,6 +199,7 @@ class Parser(QueryGrammar):
         return [(name, ast.Scalar(query, at, n, len(places)), start) for n, (start, name) in enumerate(places)]
 
     def delete(self) -> ast.Delete:
+        """DELETE, whose FROM may be left out. Raises of RETURNING as `insert`."""
         at = self.token.start
         self.expect_word("DELETE")
         self.word("FROM")

@@ -35,12 +35,15 @@ class Words:
 
     @property
     def token(self) -> Token:
+        """The next word; it stays the next one."""
         return self.tokens[self.at]
 
     def peek(self, ahead: int = 1) -> Token:
+        """The word `ahead` places after the next one, or the last, END."""
         return self.tokens[min(self.at + ahead, len(self.tokens) - 1)]
 
     def take(self) -> Token:
+        """Read the next word; END stays the next one."""
         token = self.tokens[self.at]
         if token.kind is not TokenKind.END:
             self.at += 1
@@ -72,15 +75,18 @@ class Words:
         return self.take().text
 
     def op(self, *ops: str) -> str | None:
+        """Read the next operator if it is one of these, and return it; None, with nothing read, if it is not."""
         if self.token.kind is TokenKind.OPERATOR and self.token.text in ops:
             return self.take().text
         return None
 
     def expect_word(self, word: str, number: int = 905, text: str = "missing keyword") -> None:
+        """Read this word. Raises the given error, ORA-00905 by default, when another comes next."""
         if not self.word(word):
             raise OraError(number, text, self.token.start)
 
     def expect_op(self, op: str) -> None:
+        """Read this operator. Raises ORA-00906, ORA-00907, ORA-00927 or ORA-00936, by the operator, when another word comes next."""
         if not self.op(op):
             raise OraError(*_MISSING.get(op, (936, "missing expression")), self.token.start)
 
@@ -117,7 +123,15 @@ class Words:
             found.append(read())
         return found
 
+    def pass_to(self, op: str) -> None:
+        """Read up to this operator and the operator itself. Raises as `expect_op` when the statement ends before."""
+        while not self.op(op):
+            if self.token.kind is TokenKind.END:
+                self.expect_op(op)
+            self.at += 1
+
     def names(self) -> list[str]:
+        """Read `name, name, ..`. Raises ORA-00904, and ORA-00972 as `name`."""
         return self.listed(lambda: self.name(904, "invalid identifier"))
 
     def end(self) -> None:
@@ -126,6 +140,7 @@ class Words:
             raise OraError(933, "SQL command not properly ended", self.token.start)
 
     def integer(self) -> int:
+        """Read a number of digits only. Raises ORA-02017."""
         token = self.take()
         if token.kind is not TokenKind.NUMBER or not token.text.isdecimal():
             raise OraError(2017, "integer value required", token.start)
@@ -136,6 +151,7 @@ class Words:
         return None
 
     def bind(self, token: Token) -> ast.Bind:
+        """The bind that a token of kind BIND stands for, with its index."""
         if not self._by_name or token.text not in self.binds:
             self.binds.append(token.text)
             return ast.Bind(len(self.binds) - 1, token.text, token.start)

@@ -19,7 +19,8 @@ from minercdc_sandbox.sql.tokens import TokenKind
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
     """Compile and run a block or CALL; the result has its OUT binds. An error undoes the changes it has made since its last COMMIT.
 
-    Raises ORA-06550 with PLS- text before anything has run, and errors of running with lines of ORA-06512.
+    Raises ORA-06550 with PLS- text before anything has run (PLS-00367 only when the RAISE runs), and errors of running with lines of
+    ORA-06512.
     """
     slots = Slots(list(bind_types[: len(binds)]))
     compilation = Compilation(sql, session, slots)
@@ -30,9 +31,8 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
         transaction = session.client.transaction
     try:
         step(frame)
-    except Leave as leave:
-        if leave.kind != "RETURN":
-            raise OraError(6550, f"PLS-00376: illegal {leave.kind} statement; it must appear inside a loop") from None
+    except Leave:  # by RETURN: all others end in the block
+        pass
     except OraError as error:
         with session.storage.lock:
             # After a COMMIT in the block, what came after it is undone.
@@ -43,7 +43,7 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
 
 
 def _opened(cell: Any) -> Any:
-    """A client's cursor as a cursor variable, his array as a collection."""
+    """A client's cursor as a cursor variable, a client's array as a collection."""
     if isinstance(cell, Result):
         return OpenCursor(cell)
     if isinstance(cell, tuple):

@@ -22,11 +22,13 @@ class Unit:
     :param subprogram: None for the block.
     :param autonomous: it has PRAGMA AUTONOMOUS_TRANSACTION.
     :param gotos: label and offset of each GOTO whose label was not found so far.
+    :param loops: labels of the loops around what is being read, None of one without.
     """
 
     subprogram: Subprogram | None = None
     autonomous: bool = False
     gotos: list[tuple[str, int]] = field(default_factory=list)
+    loops: list[str | None] = field(default_factory=list)
 
 
 class Compilation:

@@ -42,8 +42,8 @@ def with_row_id(text: str) -> str | None:
 
 
 def current_row(slot: int) -> Value:
-    """ROWID of the row that the cursor in a place fetched last. It raises ORA-01001 for a cursor that is not open, ORA-01410 when the
-    last fetch, or none yet, found no row."""
+    """ROWID of the row that the cursor in a place fetched last. It raises ORA-01001 for a cursor that is not open, ORA-01410 when
+    its last fetch found no row or there was none yet."""
 
     def row_id(frame: Frame) -> str:
         cursor = frame.cursor(slot)

@@ -202,7 +202,7 @@ class Declarations:
                 name.text, code if negative else 1403 if code == 100 else None
             )
         elif token.text in ("INLINE", "UDF"):
-            while self._parser.token.text != ";":
+            while self._parser.token.text != ";" and self._parser.token.kind is not TokenKind.END:
                 self._parser.take()
         else:
             raise self._parser.refused(f"PRAGMA {token.text}", token.start)

@@ -136,7 +136,9 @@ class ExpressionCompiler:
         return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
 
     def _updating(self, expr: ast.Call) -> Test:
-        """UPDATING('COLUMN') of a trigger: the statement assigns that column."""
+        """UPDATING('COLUMN') of a trigger: the statement assigns that column. Raises PLS-00306."""
+        if len(expr.args) != 1:
+            raise self._parser.wrong(expr.at, "PLS-00306: wrong number or types of arguments in call to 'UPDATING'")
         name = self.compiled(expr.args[0])
         slot = self._names.slot_of((ASSIGNED,), expr.at)
         assert slot is not None

@@ -85,9 +85,9 @@ class Loops:
         return step
 
     def forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF, PLS-00438 for
-        another statement than DML, PLS-00435 for one without an element of a collection; the step raises ORA-24381 at its end when SAVE EXCEPTIONS saved some,
-        ORA-06502 for a NULL bound."""
+        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF and EXECUTE IMMEDIATE,
+        PLS-00438 for another statement than DML, PLS-00435 for one without an element of a collection; the step raises ORA-24381 at its
+        end when SAVE EXCEPTIONS saved some, ORA-06502 for a NULL bound, ORA-06531 for a collection that is null."""
         self._parser.need("FORALL")
         name = self._parser.take().text
         self._parser.need("IN")

@@ -188,6 +188,8 @@ def record_of(columns: Sequence[ColumnDescription]) -> Record:
 
 @dataclass(slots=True)
 class Parameter:
+    """A parameter of a subprogram; `mode`: IN, OUT or IN OUT, `default`: assigns its default, None without one."""
+
     variable: Variable
     mode: str
     default: Value | None = None

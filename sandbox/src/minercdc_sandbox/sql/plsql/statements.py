@@ -142,7 +142,10 @@ class Statements:
         if word in self._compilers:
             return self._compilers[word]()
         if word in ("LOOP", "WHILE", "FOR"):
-            return self._loops.loop(word, label)
+            self._block.unit.loops.append(label)
+            step = self._loops.loop(word, label)
+            self._block.unit.loops.pop()
+            return step
         if word == "BEGIN" or word == "DECLARE":
             self._parser.word("DECLARE")
             return self.block_of(Scope(self._names.scope, label))
@@ -202,9 +205,13 @@ class Statements:
         return _choice(branches, otherwise)
 
     def _leave(self) -> Step:
-        """`EXIT [label] [WHEN condition];`, CONTINUE alike."""
-        kind = self._parser.take().text
+        """`EXIT [label] [WHEN condition];`, CONTINUE alike. Raises PLS-00376 outside a loop, PLS-00201 for the label of none."""
+        at, kind, loops = self._parser.token.start, self._parser.take().text, self._block.unit.loops
+        if not loops:
+            raise self._parser.wrong(at, "PLS-00376: illegal EXIT/CONTINUE statement; it must appear inside a loop")
         label = self._parser.take().text if self._parser.token.is_name and not self._parser.is_word("WHEN") else None
+        if label is not None and label not in loops:
+            raise undeclared(self._parser.sql, at, label)
         test = self._expressions.condition() if self._parser.word("WHEN") else None
         self._parser.need(";")
 

@@ -86,7 +86,7 @@ def _rest_of_header(parser: Parser, trigger: Trigger) -> None:
 
 
 class CompiledTrigger:
-    """A trigger compiled for one session. Raises errors within ORA-06550.
+    """A trigger compiled for one session. Raises errors within ORA-06550, and as `read_header`.
 
     :param table: whose columns `:new` and `:old` have; those with values outside the row have no name that a text could use.
     """

@@ -54,7 +54,7 @@ class Blocks(Pivots):
         """SQL and result columns of one SELECT with its ORDER BY. Raises ORA-00979 and ORA-00937 as `check_grouped`, ORA-01791,
         ORA-30930, and the errors of its parts.
 
-        :param ties: the rows also have a column `ties`, their rank in ORDER BY.
+        :param ties: the rows also have a column `ties`, their rank in ORDER BY, if there is one.
         :param fitted: types that the columns are converted to. Raises ORA-01789, ORA-01790 if they cannot be.
         """
         if select.grouping:

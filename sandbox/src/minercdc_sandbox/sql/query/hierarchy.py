@@ -160,7 +160,7 @@ class Tree:
 
 
 def plant(x: Expressions, clause: ast.Hierarchy, source: str, scope: Scope, alias: str) -> Tree:
-    """A tree over `source`, the SQL of FROM with the relations of `scope`, with its clause translated."""
+    """A tree over `source`, SQL of FROM with the relations of `scope`, its clause translated. Raises as `Tree.translate`."""
     items, rows = moved(scope.sources, alias)
     _, children = moved(scope.sources, f"{alias}_child")
     tree = Tree(x, clause, source, items, Scope(rows, scope.parent), Scope(children, scope.parent), alias)

@@ -18,7 +18,8 @@ class Pivots(Joins):
     """Translates PIVOT and UNPIVOT of a relation."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns are added to the scope. Raises ORA-00918 for two aggregates of PIVOT without aliases, and
+        """SQL of a relation, whose columns are added to the scope. Raises ORA-00918 for two aggregates of PIVOT without aliases,
+        ORA-00913 for values that are not one for each of its columns, ORA-00932 for columns of UNPIVOT without a common type, and
         as `Joins.relation`."""
         if isinstance(relation, ast.Pivot):
             return self._pivot(relation, scope)

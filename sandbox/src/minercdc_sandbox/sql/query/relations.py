@@ -47,6 +47,7 @@ class Relations:
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
         """SQL of a relation, whose columns are added to the scope. Raises ORA-03001 for one that only `Joins` and `Pivots` know,
+        AS OF of a subquery and VERSIONS BETWEEN of a view,
         ORA-14501, ORA-08188, ORA-04063, and as `find_relation`."""
         if isinstance(relation, ast.Derived):
             return self._derived(relation, scope)

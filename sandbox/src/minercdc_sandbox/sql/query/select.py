@@ -75,7 +75,8 @@ class Queries(Blocks):
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
         """SQL and result columns of a query. `parent`: the scope around it, None for none. Raises ORA-32038 to ORA-32040 and
-        ORA-32486 for a CTE, ORA-00904 for ORDER BY of a set operation, and as `Blocks.block`."""
+        ORA-32486 for a CTE, ORA-00904 for ORDER BY of a set operation, ORA-03001 for WITH TIES and CONNECT BY with grouping sets,
+        and as `Blocks.block`."""
         if query.with_:
             self._with.append({})
             for name, names, inner in query.with_:
@@ -168,6 +169,8 @@ class Queries(Blocks):
         return f"ifnull(max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)})),{null})"
 
     def compound(self, body: ast.SetOperation | ast.Query | ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
+        """SQL and result columns of a set operation, or of one of its sides. Raises ORA-00928 for MINUS ALL and INTERSECT ALL
+        before 21c, ORA-01789, ORA-01790, ORA-00932 for LOBs, and as `query` and `block`."""
         if isinstance(body, ast.Select):
             return self.block(body, [], parent)
         if isinstance(body, ast.Query):

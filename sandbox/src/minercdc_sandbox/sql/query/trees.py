@@ -41,6 +41,7 @@ def unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
 
 
 def is_rownum(expr: object) -> bool:
+    """Whether a node is ROWNUM, not in quotes."""
     return isinstance(expr, ast.Name) and expr.parts == ("ROWNUM",) and not expr.quoted
 
 
@@ -50,10 +51,12 @@ def uses_rownum(node: object) -> bool:
 
 
 def aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
+    """Whether a select list or an ORDER BY has an aggregate without OVER."""
     return has_aggregate([*select.items, *order])
 
 
 def has_aggregate(node: object) -> bool:
+    """Whether an aggregate without OVER is in a tree, or in one of a list."""
     return any(is_aggregate(one) for one in ast.descendants(node))
 
 

@@ -1,4 +1,5 @@
-"""Aggregates over cells. For a moving window SQLite also calls `inverse`, with the oldest row, and `value` at each row."""
+"""Aggregates over cells. SQLite calls `step` with the arguments of each row, and `final`; for a moving window also `inverse`, with
+the oldest row, and `value` at each row."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ def _like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
 
 
 def like(text: str, pattern: str, escape: str = "") -> int:
+    """LIKE; `escape` is '' for none. Raises ORA-01424 for an escape before another character than %, _ and itself."""
     return _like_pattern(pattern, escape or None).fullmatch(text) is not None
 
 
@@ -113,8 +114,8 @@ def regexp_replace(
     occurrence: bytes = number.ZERO,
     flags: str = "",
 ) -> str | None:
-    """REGEXP_REPLACE from a position on of all matches, or the n-th; `new` None removes them. None for an empty result. Raises as
-    `regexp_substr`.
+    """REGEXP_REPLACE from a position on: of the n-th match by `occurrence`, of all for 0; `new` None removes them. None for an
+    empty result. Raises as `regexp_substr`.
 
     A text or pattern that is None leaves the text as it is.
     """

@@ -30,6 +30,7 @@ def _part(whole: T, start: bytes, length: bytes | None) -> T:
 
 
 def instr(text: str, part: str, start: bytes = _ONE, nth: bytes = _ONE) -> bytes:
+    """INSTR: the place of the nth occurrence, from 1; backwards from a negative start; 0 for none. Raises ORA-01428 for nth < 1."""
     at, count = number.to_int(start), number.to_int(nth)
     if count < 1:
         raise OraError(1428, f"argument '{count}' is out of range")
@@ -53,6 +54,7 @@ _LONGEST_PAD = 1 << 24
 
 
 def pad(text: str, width: bytes, fill: str, left: bool) -> str:
+    """LPAD (`left`) or RPAD to `width` characters; a longer text is cut. Raises ORA-01426 from 2**31 on, ORA-03001 beyond 2**24."""
     size = max(0, number.to_int(width))
     if len(text) >= size:
         return text[:size]
@@ -84,10 +86,12 @@ def national_character(code: int) -> str:
 
 
 def translate(text: str, old: str, new: str) -> str:
+    """TRANSLATE: characters of `old` without one in `new` are removed."""
     return text.translate({ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))})
 
 
 def replace(text: str | None, old: str | None, new: str | None = None) -> str | None:
+    """REPLACE; `new` None removes, `old` None or empty changes nothing. None for an empty result."""
     return text if text is None or not old else text.replace(old, new or "") or None
 
 

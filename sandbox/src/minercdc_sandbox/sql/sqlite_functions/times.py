@@ -51,6 +51,7 @@ def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
 
 
 def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
+    """An interval times a NUMBER, or divided by it; months are cut to whole ones. Raises ORA-01476, ORA-01873."""
     by = decode(factor)
     if divide and not by:
         raise OraError(1476, "divisor is equal to zero")
@@ -61,6 +62,8 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 
 
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
+    """A text by a format as `kind`; without a zone it is in `zone`, and `today`, an ISO date, completes it. Raises as
+    `date_formats.to_moment` and `temporal.to_utc`."""
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in _WITHOUT_ZONE:
         return temporal.encode(moment, fraction=kind == TimeKind.TIMESTAMP)
@@ -86,7 +89,8 @@ _WEEKS = ("IW", "DAY", "D", "DY")
 
 
 def truncate_date(cell: bytes, model: str = "DD") -> bytes:
-    """TRUNC(date, model): the beginning of the unit `model` in which the date lies. Raises ORA-01898 for an unknown unit."""
+    """TRUNC(date, model): the beginning of the unit `model` in which the date lies. Raises ORA-01898 for an unknown unit, ORA-01841
+    for a week that begins before the calendar."""
     moment = temporal.local(cell)
     unit = model.upper()
     if unit == "Q":
@@ -111,8 +115,7 @@ def next_day(cell: bytes, name: str) -> bytes:
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
     base = temporal.encode(temporal.local(cell), fraction=False)
-    year, month, day = temporal.decode(base)[:3]
-    today = date(year, month, day).weekday()
+    today = calendar.weekday(calendar.day_number(*temporal.decode(base)[:3]))
     return temporal.shift(base, ((wanted - today - 1) % 7 + 1) * DAY_NS, fraction=False)
 
 
@@ -135,11 +138,13 @@ def round_to(cell: bytes, model: str) -> bytes:
 
 
 def round_date(cell: bytes) -> bytes:
+    """ROUND(date): its midnight, or the next from noon on. Raises ORA-01841 beyond the year 9999."""
     ns = temporal.to_ns(temporal.local(cell))
     return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
 
 
 def last_day(cell: bytes) -> bytes:
+    """LAST_DAY, with the time of the date."""
     year, month, _, hour, minute, second, _ = temporal.local(cell)
     return temporal.encode((year, month, calendar.month_length(year, month), hour, minute, second, 0))
 
@@ -156,6 +161,7 @@ def add_months(cell: bytes, count: bytes) -> bytes:
 
 
 def months_between(a: bytes, b: bytes) -> bytes:
+    """MONTHS_BETWEEN: whole months between equal days and between last days; else with a fraction of 31 days, by days and times."""
     x, y = temporal.local(a), temporal.local(b)
     months = Decimal((x[0] - y[0]) * 12 + x[1] - y[1])
     ends = calendar.month_length(x[0], x[1]) == x[2] and calendar.month_length(y[0], y[1]) == y[2]

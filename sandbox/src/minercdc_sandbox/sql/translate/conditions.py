@@ -24,7 +24,8 @@ class Conditions(Conversions):
     value_of: Callable[[ast.Expr, Scope | None], Typed] = field(init=False)
 
     def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
-        """SQL of a condition: 1, 0 or, for unknown, NULL. Raises ORA-00920 for a value, and the errors of `value_of`."""
+        """SQL of a condition: 1, 0 or, for unknown, NULL. Raises ORA-00920 for a value, ORA-00913 and ORA-00947 for sides of unlike width,
+        ORA-03001 for rows that are compared by more than = and <>, and as `value_of` and `compare`."""
         if isinstance(expr, ast.Logic):
             parts = [self.condition(operand, scope) for operand in expr.operands]
             return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
@@ -69,7 +70,8 @@ class Conditions(Conversions):
             text = self.json_text(self.value_of(expr.args[0], scope), expr.at)
             return f"o_json_exists({text},{self.value_of(expr.args[1], scope).sql})"
         if isinstance(expr, ast.Call) and expr.name == "LNNVL":
-            count_arguments(expr, [], 0)
+            if len(expr.args) != 1:
+                raise OraError(909, "invalid number of arguments", expr.at)
             return f"(({self.condition(expr.args[0], scope)}) is not true)"
         if isinstance(expr, ast.Name | ast.Call | ast.Bind) and self.env.release >= 23:
             flag = self.value_of(expr, scope)

@@ -97,14 +97,17 @@ class Conversions:
 
     @property
     def snapshot(self) -> str:
+        """Parameter that is the SCN that the run sees."""
         return self.parameter("snapshot", lambda run: run.snapshot)
 
     @property
     def own(self) -> str:
+        """Parameter that is the stamp of the run's transaction, `runtime.NO_TRANSACTION` without one."""
         return self.parameter("own", lambda run: run.own)
 
     @property
     def today(self) -> str:
+        """Parameter that is the UTC date of the run, as ISO text."""
         return self.parameter("today", lambda run: date(*temporal.from_ns(int(run.now) * 10**9)[:3]).isoformat())
 
     def to(self, typed: Typed, family: Family, at: int) -> str:
@@ -175,6 +178,7 @@ class Conversions:
         return f"o_json_text({typed.sql})" if typed.type.family is Family.JSON else self.whole_text(typed, at)
 
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
+        """SQL of the value, converted to the family of a type; its sizes do not count. Raises as `to`."""
         if typed.type.family is target.family:
             return typed.sql
         return self.to(typed, target.family, at)
@@ -189,6 +193,7 @@ class Conversions:
         return quote(self.env.nls.time_zone)
 
     def date_text(self, typed: Typed, model: str) -> str:
+        """SQL of TO_CHAR of a date or timestamp. `model`: SQL of the format."""
         digits = typed.type.scale if 0 <= typed.type.scale <= 9 else 6
         return f"o_date_text({typed.sql},{model},{digits},{self.zone},'{KIND[typed.type.family]}')"
 

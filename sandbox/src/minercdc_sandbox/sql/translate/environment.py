@@ -21,6 +21,7 @@ class VariableNames:
     items: tuple[tuple[tuple[str, ...], int], ...] = ()
 
     def find(self, parts: tuple[str, ...]) -> int | None:
+        """The index of the bind of a variable; None for an unknown name."""
         return next((at for name, at in self.items if name == parts), None)
 
 
@@ -79,8 +80,10 @@ def active(env: Environment, table: Table) -> str:
 
 
 def quote(text: str) -> str:
+    """A text as a literal of SQLite's SQL."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def blob(cell: bytes) -> str:
+    """A cell of bytes as a literal of SQLite's SQL."""
     return f"x'{cell.hex()}'"
