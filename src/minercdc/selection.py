@@ -52,7 +52,7 @@ def table_names(config: ConnectorConfig) -> TableNames:
     return TableNames.among(database_names(config.database))
 
 
-def captured_tables(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
+def captured_by(filters: Mapping[str, TableFilter]) -> Callable[[TableId], bool]:
     """A function that returns whether a table is captured. It raises as `TableFilter.includes`.
 
     :param filters: those of `table_filters`. The only one decides about the tables of every database.

@@ -21,12 +21,13 @@ from minercdc.events import SchemaChange
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.schema_history import changes_of, starts_over, time_of
 from minercdc.kafka.sink import stored_offset
+from minercdc.lake.read_back import refuse_other_forms
 from minercdc.lake.topic_owners import TopicTable, owner_of
 from minercdc.offset import Offset
 from minercdc.schema.ddl import AlterTable, RenameColumn, TruncateTable
 from minercdc.schema.ddl_parser import parse_ddl
 from minercdc.schema.table import Column, TableId, TableSchema, without_comments
-from minercdc.selection import captured_tables, table_filters, table_names, topic_names
+from minercdc.selection import captured_by, table_filters, table_names, topic_names
 
 _log = logging.getLogger(__name__)
 _CREATE = re.compile(r"\s*CREATE\b", re.IGNORECASE)
@@ -136,29 +137,9 @@ class TableHistories:
     topic: str
 
     def __init__(self, config: ConnectorConfig) -> None:
-        if reason := config.converters.not_read_back():
-            raise LakeError(
-                f"{reason}, which are not read back",
-                hint="The lake and verify read Debezium's envelopes: run a connector with other converters for them.",
-            )
-        if config.transforms:
-            names = ", ".join(one.name for one in config.transforms)
-            raise LakeError(
-                f"the records of this connector are transformed ({names}), and cannot be read back",
-                hint="The lake and verify read Debezium's envelopes: run a connector without transforms for them.",
-            )
-        if config.messages.legacy_decimal_handling_strategy:
-            raise LakeError(
-                "the numbers of this connector are those of legacy.decimal.handling.strategy, which are not read back",
-                hint="Leave legacy.decimal.handling.strategy out for the lake and verify.",
-            )
-        if config.custom_converters:
-            raise LakeError(
-                "the columns of this connector are converted (converters), and are not read back",
-                hint="Leave converters out for the lake and verify.",
-            )
+        refuse_other_forms(config)
         self._config, self._topics, self.names = config, topic_names(config), table_names(config)
-        self._is_captured = captured_tables(table_filters(config))
+        self._is_captured = captured_by(table_filters(config))
         self._server = config.identity.topic_prefix
         self._forget()
 

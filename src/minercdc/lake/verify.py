@@ -27,7 +27,7 @@ from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.connect import connect, of_database
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import captured_tables, published_columns, table_filters
+from minercdc.selection import captured_by, published_columns, table_filters
 from minercdc.values.codec import LARGE_TYPES, is_supported
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ class _Comparison:
         self._history = {known.name: known for known in history.tables()}
         self._names = history.names
         selected = table_filters(config)
-        is_captured = captured_tables(selected)
+        is_captured = captured_by(selected)
         self._captured = {name for name in (*lake, *lake.incomplete) if is_captured(self._history[name].table)}
         self._oracle: dict[str, TableSchema] = {}
         self._cuts: dict[str, tuple[str, ...]] = {}

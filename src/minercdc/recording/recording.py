@@ -32,7 +32,7 @@ from minercdc.recording.file import WITH_PDBS, RecordingWriter
 from minercdc.recording.replacement import Replacement
 from minercdc.recording.session import refuse_other_adapters, run_session
 from minercdc.recording.tap import ROOT, IsWanted, Tap
-from minercdc.selection import captured_tables, table_filters
+from minercdc.selection import captured_by, table_filters
 from minercdc.stored_offset import StoredOffset, to_document
 
 _SECTIONS: Final = ("identity", "filters", "capture", "log_mining", "values", "messages", "topics", "run")
@@ -184,7 +184,7 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
     """Whether a row's table may be captured: by its name, or by an object id that is known, since LogMiner may print an older or
     newer name."""
-    captured, several = captured_tables(table_filters(config)), config.database.has_several_pdbs
+    captured, several = captured_by(table_filters(config)), config.database.has_several_pdbs
     schemas = [table.schema for table in stored.tables().values() if table.schema.object_id]
     known = {(schema.id.database if several else "", schema.object_id) for schema in schemas}
     return lambda table, number: captured(table) or (table.database, number) in known

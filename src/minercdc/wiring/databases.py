@@ -16,7 +16,7 @@ from minercdc.oracle.connect import of_database
 from minercdc.oracle.scn import database_time_zone
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import TableId, TableNames
-from minercdc.selection import captured_tables, table_filters
+from minercdc.selection import captured_by, table_filters
 from minercdc.signalling import mined_tables, signal_table
 from minercdc.snapshot.databases import TableDatabases
 from minercdc.snapshot.start import Place
@@ -41,7 +41,7 @@ class SourceDatabases:
         self.are_several = len(self.filters) > 1
         self.names = TableNames.among(self.filters)
         self._signals = signal_table(config)
-        self._captured = captured_tables(self.filters)
+        self._captured = captured_by(self.filters)
 
     @property
     def filter(self) -> TableFilter:
