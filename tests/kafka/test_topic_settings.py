@@ -12,7 +12,6 @@ from tests.kafka.test_sink import OFFSET, client_of, settings, sink_of, topics_o
 from minercdc.contracts import Record
 from minercdc.errors import SinkError
 from minercdc.kafka.internal_topics import internal_topic_findings
-from minercdc.kafka.keyed_topic import KafkaKeyedTopic
 from minercdc.local.kafka_broker import KafkaBroker
 from minercdc.rules.places import topic_findings
 from minercdc.schema.table import Column, TableId, TableSchema
@@ -60,10 +59,21 @@ def test_a_setting_that_kafka_does_not_know_is_named(broker: KafkaBroker, prefix
     ("topic", "setting", "problem", "blocking"),
     [
         ("offsets", "cleanup.policy=delete", "is not compacted", True),
-        ("offsets", "retention.ms=1000;cleanup.policy=[compact,delete]", "deletes what is older than", True),
-        ("offsets", "min.insync.replicas=2", "wants 2 in-sync replicas and has 1", True),
+        (
+            "offsets",
+            "retention.ms=1000;cleanup.policy=[compact,delete]",
+            "deletes records, beside compaction (retention.ms=1000)",
+            True,
+        ),
+        ("offsets", "min.insync.replicas=2", "wants 2 in-sync replicas and has 1", False),
         ("open-transactions", "cleanup.policy=delete", "the rows of open transactions would be deleted", True),
-        ("open-transactions", "retention.ms=1000;cleanup.policy=[compact,delete]", "deletes what is older than", True),
+        (
+            "open-transactions",
+            "retention.ms=-1;retention.bytes=9;cleanup.policy=[compact,delete]",
+            "(retention.bytes=9)",
+            True,
+        ),
+        ("open-transactions", "max.message.bytes=2000", "takes records of 2000 bytes at most", True),
         ("schema-history", "cleanup.policy=compact", "is compacted", True),
         ("schema-history", "retention.ms=1000", "deletes records (retention.ms=1000)", False),
     ],
@@ -75,7 +85,7 @@ def test_the_command_of_each_problem_fixes_it(
     client, topics = client_of(config), topic_names(config)
     assert internal_topic_findings(client, topics) == []
     sink_of(config).close()
-    KafkaKeyedTopic(client, f"{prefix}-open-transactions").put("key", b"value")
+    client.ensure_topic(f"{prefix}-open-transactions", partitions=1, compacted=True)
     assert internal_topic_findings(client, topics) == []
     for one in setting.split(";"):
         alter(broker, f"{prefix}-{topic}", one)
@@ -136,3 +146,16 @@ def test_a_missing_topic_is_named_once_where_none_is_created(
         one for one in caplog.messages if f"topic {prefix}-offsets does not exist, and topic.creation.enable=false" in one
     ]
     assert len(named) == 1
+
+
+def test_a_missing_topic_of_open_transactions_that_is_not_created_is_found(broker: KafkaBroker, prefix: str) -> None:
+    more = {"minercdc.log.mining.buffer.durable": "topic", "topic.creation.enable": "false"}
+    config = settings(prefix, broker.bootstrap_servers, **more)
+    client, topics = client_of(config), topic_names(config)
+    (finding,) = internal_topic_findings(client, topics)
+    assert (finding.rule, finding.blocking) == ("open-transactions-topic", True)
+    assert f"--create --topic {prefix}-open-transactions --partitions 1 --config cleanup.policy=compact" in finding.fix
+    made = NewTopic(f"{prefix}-open-transactions", num_partitions=1, config={"cleanup.policy": "compact"})
+    admin = AdminClient({"bootstrap.servers": broker.bootstrap_servers})
+    admin.create_topics([made])[made.topic].result()
+    assert internal_topic_findings(client, topics) == []

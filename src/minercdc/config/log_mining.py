@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -99,6 +100,14 @@ class LogMiningConfig(Section):
         ge=0,
         description="Age, by the time of the redo, from which on an open transaction is kept at the next log switch. 0: all that are open when a pass begins, without waiting for a switch (for tests).",
     )
+
+    @rule
+    def _topic_name(self) -> Iterator[str]:
+        name = self.minercdc_log_mining_buffer_durable_topic
+        if name is not None and not re.fullmatch(r"(?!\.{1,2}$)[A-Za-z0-9._-]{1,249}", name):
+            yield (
+                f"minercdc.log.mining.buffer.durable.topic: {name!r} is no name of a topic: up to 249 letters, digits, '.', '_' and '-'"
+            )
 
     @rule
     def _one_list_of_users(self) -> Iterator[str]:

@@ -49,6 +49,11 @@ class KafkaClient(Connections):
         self._known: set[str] = set()
         self._reader = PartitionReader(self)
 
+    @property
+    def creates_topics(self) -> bool:
+        """`topic.creation.enable`."""
+        return self._topics.topic_creation_enable
+
     def group_members(self, group: str) -> frozenset[str] | None:
         """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does not say
         at present, or may not be asked."""

@@ -22,7 +22,13 @@ FINAL = {
     KafkaError._INVALID_ARG,
 }
 # a partition whose leader has just been chosen, or is being chosen
-NO_LEADER = {KafkaError._NOENT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION}
+NO_LEADER = {
+    *(KafkaError._NOENT, KafkaError.LEADER_NOT_AVAILABLE, KafkaError.NOT_LEADER_FOR_PARTITION),
+    *(
+        KafkaError.UNKNOWN_LEADER_EPOCH,
+        KafkaError.FENCED_LEADER_EPOCH,
+    ),  # client and broker do not know of the same leader yet
+}
 FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
 
 

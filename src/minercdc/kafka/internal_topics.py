@@ -1,7 +1,7 @@
 """Whether the connector's own topics keep what is written to them, each problem with the command that fixes it.
 
 offsets             compacted, or the last offset is deleted with time
-open transactions   compacted, too
+open transactions   compacted, too; there, or created; takes records of 256 KiB
 schema history      never deleted; not compacted, since its records have no key
 all                 not more in-sync replicas wanted than there are; more than one, where there are three replicas or more
 """
@@ -9,10 +9,14 @@ all                 not more in-sync replicas wanted than there are; more than o
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from minercdc.kafka.client import KafkaClient, TopicState
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.prerequisites import Finding
+
+_LONGEST: Final = 300_000
+"""Bytes of a record with a piece of a file, 256 KiB, and its key and frame, not compressed."""
 
 
 def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Finding]:
@@ -23,7 +27,19 @@ def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Fin
     names = [topics.offsets, *((topics.schema_history,) if topics.has_history else ())]
     names += [topics.open_transactions] if topics.open_transactions else []
     found = client.states(names)
-    return [finding for name in names if name in found for finding in _of(client.brokers, name, found[name], topics)]
+    findings = [finding for name in names if name in found for finding in _of(client.brokers, name, found[name], topics)]
+    return [*_missing_topic(client, topics.open_transactions), *findings]
+
+
+def _missing_topic(client: KafkaClient, name: str | None) -> Iterator[Finding]:
+    """That the topic of open transactions is missing, and not created: a broker that makes topics by itself would not compact it."""
+    if name is not None and not client.creates_topics and not client.existing([name]):
+        yield Finding(
+            f"topic {name} does not exist, and topic.creation.enable=false: open transactions cannot be copied",
+            f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {name} --partitions 1 --config cleanup.policy=compact",
+            blocking=True,
+            rule="open-transactions-topic",
+        )
 
 
 def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Iterator[Finding]:
@@ -32,6 +48,13 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
         yield from _compacted(brokers, name, state, "the connector's offset", rule="offset-topic")
     elif name == topics.open_transactions:
         yield from _compacted(brokers, name, state, "the rows of open transactions", rule="open-transactions-topic")
+        if (most := int(state.settings.get("max.message.bytes", _LONGEST))) < _LONGEST:
+            yield Finding(
+                f"topic {name} takes records of {most} bytes at most: copies of open transactions have up to {_LONGEST}",
+                _alter(brokers, name, f"max.message.bytes={_LONGEST}"),
+                blocking=True,
+                rule="open-transactions-topic",
+            )
     elif "compact" in policies:
         yield Finding(
             f"topic {name} is compacted: records of the schema history have no key, and are refused",
@@ -40,12 +63,12 @@ def _of(brokers: str, name: str, state: TopicState, topics: TopicNames) -> Itera
             rule="history-topic",
         )
     else:
-        limits = [limit for limit in ("retention.ms", "retention.bytes") if state.settings.get(limit, "-1") != "-1"]
-        if limits:
+        if limits := _limits(state):
+            unlimited = ",".join(f"{limit.partition('=')[0]}=-1" for limit in limits)
             yield Finding(
-                f"topic {name} deletes records ({', '.join(f'{limit}={state.settings[limit]}' for limit in limits)}):"
+                f"topic {name} deletes records ({', '.join(limits)}):"
                 " the connector does not start without the whole schema history",
-                _alter(brokers, name, ",".join(f"{limit}=-1" for limit in limits)),
+                _alter(brokers, name, unlimited),
                 blocking=False,
                 rule="history-topic",
             )
@@ -58,21 +81,30 @@ def _policies(state: TopicState) -> set[str]:
 
 def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: str) -> Iterator[Finding]:
     """What keeps a topic from keeping the last record of each key for ever."""
-    fix, age = _alter(brokers, name, "cleanup.policy=compact"), state.settings.get("retention.ms")
     if "compact" not in _policies(state):
-        problem = f"topic {name} is not compacted: {holds} would be deleted with time"
-        yield Finding(problem, fix, blocking=True, rule=rule)
-    elif "delete" in _policies(state) and age != "-1":
-        yield Finding(f"topic {name} deletes what is older than {age} ms: {holds}, too", fix, blocking=True, rule=rule)
+        problem, fix = f"topic {name} is not compacted: {holds} would be deleted with time", "cleanup.policy=compact"
+        yield Finding(problem, _alter(brokers, name, fix), blocking=True, rule=rule)
+        return
+    limits = _limits(state)
+    if "delete" in _policies(state) and limits:
+        problem = f"topic {name} deletes records, beside compaction ({', '.join(limits)}): {holds}, too"
+        yield Finding(problem, _alter(brokers, name, "cleanup.policy=compact"), blocking=True, rule=rule)
 
 
+def _limits(state: TopicState) -> list[str]:
+    """The limits beyond which a topic deletes records, `name=value`, where it deletes at all."""
+    names = ("retention.ms", "retention.bytes")
+    return [f"{name}={state.settings[name]}" for name in names if state.settings.get(name, "-1") != "-1"]
+
+
+# Since 3.7 a broker wants no more replicas in sync than there are (KAFKA-15583).
 def _replicas(brokers: str, name: str, state: TopicState) -> Iterator[Finding]:
     wanted = int(state.settings.get("min.insync.replicas", "1"))
     if wanted > state.replicas:
         yield Finding(
-            f"topic {name} wants {wanted} in-sync replicas and has {state.replicas}: nothing can be written to it",
+            f"topic {name} wants {wanted} in-sync replicas and has {state.replicas}: brokers before Kafka 3.7 take no records of it",
             _alter(brokers, name, f"min.insync.replicas={state.replicas}"),
-            blocking=True,
+            blocking=False,
             rule="replicas",
         )
     elif wanted == 1 and state.replicas > 2:

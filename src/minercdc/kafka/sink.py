@@ -85,6 +85,8 @@ class KafkaSink:
         client.ensure_topic(topics.offsets, partitions=1, compacted=True)
         if topics.has_history:
             client.ensure_topic(topics.schema_history, partitions=1)
+        if topics.open_transactions is not None:
+            client.ensure_topic(topics.open_transactions, partitions=1, compacted=True)
         ownership.claim(client, topics.offsets)
         self._producer: Any = self._join()
         self.check_owner()

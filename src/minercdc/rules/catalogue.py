@@ -340,14 +340,14 @@ RULES: Final = (
     ),
     Rule(
         "offset-topic",
-        "The topic of offsets is compacted, and deletes nothing by age.",
+        "The topic of offsets is compacted, and deletes nothing by age or size.",
         "The position would be deleted, and the connector begin again; the start is refused.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
     ),
     Rule(
         "open-transactions-topic",
-        "The topic of `minercdc.log.mining.buffer.durable=topic` is compacted, and deletes nothing by age.",
-        "Rows of open transactions would be deleted, and a start on another machine lack them; the start is refused.",
+        "The topic of `minercdc.log.mining.buffer.durable=topic` is there or created, is compacted, deletes nothing by age or size, and takes records of 300,000 bytes.",
+        "Rows of open transactions could not be copied, or would be deleted, and a start on another machine lack them; the start is refused.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
     ),
     Rule(
@@ -359,7 +359,7 @@ RULES: Final = (
     Rule(
         "replicas",
         "The connector's own topics have as many replicas as they want in sync, and want two where they have three.",
-        "Nothing can be written, or the position is lost with one broker.",
+        "Brokers before Kafka 3.7 take no records, or the position is lost with one broker.",
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config min.insync.replicas=2",
     ),
     Rule(

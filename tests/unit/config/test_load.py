@@ -291,6 +291,10 @@ def test_copies_of_open_transactions_need_kafka() -> None:
     parse_properties({**GOOD, **durable})
     (problem,) = problems({**GOOD, **durable, "debezium.sink.type": "json", "minercdc.sink.path": "-"})
     assert problem.startswith("minercdc.log.mining.buffer.durable: topic needs debezium.sink.type=kafka, not json")
+    for name in ("bad topic!", "..", "x" * 250):
+        (problem,) = problems({**GOOD, **durable, "minercdc.log.mining.buffer.durable.topic": name})
+        assert "is no name of a topic" in problem
+    parse_properties({**GOOD, **durable, "minercdc.log.mining.buffer.durable.topic": "a.b_c-9"})
 
 
 def test_what_requests_nothing_is_taken() -> None:

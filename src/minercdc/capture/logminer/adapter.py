@@ -42,7 +42,8 @@ class LogMinerFactory:
         container: ContainerNames = pdbs or (context.database if config.database.database_pdb_name else None)
         flushed = config.log_mining.minercdc_log_mining_flush_table
         name, topic = _directory_name(config), context.open_transactions_topic
-        files = KeptFiles(config.capture.minercdc_state_dir, name, KeptCopies(topic, name) if topic else None)
+        copies = KeptCopies(topic, name, context.counters.spent) if topic is not None else None
+        files = KeptFiles(config.capture.minercdc_state_dir, name, copies)
         rules = self._rules(context, container)
         flush = RedoFlush(context.connect_pdb, flushed) if flushed else None
         capture = LogMinerCapture(context, container, committed=self._committed, flush=flush, files=files, rules=rules)

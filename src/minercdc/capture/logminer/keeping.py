@@ -65,8 +65,8 @@ class KeepingRules:
 
 
 def unusable(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None) -> dict[TransactionKey, Lost]:
-    """Kept transactions of a position that cannot be gone on with, and why, by a look at names and lengths. Of files with copies in
-    Kafka nothing is looked at.
+    """Kept transactions of a position that cannot be gone on with, and why, by a look at names and lengths of files, and where one
+    is missing at which copies Kafka has. Raises as `KeptFiles.has_copy`.
 
     :param rules: None: none can be, since this way of mining needs each from its start.
     """

@@ -20,6 +20,7 @@ from typing import BinaryIO, Final
 from minercdc.capture.logminer.kept_frames import read_at
 from minercdc.contracts import KeyedTopic
 from minercdc.errors import SinkError
+from minercdc.figures.spent import Cause, TimeSpent
 
 _log = logging.getLogger(__name__)
 
@@ -37,11 +38,20 @@ class KeptCopies:
     """The copies of one connector's files.
 
     :param connector: a name that no other connector has in that topic.
+    :param spent: counts the time for which Kafka is waited for; None: nothing does.
     """
 
-    def __init__(self, topic: KeyedTopic, connector: str) -> None:
+    def __init__(self, topic: KeyedTopic, connector: str, spent: TimeSpent | None = None) -> None:
         self._topic, self._connector = topic, connector
-        self._pieces: dict[str, int] = {}  # of each file that is in the topic, as far as this process knows
+        self._spent = spent or TimeSpent()
+        self._there: dict[str, set[int]] | None = None  # by name, the pieces that the topic has; None until it is read
+
+    def has(self, name: str, length: int) -> bool:
+        """Whether the topic has the first `length` bytes of a file. Reads it, the first time. Raises DeliveryError or SinkError when
+        it cannot be read."""
+        if self._there is None:
+            self._there = self._read({})
+        return self._there.get(name, set()).issuperset(range(_pieces(length)))
 
     def copy(self, name: str, file: int, begin: int, end: int) -> None:
         """Copy the bytes from `begin` to before `end`; all before `begin` are there. They are durable when this returns.
@@ -50,56 +60,70 @@ class KeptCopies:
         :raises DeliveryError, SinkError: they may not be in the topic.
         :raises OSError: the file cannot be read.
         """
-        for piece in range(begin // PIECE, _pieces(end)):
-            at = piece * PIECE
-            self._topic.put(self._key(name, piece), read_at(file, at, min(PIECE, end - at)))
-        self._pieces[name] = max(self._pieces.get(name, 0), _pieces(end))
-        self._topic.flush()
+        former = self._spent.enter(Cause.KAFKA)
+        try:
+            pieces = range(begin // PIECE, _pieces(end))
+            for piece in pieces:
+                at = piece * PIECE
+                self._topic.put(self._key(name, piece), read_at(file, at, min(PIECE, end - at)))
+            self._topic.flush()
+        finally:
+            self._spent.enter(former)
+        if self._there is not None:
+            self._there.setdefault(name, set()).update(pieces)
 
     def restore(self, wanted: Mapping[str, int], directory: Path) -> set[str]:
-        """Make files again from their pieces, in the place of those that are there.
+        """Read the topic, and make files again from their pieces, in the place of those that are there.
 
         :param wanted: name of each file, and the bytes that are needed; one of which the topic has fewer is not made.
-        :returns: the names of all files of the connector that the topic has.
+        :returns: the names of all files of the connector that the topic has some of.
         :raises DeliveryError, SinkError: the topic cannot be read.
         :raises OSError: a file cannot be written.
         """
         if wanted:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        found: dict[str, set[int]] = {}
         with ExitStack() as stack:
-            made: dict[str, BinaryIO] = {}
-            for name, piece, value in self._stored():
-                if value is None:
-                    found.get(name, set()).discard(piece)
-                    continue
-                found.setdefault(name, set()).add(piece)
-                if name in wanted:
-                    if name not in made:
-                        made[name] = stack.enter_context(_new_file(directory / f"{name}.part"))
-                    os.pwrite(made[name].fileno(), value, piece * PIECE)
-            there = {name: max(pieces) + 1 for name, pieces in found.items() if pieces}
+            made = {name: stack.enter_context(_new_file(directory / f"{name}.part")) for name in wanted}
+            self._there = self._read(made)
             for name, file in made.items():
-                os.fsync(file.fileno())
-                if name in there and os.fstat(file.fileno()).st_size >= wanted[name]:
-                    (directory / f"{name}.part").replace(directory / name)
+                part = directory / f"{name}.part"
+                if self.has(name, wanted[name]):
+                    os.fsync(file.fileno())
+                    part.replace(directory / name)
                     _log.info("%s is made again from its copy in Kafka, %d bytes", name, wanted[name])
                 else:
-                    (directory / f"{name}.part").unlink()
-        self._pieces |= {name: max(count, self._pieces.get(name, 0)) for name, count in there.items()}
-        return set(there)
+                    part.unlink()
+                    _log.warning("%s: the topic has no copy of its first %d bytes", name, wanted[name])
+        return set(self._there)
 
     def remove(self, name: str, length: int) -> None:
         """Remove the copy of a file; a failure is logged, and leaves some of it in the topic.
 
         :param length: how long the file is, 0 where it is not known.
         """
+        there = (self._there or {}).pop(name, set())
         try:
-            for piece in range(max(self._pieces.pop(name, 0), _pieces(length))):
+            for piece in sorted(there.union(range(_pieces(length)))):
                 self._topic.put(self._key(name, piece), None)
             self._topic.flush()
         except SinkError as error:
             _log.warning("the copy of %s is left in Kafka: %s", name, error.message)
+
+    def _read(self, files: Mapping[str, BinaryIO]) -> dict[str, set[int]]:
+        """The pieces that the topic has, by name; those of `files` are written to these."""
+        found: dict[str, set[int]] = {}
+        former = self._spent.enter(Cause.KAFKA)
+        try:
+            for name, piece, value in self._stored():
+                if value is None:
+                    found.get(name, set()).discard(piece)
+                    continue
+                found.setdefault(name, set()).add(piece)
+                if name in files:
+                    os.pwrite(files[name].fileno(), value, piece * PIECE)
+        finally:
+            self._spent.enter(former)
+        return {name: pieces for name, pieces in found.items() if pieces}
 
     def _key(self, name: str, piece: int) -> str:
         return f"{self._connector}/{name}/{piece}"

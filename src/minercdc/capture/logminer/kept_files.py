@@ -93,38 +93,42 @@ class KeptFiles:
         try:
             found.load(kept)
         except TransientSourceError as error:
-            copied = {part.name: part.length for part in kept.files if self._has_copy(part)}
+            copied = {part.name: part.length for part in kept.files if self.has_copy(part)}
             if not copied:
                 raise
             _log.warning("%s: they are looked for in Kafka", error.message)
             self._restore(copied)
             found = KeptFile(self, native)
-            found.load(kept)
+            try:
+                found.load(kept)
+            except TransientSourceError as again:
+                again.message += ", and so it is in the copy in Kafka"
+                raise
         return found
 
     def fetch(self, kept: Sequence[KeptTransaction]) -> None:
-        """Make files that are missing or too short again from their copies, all in one pass over the topic. Errors as of `load`, but
-        for TransientSourceError.
+        """Read the topic, and make files that are missing or too short again from their copies. Does nothing without copies. Errors
+        as of `load`, but for TransientSourceError.
 
-        :param kept: all that are gone on with. Without any, the topic is read for what was copied and never named.
+        :param kept: all that are gone on with.
         """
         parts = (part for one in kept for part in one.files)
-        lacking = {part.name: part.length for part in parts if self._has_copy(part) and self._lacks(part)}
-        if lacking or not kept:
-            self._restore(lacking)
+        self._restore({part.name: part.length for part in parts if is_copied(part.name) and self._lacks(part)})
 
     def _restore(self, wanted: Mapping[str, int]) -> None:
         if self.copies is not None:
             with disk_errors(self.directory):
                 self._found |= self.copies.restore(wanted, self.directory)
 
-    def _has_copy(self, part: KeptPart) -> bool:
-        return self.copies is not None and is_copied(part.name)
+    def has_copy(self, part: KeptPart) -> bool:
+        """Whether Kafka has all of it, too. Raises DeliveryError or SinkError when it cannot be read."""
+        return self.copies is not None and is_copied(part.name) and self.copies.has(part.name, part.length)
 
     def lacks(self, kept: KeptTransaction) -> str:
         """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. ''
-        when all can be. Looks at names and lengths only, and not for copies; `damage` reads the content."""
-        return next(filter(None, (self._lacks(part) for part in kept.files if not self._has_copy(part))), "")
+        when all can be, or have a copy. Looks at names and lengths only; `damage` reads the content. Raises as `has_copy`."""
+        reasons = ((part, self._lacks(part)) for part in kept.files)
+        return next((reason for part, reason in reasons if reason and not self.has_copy(part)), "")
 
     def _lacks(self, part: KeptPart) -> str:
         path = self.directory.absolute() / part.name
@@ -134,8 +138,9 @@ class KeptFiles:
             return f"{path}: {error.strerror or error}"
 
     def damage(self, kept: KeptTransaction) -> str:
-        """What is wrong with its files, '' for nothing; they are read as `load` reads them. Files with copies are not looked at."""
-        if any(map(self._has_copy, kept.files)):
+        """What is wrong with its files, '' for nothing; they are read as `load` reads them. Copies are not read, but for which there
+        are. Raises as `has_copy`."""
+        if kept.files and all(map(self.has_copy, kept.files)):
             return ""
         try:
             self.load(kept, None)
@@ -278,7 +283,7 @@ class KeptFile:
         :raises DeliveryError, SinkError: they cannot be copied.
         """
         copies = self._files.copies
-        if len(self._stored) > _MOST_FILES or (copies and not all(is_copied(part.name) for part in self._stored)):
+        if len(self._stored) > _MOST_FILES or (copies is not None and not all(map(self._files.has_copy, self._stored))):
             self._gather()
         self._cut()
         if added := seen - self._seen:

@@ -138,15 +138,53 @@ def test_no_position_names_what_the_topic_does_not_have(tmp_path: Path, topic: M
     assert position_of(one).kept == ()
 
 
+@pytest.mark.parametrize("left", [0, 2])
+def test_a_topic_that_lost_records_is_filled_again_from_the_files(tmp_path: Path, topic: MemoryTopic, left: int) -> None:
+    redo, one = kept(tmp_path / "a", topic)
+    position = position_of(one)
+    one.assembly.close()
+    topic.log = topic.log[:left]  # it was deleted, or deletes
+    two = miner(tmp_path / "a", position, copies=of(topic))
+    assert two.lost == ()
+    two.read(after(redo.rows, position))
+    redo.insert(C, 1000)
+    two.read(after(redo.rows, position))
+    position = position_of(two)
+    two.assembly.close()
+    three = miner(tmp_path / "b", position, copies=of(topic))
+    assert three.lost == ()
+    redo.commit(A)
+    assert changes(three.read(after(redo.rows, position))) == [("c", str(key)) for key in range(20)]
+
+
+def test_whether_the_rows_are_there_is_known_before_they_are_needed(tmp_path: Path, topic: MemoryTopic) -> None:
+    _, one = kept(tmp_path / "a", topic)
+    position = position_of(one)
+    elsewhere = KeptFiles(tmp_path / "b", "test", of(topic))
+    assert unusable(position, elsewhere, ALL) == {}
+    assert not elsewhere.directory.exists()
+    topic.log.clear()
+    lost = unusable(position, KeptFiles(tmp_path / "b", "test", of(topic)), ALL)
+    assert all("No such file" in reason for _, reason in lost.values())
+    assert len(lost) == len(position.kept)
+
+
+def test_a_damaged_copy_is_not_announced_as_good(tmp_path: Path, topic: MemoryTopic) -> None:
+    _, one = kept(tmp_path / "a", topic)
+    position = position_of(one)
+    topic.log = [(key, value and b"x" * len(value)) for key, value in topic.log]
+    two = miner(tmp_path / "b", position, copies=of(topic))
+    assert {reason.rpartition(", ")[2] for _, reason in two.lost} == {"and so it is in the copy in Kafka"}
+
+
 def test_a_topic_that_cannot_be_read_is_not_taken_for_one_without_copies(tmp_path: Path, topic: MemoryTopic) -> None:
     _, one = kept(tmp_path / "a", topic)
     position = position_of(one)
     topic.is_down = True
     with pytest.raises(DeliveryError):
         miner(tmp_path / "b", position, copies=of(topic))
-    files = KeptFiles(tmp_path / "c", "test", of(topic))
-    assert unusable(position, files, ALL) == {}
-    assert files.damage(position.kept[0]) == ""
+    with pytest.raises(DeliveryError):
+        unusable(position, KeptFiles(tmp_path / "c", "test", of(topic)), ALL)
 
 
 def test_a_copy_that_cannot_be_removed_stops_nothing(
