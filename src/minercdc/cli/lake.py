@@ -20,14 +20,24 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 from typer.core import TyperGroup
 
 from minercdc.cli.comparison import comparing, end_with
 from minercdc.cli.lake_panel import lake_panel
 from minercdc.cli.next_steps import reachable
-from minercdc.cli.output import OF_SEVERAL, ConfigFile, OneTable, Verbose, errors, jar_progress, log_lines, log_to, progress
+from minercdc.cli.output import (
+    OF_SEVERAL,
+    ConfigFile,
+    OneTable,
+    Verbose,
+    errors,
+    jar_progress,
+    log_lines,
+    log_to,
+    output,
+    progress,
+)
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 if TYPE_CHECKING:
@@ -184,7 +194,7 @@ def status(
     if as_json:
         sys.stdout.write(json.dumps(as_document(found, datetime.now(UTC)), indent=2) + "\n")
     else:
-        show(found, datetime.now(UTC), Console())
+        show(found, datetime.now(UTC), output())
     sys.stdout.flush()
     if any(one.failure for one in found.tables):
         raise SystemExit(1)

@@ -21,7 +21,17 @@ Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Log details.")]
 OF_SEVERAL = "; of several pluggable databases in each, or PDB.SCHEMA.TABLE in one"
 OneTable = Annotated[str | None, typer.Option("--table", metavar="SCHEMA.TABLE", help=f"This table only{OF_SEVERAL}.")]
 
+_UNWRAPPED = 10_000  # columns
+
 errors = Console(stderr=True)
+
+
+def output() -> Console:
+    """Standard output for lines and tables; into a pipe or a file they are as wide as their content."""
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _UNWRAPPED
+    return console
 
 
 def log_to(console: Console, verbose: bool) -> None:

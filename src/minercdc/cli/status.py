@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from minercdc.cli.output import ConfigFile
+from minercdc.cli.output import ConfigFile, output
 from minercdc.cli.stopping import UNFINISHED, Stop
 
 _MOST = 15
@@ -28,7 +28,7 @@ def status(
 ) -> None:
     """Print what a running connector is doing; exit status 1 when it does not answer, or is down."""
     stop = Stop(patience=0, status=UNFINISHED)
-    console = Console(highlight=False)
+    console = output()
     document = _fetch(config)
     if as_json:
         sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")

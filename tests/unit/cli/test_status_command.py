@@ -7,9 +7,12 @@ import json
 import logging
 import sys
 
+import pytest
 from rich.console import Console
+from rich.table import Table
 
 from minercdc.cli.json_log import JsonLines
+from minercdc.cli.output import output
 from minercdc.cli.status import view
 from minercdc.figures.mining import BufferedTransaction
 from minercdc.figures.source import SourceFigures, SourceTransaction
@@ -53,6 +56,18 @@ def test_the_view_has_what_matters_and_takes_names_as_they_are() -> None:
     ):
         assert part in text, text
     assert text.count("aa ") == 1, "a transaction that both know is one line"
+
+
+def test_into_a_pipe_lines_are_not_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
+    console = output()
+    console.print("x" * 300 + " y")
+    table = Table("a", "b")
+    table.add_row("one value of several words " * 8, "2")
+    console.print(table)
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "x" * 300 + " y"
+    assert sum("several words" in line for line in lines) == 1
+    assert max(map(len, lines)) < 400
 
 
 def test_a_line_of_the_log_is_a_document() -> None:
