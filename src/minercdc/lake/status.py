@@ -132,11 +132,17 @@ def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeStat
 
 
 def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
-    entry = state.tables.get(name)
-    rows, files, size = (delta.read().count(), *delta.size()) if delta.exists() else (0, 0, 0)
+    from pyspark.errors import AnalysisException
+
+    entry, rows, files, size = state.tables.get(name), 0, 0, 0
+    if delta.exists():
+        try:
+            rows, (files, size), mode = delta.read().count(), delta.size(), delta.mode()
+        except AnalysisException:  # its first version is written just now, or was not because of a kill
+            pass
     return TableStatus(
         name,
-        delta.mode() if delta.exists() else mode,
+        mode,
         entry.scn if entry is not None else 0,
         entry.at if entry is not None else None,
         *waiting,
