@@ -119,7 +119,7 @@ HISTORY = [(number, 2_000_001 + 334 * number) for number in range(1, 7)] + [(7, 
 
 def gap_from(position: LogMinerPosition, *ended: tuple[int, int]) -> str | None:
     database: Any = Database(*ended)
-    gap = missing_redo(lambda: database, position, LogMiningConfig())
+    gap = missing_redo(lambda: database, position, LogMiningConfig.model_validate({}))
     return gap.message if gap else None
 
 
