@@ -12,6 +12,9 @@ import pytest
 from tests.e2e.connector import Ended
 from tests.e2e.lab import Lab
 from tests.e2e.sinks import await_written, sink_config, written
+from tests.fixtures.fix_sandbox import SandboxProcess
+
+from minercdc.local.kafka_broker import KafkaBroker
 
 KINDS = ("kafka", "segments", "json")
 
@@ -181,7 +184,35 @@ def test_places_that_cannot_be_gone_on_from(lab: Lab) -> None:
     scn = subject.scn()
     exported = subject.offsets("export").output
     assert "lies in the future" in subject.offsets("set", "--scn", str(scn + 10**6), "--yes", status=1).errors
+    future = subject.offsets("set", "--time", "2099-01-01T00:00:00Z", "--yes", status=1)
+    assert "2099-01-01T00:00:00Z lies in the future; the database's clock says " in future.errors
+    assert "Give an earlier time." in future.errors
     assert "is no time of ISO 8601" in subject.offsets("set", "--time", "yesterday", "--yes", status=2).errors
     lab.purge_logs()
-    assert "is neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
+    assert "neither online nor in the archive" in subject.offsets("set", "--scn", str(scn), "--yes", status=1).errors
     assert subject.offsets("export").output == exported
+
+
+def test_an_scn_before_all_redo_that_is_left_is_refused(
+    make_lab: Callable[..., Lab], broker: KafkaBroker, fresh_sandbox: SandboxProcess
+) -> None:
+    """The thread was enabled after such an SCN, but its first logs are gone."""
+    with fresh_sandbox.connect(service=fresh_sandbox.root_service) as admin:
+        admin.cursor().execute("ALTER DATABASE ADD SUPPLEMENTAL LOG DATA")
+    lab = make_lab(broker.bootstrap_servers, server=fresh_sandbox)
+    subject = Subject(lab, "kafka")
+    subject.until(3)
+    assert "redo is read from" in subject.offsets("set", "--scn", "5", "--yes").output, "log 1 is there"
+    stored = subject.offsets("export").output
+    lab.purge_logs()
+    for scn in ("1", "6", "1000000"):
+        refused = subject.offsets("set", "--scn", scn, "--yes", status=1).errors
+        assert "MC-3301" in refused
+        assert "redo thread 1: redo up to log sequence " in refused
+    assert subject.offsets("export").output == stored
+    ended = lab.run_to_end(lab.config(log_mining_log_query_max_retries=1))
+    assert (ended.status, ended.message()[:7]) == (1, "MC-3301"), ended.errors
+    given = lab.config("given.yaml", name=f"{lab.name}-given", snapshot_mode="no_data", minercdc_start_scn=5)
+    ended = lab.run_to_end(given, "given.log")
+    assert (ended.status, ended.message()[:7]) == (1, "MC-3301"), ended.errors
+    assert len(subject.records()) == 3

@@ -78,7 +78,7 @@ It ends with status 1 only when `errors.max.retries` is spent.""",
         "redo is missing",
         """*Exit status 1.* A log that is still needed is neither online nor archived any more, a block of it is corrupt, or the database was
 opened with RESETLOGS. Going on
-would lose changes. Restore the archived log that the message names, and start again. If it cannot be restored, take a new
+would lose changes. Restore the archived logs that the message names, and start again. If they cannot be restored, take a new
 snapshot: [reset the connector](operations.md#reset). To prevent it, keep archived logs for longer than the longest
 transaction plus the longest outage of the connector. With `capture.mode=downstream` the message names a log that has not reached
 the [downstream database](capture/logminer.md#a-downstream-database) while later ones have: it may still be shipped.""",

@@ -84,8 +84,16 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
     """The SCN of a time, exact to 3 s (TIMESTAMP_TO_SCN).
 
     :param time: without zone, in UTC.
-    :raises SourceError: it lies too far back (ORA-08180) or in the future (ORA-08186).
+    :raises SourceError: it lies in the future by the database's clock, since Oracle's error for that, ORA-08180, is the one for a
+        time too far back.
     """
+    now, offset = host_clock(connection)
+    present = now - offset
+    if time > present:
+        raise SourceError(
+            f"{time.isoformat()}Z lies in the future; the database's clock says {present.isoformat(timespec='seconds')}Z",
+            hint="Give an earlier time.",
+        )
     sql = (
         "SELECT TIMESTAMP_TO_SCN(CAST(FROM_TZ(CAST(:time AS TIMESTAMP), 'UTC') AT TIME ZONE"
         " TO_CHAR(SYSTIMESTAMP, 'TZR') AS TIMESTAMP)) FROM DUAL"

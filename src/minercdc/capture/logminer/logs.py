@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 
 import oracledb
 
+from minercdc.capture.logminer.missing_log import MissingLogError
 from minercdc.capture.logminer.position import LogMinerPosition, RedoAddress
 from minercdc.capture.logminer.received import RECEIVED, of_source
 from minercdc.errors import LogGapError
@@ -258,7 +259,7 @@ def select_logs(
         try:
             first = _first_wanted(thread, own, marks, start_scn, (ended or {}).get(thread.number, 0), archived_only)
             chain = _chain(thread, own, first, start_scn, archived_only)
-        except _MissingLogError as missing:
+        except MissingLogError as missing:
             raise missing.gap(received=received) from None
         chosen = chain[:at_most]
         chains[thread.number] = chosen
@@ -325,7 +326,7 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises _MissingLogError when one is
+    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises MissingLogError when one is
     missing."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
@@ -335,18 +336,20 @@ def _chain(
     for number in range(sequence, newest + 1):
         if number not in by_sequence:
             before = chain[-1].next_scn if chain else start_scn
-            after = min((log.first_scn for log in logs if log.sequence > number), default=0)
-            raise _MissingLogError(thread.number, number, before, after)
+            there = min(found for found in by_sequence if found > number)
+            raise MissingLogError(thread.number, number, there - 1, before, by_sequence[there].first_scn)
         chain.append(by_sequence[number])
     if thread.is_open and not archived_only and not (chain and chain[-1].current):
-        raise _MissingLogError(thread.number, max(newest + 1, sequence), chain[-1].next_scn if chain else start_scn, 0)
+        number = max(newest + 1, sequence)
+        raise MissingLogError(thread.number, number, number, chain[-1].next_scn if chain else start_scn, 0)
     return chain
 
 
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
-    wrote before; the thread's first log when it was enabled later; None when it ended before. Raises _MissingLogError when that log is
-    gone.
+    wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that holds the
+    SCN of enabling; None when it ended before. Raises MissingLogError when that log is gone: that the thread was enabled later does
+    not prove that the first log there is its first.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """
@@ -356,36 +359,12 @@ def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int,
     later = [log for log in logs if log.first_scn > start_scn]
     if not later:
         if not logs and thread.is_open:
-            raise _MissingLogError(thread.number, 0, start_scn, 0)
+            raise MissingLogError(thread.number, 0, 0, start_scn, 0)
         return None
     first = min(later, key=lambda log: log.sequence)
     ended = max([ended, *(log.sequence for log in logs if log.first_scn <= start_scn)])
-    follows = ended + 1 if ended else first.sequence - 1
-    if first.sequence in (1, follows) or thread.enabled_scn > start_scn:
+    begins_thread = first.first_scn <= thread.enabled_scn and (first.current or thread.enabled_scn < first.next_scn)
+    if first.sequence == ended + 1 or (begins_thread and not ended):
         return first.sequence
-    raise _MissingLogError(thread.number, follows, start_scn, first.first_scn)
-
-
-class _MissingLogError(Exception):
-    """A log of a thread that is needed is not listed; `sequence` 0: any, `to_scn` 0: to the present."""
-
-    def __init__(self, thread: int, sequence: int, from_scn: int, to_scn: int) -> None:
-        until = str(to_scn) if to_scn else "the present"
-        self._log = f"redo thread {thread}: log sequence {sequence or '?'} (SCN {from_scn} to {until})"
-
-    def gap(self, *, received: bool) -> LogGapError:
-        """The error to raise.
-
-        :param received: the logs are those that a downstream database has received.
-        """
-        if received:
-            return LogGapError(
-                f"{self._log} has not reached the downstream database, and is needed; later ones may have",
-                hint="It may still be shipped: see V$ARCHIVE_DEST_STATUS of the source, and start the connector again when"
-                " V$FOREIGN_ARCHIVED_LOG has the log. While only the source has it, capture.mode=primary goes on from the same offset;"
-                " when it is lost, remove the connector's offset and take a new snapshot.",
-            )
-        return LogGapError(
-            f"{self._log} is neither online nor in the archive",
-            hint="Restore the archived log, or remove the connector's offset and take a new snapshot.",
-        )
+    follows = ended + 1 if ended else 0
+    raise MissingLogError(thread.number, follows, first.sequence - 1, start_scn, first.first_scn)

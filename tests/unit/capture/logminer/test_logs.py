@@ -74,8 +74,8 @@ def test_thread_that_was_down_at_the_start_begins_with_the_log_that_follows_its_
     for logs, ended in ((again, {2: 7}), ((log(7, 2, first_scn=300, next_scn=350, archived=False), *again), None)):
         selection = selected(log(3), log(4), current(5), *logs, threads=(OPEN, two), start=420, ended=ended)
         assert [place for place in sequences(selection) if place != (2, 7)] == [(1, 4), (1, 5), (2, 8), (2, 9)]
-    for ended in ({}, {2: 6}):
-        with pytest.raises(LogGapError, match="thread 2: log sequence 7 .SCN 420 to 700"):
+    for ended, named in (({}, "redo up to log sequence 7"), ({2: 6}, "log sequence 7"), ({2: 4}, "log sequences 5 to 7")):
+        with pytest.raises(LogGapError, match=f"thread 2: {named} .SCN 420 to 700"):
             selected(log(3), log(4), current(5), *again, threads=(OPEN, two), start=420, ended=ended)
     with pytest.raises(LogGapError, match="thread 2: log sequence 7 "):
         selected(current(4), log(6, 2, next_scn=350, first_scn=300), *again, threads=(OPEN, two), start=420)
@@ -102,12 +102,13 @@ def test_d16_missing_sequence_is_named() -> None:
 
 
 def test_d16_purged_log_of_the_mark_is_named() -> None:
-    with pytest.raises(LogGapError, match="log sequence 4 "):
+    with pytest.raises(LogGapError, match="log sequence 4 .* is neither online") as gap:
         selected(log(5), current(6), marks={1: log_start(4)})
+    assert "Restore the archived log," in gap.value.hint
 
 
 def test_d16_scn_before_the_oldest_log() -> None:
-    with pytest.raises(LogGapError, match="log sequence 4 .SCN 333 to 500"):
+    with pytest.raises(LogGapError, match="redo up to log sequence 4 .SCN 333 to 500"):
         selected(log(5), current(6), start=333)
 
 
