@@ -43,7 +43,6 @@ from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import envelope_encoder, key_columns, table_filters, topic_names
 from minercdc.sink.opening import need_kafka
 from minercdc.snapshot.scan import Scan
-from minercdc.stored_offset import adapter_of_offset
 from minercdc.values.supported import without_unsupported
 
 Image: TypeAlias = Mapping[str, Any]
@@ -78,8 +77,7 @@ def verify(
 
     :param table: see `TableNames.given`; None for all.
     :param done: called after each table, with its report and the number of tables that are compared.
-    :raises ConfigError: the sink is not Kafka, a record key, a pattern or a certificate cannot be used, or the offset is of other
-        pluggable databases than those that are captured.
+    :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
     :raises LakeError: records are in a form that is not read back.
     :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
@@ -88,8 +86,6 @@ def verify(
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     topics = topic_names(config)
     offset = _stored(config, client, topics)
-    if offset.position is not None:
-        adapter_of_offset(config, offset).capture.load_position(offset.position)  # of these databases?
     ends = client.all_ends(re.compile(topic_pattern(config)))
     history = LakeHistory(config, client) if config.history.file is None else FileHistory(config, lambda: offset)
     history.refresh()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -136,10 +137,8 @@ def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: 
 
     entry, rows, files, size = state.tables.get(name), 0, 0, 0
     if delta.exists():
-        try:
+        with suppress(AnalysisException):  # its first version is written just now, or was not because of a kill
             rows, (files, size), mode = delta.read().count(), delta.size(), delta.mode()
-        except AnalysisException:  # its first version is written just now, or was not because of a kill
-            pass
     return TableStatus(
         name,
         mode,
