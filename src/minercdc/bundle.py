@@ -30,6 +30,7 @@ from pydantic import SecretStr
 
 from minercdc.config.in_force import HIDDEN, in_force, report
 from minercdc.config.load import SECTIONS, ConnectorConfig
+from minercdc.config.urls import secrets_in
 from minercdc.errors import MinerCdcError
 from minercdc.http_port.client import fetch_status
 from minercdc.kafka.client import KafkaClient
@@ -91,8 +92,9 @@ def secret_values(config: ConnectorConfig) -> list[str]:
     for name, value in passed_on.items():
         if any(shown.endswith(name) for shown in hidden):
             found.add(value)
-        found.update(re.findall(r"//[^/@\s:]+:([^/@\s]+)@", value))
-    for secret in list(found):  # of `user:password`, and of a JAAS configuration
+        found.update(secrets_in(value))
+    for secret in list(found):  # of URLs, of `user:password`, and of a JAAS configuration
+        found.update(secrets_in(secret))
         found.update(re.findall(r"^[^:\s]+:(\S+)$", secret))
         found.update(re.findall(r"password\s*=\s*[\"']([^\"']+)", secret))
     return sorted((one for one in found if len(one) >= _SHORTEST), key=len, reverse=True)

@@ -202,7 +202,9 @@ class Connector:
             stack.enter_context(every(SECONDS, self._notices.look, "notices"))
             if endpoint := self._config.run.minercdc_opentelemetry_endpoint:
                 seconds = self._config.run.minercdc_opentelemetry_interval_ms / 1000
-                stack.enter_context(exporting(self.counters, self._config.identity.name, endpoint, seconds))
+                stack.enter_context(
+                    exporting(self.counters, self._config.identity.name, endpoint.get_secret_value(), seconds)
+                )
             if signals.minercdc_http_port is not None or self._config.notifications.notification_enabled_channels:
                 look = SourceLook(lambda: connect(self._config.database, "root"), self.counters)
                 stack.callback(look.close)

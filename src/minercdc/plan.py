@@ -3,7 +3,7 @@
 start      what is stored, and what `snapshot.mode` makes of it
 tables     topic, key, rows by the optimizer's statistics, types of Oracle and of the record
 time       the snapshot at a rate that is given or measured elsewhere; redo a second by the archived logs of the last day
-grants     the SQL for this configuration, with grants on single tables
+grants     the SQL for this configuration, with grants on single tables; without a session, those that one needs
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import oracledb
 from minercdc.capture.registry import adapter_factory
 from minercdc.checks import check_broker, check_prerequisites
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, SharedTopicError, ValueDecodeError
+from minercdc.errors import MinerCdcError, PrerequisiteError, SharedTopicError, ValueDecodeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
@@ -38,6 +38,7 @@ from minercdc.oracle.grants import (
     OPTIONAL_VIEWS,
     SERVER_VIEWS,
     SET_CONTAINER,
+    Grant,
 )
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, topic_names, value_handling
@@ -83,7 +84,13 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
     """
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
     reads, names = yield from _start(config)
-    with closing(_connected(config, database_names(config.database)[0])) as connection:
+    try:
+        connected = _connected(config, database_names(config.database)[0])
+    except PrerequisiteError:
+        yield from ("", "grants, by a DBA, without which there is no session to plan from:")
+        yield from (f"  {one}" for one in _grants_of_session(config))
+        raise
+    with closing(connected) as connection:
         tables = list(_all_tables(config, connection, names))
         yield from _shown(tables, several=config.database.has_several_pdbs)
         yield from _times(config, connection, tables, reads)
@@ -254,16 +261,15 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
     user = database.session_user.upper()
     adapter = database.database_connection_adapter
     everywhere = user.startswith("C##")
-    mines = adapter in ("logminer", "logminer_unbuffered")
-    wanted = [CREATE_SESSION]
-    if mines:
-        wanted += [SET_CONTAINER] if everywhere else []
+    wanted: list[Grant] = []
+    if _mines(config):
         wanted += [LOGMINING, DBMS_LOGMNR, *MINING_VIEWS]
         wanted += [DBMS_LOGMNR_D] if config.log_mining.log_mining_strategy == "redo_log_catalog" else []
         wanted += OPTIONAL_VIEWS
     elif adapter in ("olr", "fors_olr"):
         wanted += SERVER_VIEWS
     wanted += EXTENT_VIEWS if snapshot.snapshot_max_threads > 1 else ()
+    yield from _grants_of_session(config)
     yield from (grant.statement(user, everywhere=everywhere) for grant in wanted)
     for container in database.pdbs or (None,):
         if container:
@@ -274,6 +280,18 @@ def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
         yield "-- In the downstream database, where the user has the same name:"
         there = [CREATE_SESSION, LOGMINING, DBMS_LOGMNR, *DOWNSTREAM_VIEWS]
         yield from (grant.statement(user, everywhere=everywhere) for grant in there)
+
+
+def _mines(config: ConnectorConfig) -> bool:
+    return config.database.database_connection_adapter in ("logminer", "logminer_unbuffered")
+
+
+def _grants_of_session(config: ConnectorConfig) -> Iterator[str]:
+    """The statements without which the user does not log on, or does not come to where its tables are."""
+    user = config.database.session_user.upper()
+    everywhere = user.startswith("C##")
+    for grant in (CREATE_SESSION, SET_CONTAINER) if everywhere and _mines(config) else (CREATE_SESSION,):
+        yield grant.statement(user, everywhere=everywhere)
 
 
 def _grants_in(config: ConnectorConfig, user: str, tables: Sequence[TableId], inside: str | None) -> Iterator[str]:

@@ -28,6 +28,7 @@ from minercdc.oracle.connect import connect
 from minercdc.oracle.dictionary import read_altered, read_tables
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import scn_of_time, time_of_scn
+from minercdc.repeated_signals import repeated_lines
 from minercdc.schema.table import TableId, TableSchema
 from minercdc.selection import table_names, topic_names
 from minercdc.sink.opening import open_sink
@@ -244,7 +245,7 @@ def look_reset(config: ConnectorConfig) -> Repositioning:
         raise ConfigError([f"connector {config.identity.name} has no offset to remove"])
     mode = config.snapshot.snapshot_mode
     lines = [*_stored_lines(config, before), f"it is removed: the next start is the first one, with snapshot.mode={mode}"]
-    return Repositioning(config, before, None, None, tuple(lines))
+    return Repositioning(config, before, None, None, (*lines, *repeated_lines(config, before.offset.signals)))
 
 
 def _structures_at(

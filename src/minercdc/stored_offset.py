@@ -23,9 +23,10 @@ from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
-from minercdc.kafka.offset_json import offset_from_bytes, offset_to_bytes
+from minercdc.kafka.offset_json import RUN_NEWER, offset_from_bytes, offset_to_bytes
 from minercdc.kafka.sink import stored_offset
 from minercdc.kafka.topics import TopicNames
+from minercdc.members import member, within
 from minercdc.offset import Offset, Position, SnapshotState
 from minercdc.oracle.connect import connect, database_names, of_database
 from minercdc.oracle.present_scn import present_scn
@@ -225,20 +226,31 @@ def from_document(text: str, where: str) -> tuple[str, str, StoredOffset]:
     """
     hint = "It has to be what `minercdc offsets export` printed."
     try:
-        document: dict[str, Any] = json.loads(text)
-        if document["kind"] != _KIND:
-            raise ValueError(f"kind is {document['kind']!r}")
-        if document["version"] != _VERSION:
-            raise ValueError(f"version {document['version']} is not {_VERSION}: another release of minercdc wrote it")
-        offset = offset_from_bytes(json.dumps(document["offset"]).encode(), where)
-        changes = [_change_of(item) for item in document["tables"]]
-        return str(document["connector"]), str(document["topic.prefix"]), StoredOffset(offset, where, tuple(changes))
+        document = _json(text)
+        if (kind := member(document, "kind", str)) != _KIND:
+            raise ValueError(f"kind is {kind!r}")
+        if (version := member(document, "version", int)) != _VERSION:
+            raise ValueError(f"version {version} is not {_VERSION}: another release of minercdc wrote it")
+        name, prefix = member(document, "connector", str), member(document, "topic.prefix", str)
+        offset = offset_from_bytes(json.dumps(member(document, "offset", dict)).encode(), where)
+        return name, prefix, StoredOffset(offset, where, tuple(_changes(member(document, "tables", list))))
     except SchemaHistoryError as error:
-        raise ConfigError([error.message], hint=error.hint or hint) from None
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ConfigError([f"{where} is no exported offset: {error!r}"], hint=hint) from None
+        raise ConfigError([error.message], hint=RUN_NEWER if error.hint == RUN_NEWER else hint) from None
+    except ValueError as error:
+        raise ConfigError([f"{where} is no exported offset: {error}"], hint=hint) from None
 
 
-def _change_of(item: dict[str, Any]) -> SchemaChange:
-    schema = table_changes.table_of(item["change"])
-    return KnownTable(schema, int(item["scn"]), int(item["time_us"])).change()
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"it is no JSON: {error}") from None
+
+
+def _changes(items: list[Any]) -> Iterator[SchemaChange]:
+    for number, item in enumerate(items):
+        with within(f"tables[{number}]"):
+            change, scn, time_us = member(item, "change", dict), member(item, "scn", str, int), member(item, "time_us", int)
+            with within("change"):
+                schema = table_changes.table_of(change)
+            yield KnownTable(schema, int(scn), time_us).change()

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
 from tests.e2e.connector import Ended
 from tests.e2e.lab import Lab
 from tests.e2e.sinks import await_written, sink_config, written
@@ -128,6 +130,33 @@ def test_without_an_offset_the_snapshot_is_taken_again(lab: Lab) -> None:
     assert [op for op, _, _ in first] == ["r"] * 3
 
 
+def test_signals_of_the_topic_that_come_again_are_counted(lab: Lab) -> None:
+    subject = Subject(lab, "kafka")
+    subject.config = lab.config(signal_enabled_channels="kafka", signal_poll_interval_ms=200)
+    with lab.run(subject.config) as connector:
+        connector.await_log("streaming: ")
+        assert "signals:" not in subject.offsets("reset").output, "none was read"
+        for message in ("first", "second"):
+            lab.minercdc("signal", str(subject.config), "log", message)
+        lab.minercdc("signal", str(subject.config), "pause-snapshot")
+        connector.await_log(r"\(pause-snapshot\) is refused")
+        lab.insert(10, 1)
+        lab.topics.await_records(lab.topic(), 4)
+        connector.stop_in_order()
+    lab.minercdc("signal", str(subject.config), "log", "third")
+    shown = subject.offsets("reset").output
+    assert f"topic {lab.name}-signal is read from its beginning" in shown
+    assert "acted on AGAIN are 3 that it has read before: 2 log, 1 pause-snapshot" in shown
+    assert f"partition 0 of {lab.name}-signal before offset 3 (kafka-delete-records.sh)" in shown
+    kafka = AdminClient({"bootstrap.servers": lab.brokers})
+    kafka.delete_records([TopicPartition(f"{lab.name}-signal", 0, 3)])[TopicPartition(f"{lab.name}-signal", 0)].result()
+    assert "signals:" not in subject.offsets("reset", "--yes").output
+    with lab.run(subject.config, log="again.log") as connector:
+        connector.await_log("third")
+        connector.stop_in_order()
+    assert "second" not in connector.text()
+
+
 def test_what_is_stored_is_shown(lab: Lab) -> None:
     subject = Subject(lab, "kafka")
     assert "has no offset" in subject.offsets("show").output
@@ -151,6 +180,7 @@ def test_a_running_connector_keeps_its_offset(lab: Lab) -> None:
         for command, *arguments in (("import", str(file)), ("set", "--scn", str(subject.scn())), ("reset",)):
             ended = subject.offsets(command, *arguments, "--yes", status=2)
             assert "is running; stop it first" in ended.errors
+            assert ended.output == "", "nothing has happened"
         lab.execute("INSERT INTO T VALUES (10, 'x')")
         lab.topics.await_records(lab.topic(), 4)
         connector.stop_in_order()
@@ -158,12 +188,21 @@ def test_a_running_connector_keeps_its_offset(lab: Lab) -> None:
 
 WRONG: tuple[tuple[Callable[[str], str], str], ...] = (
     (lambda _: "no json", "is no exported offset"),
-    (lambda _: "[]", "is no exported offset"),
+    (lambda _: "[]", "is no exported offset: an array stands where an object is needed"),
+    (lambda text: text.replace('"connector"', '"conector"', 1), "is no exported offset: the member connector is missing"),
+    (lambda text: text.replace('"adapter"', '"adaptor"', 1), "it has the member adaptor"),
+    (
+        lambda text: text.replace('"type": "CREATE"', '"table": []', 1).replace('"table": {', '"t": {', 1),
+        "within the member tables[0], ",
+    ),
     (lambda text: text.replace('"version": 1', '"version": 99', 1), "another release"),
     (lambda text: text.replace('"topic.prefix": "', '"topic.prefix": "other', 1), "is of topic.prefix other"),
     (lambda text: text.replace('"adapter": "logminer"', '"adapter": "flashback"', 1), "cannot go on from"),
     (lambda text: text.replace('"position": {', '"position": {"x": 1}, "was": {', 1), "it has the member was"),
-    (lambda text: text.replace('"threads": {', '"thread": {', 1), "the stored offset is no position"),
+    (
+        lambda text: text.replace('"threads": {', '"thread": {', 1),
+        "the stored offset is no position of LogMiner: the member threads is missing",
+    ),
 )
 
 
@@ -174,7 +213,9 @@ def test_a_wrong_file_changes_nothing(lab: Lab) -> None:
     file = lab.directory / "wrong.json"
     for change, message in WRONG:
         file.write_text(change(exported))
-        assert message in subject.offsets("import", "--yes", str(file), status=2).errors
+        errors = subject.offsets("import", "--yes", str(file), status=2).errors
+        assert message in errors
+        assert "Error(" not in errors
     assert subject.offsets("export").output == exported
 
 

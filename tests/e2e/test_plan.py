@@ -61,6 +61,24 @@ def _row_versions(lab: Lab) -> list[str]:
         return [text for (text,) in cursor]
 
 
+def test_a_user_without_a_session_gets_the_grants_for_one(lab: Lab) -> None:
+    user = f"C##BARE{lab.schema}"
+    config = str(lab.config(database_user=user, database_password="bare"))
+    first = [f"  GRANT {one} TO {user} CONTAINER=ALL;" for one in ("CREATE SESSION", "SET CONTAINER")]
+    with lab.server.connect(service=lab.server.root_service) as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER {user} IDENTIFIED BY bare CONTAINER=ALL")
+        for statement in first:
+            refused = lab.minercdc("plan", config)
+            assert refused.status == 3, refused.errors
+            assert [line for line in refused.output.splitlines() if "GRANT" in line] == first
+            cursor.execute(statement.strip().rstrip(";"))
+    planned = lab.minercdc("plan", config)
+    assert planned.status == 0, planned.errors
+    granted = [line for line in planned.output.split("grants, by a DBA:")[1].splitlines() if "GRANT" in line]
+    assert granted[:2] == first
+    assert len(granted) == len(set(granted)) > 10
+
+
 def test_the_grants_are_those_of_the_configuration(lab: Lab) -> None:
     table = [TableId("ORCLPDB1", "S", "T")]
     mining = list(grants(load_config(lab.config(signal_data_collection="ORCLPDB1.S.SIGNALS")), table))

@@ -172,3 +172,35 @@ def test_what_cannot_be_recorded_or_replayed_is_said(lab: Lab) -> None:
     other = ran(lab, "replay", str(lab.config()), status=2)
     assert "is no recording" in other.errors
     assert not list(lab.directory.glob("*.part"))
+
+
+def test_notifications_are_no_part_of_it(lab: Lab) -> None:
+    notes = f"{lab.name}-notes"
+    config = lab.config(notification_enabled_channels="log,sink", notification_sink_topic_name=notes)
+    with lab.run(config) as connector:
+        connector.await_log("streaming: ")
+        lab.topics.await_records(lab.topic(), 3)
+        connector.stop_in_order()
+    lab.execute("ALTER TABLE T ADD (M NUMBER(5))")
+    lab.execute("INSERT INTO T VALUES (54, 'after it', 7)")
+    file = str(lab.directory / "r.gz")
+    recorded = ran(lab, "record", str(config), "-o", file)
+    assert "notification: " not in recorded.errors
+    replayed = ran(lab, "replay", file)
+    assert "not as recorded" not in replayed.errors
+    assert {topic for topic, _, _ in parsed(replayed.output)} == {lab.topic(), lab.name}
+    with lab.run(config, log="again.log") as connector:
+        lab.topics.await_records(lab.topic(), 4)
+        connector.await_log('notification: .*"CHANGED"')
+        connector.stop_in_order()
+    assert any(record.value["type"] == "CHANGED" for record in lab.topics.records(notes)), "the connector itself sends them"
+
+
+def test_a_file_that_cannot_be_is_an_error_with_its_name(lab: Lab) -> None:
+    with lab.run() as connector:
+        connector.await_log("streaming: ")
+        connector.stop_in_order()
+    file = lab.directory / "nowhere" / "r.gz"
+    refused = ran(lab, "record", str(lab.config()), "-o", str(file), status=2)
+    assert f"--output: {file} cannot be written: No such file or directory" in refused.errors
+    assert "MC-1001" in refused.errors

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.unit.config.test_load import GOOD
 
-from minercdc.bundle import write_bundle
+from minercdc.bundle import secret_values, write_bundle
 from minercdc.config.load import load_config
 
 
@@ -44,3 +44,17 @@ def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path) -> No
         metrics = archive.extractfile("minercdc-bundle/metrics.txt")
         assert metrics is not None
         assert metrics.read().startswith(b"not to be had: BadStatusLine")
+
+
+def test_queries_of_urls_are_secrets(tmp_path: Path) -> None:
+    path = tmp_path / "connector.yaml"
+    settings = {
+        **GOOD,
+        "minercdc.opentelemetry.endpoint": "http://h/v1/metrics?k=s3cret1",
+        "value.converter.schema.registry.url": "http://h?k=s3cret2",
+        "database.url": "tcps://db:2484/ORCLCDB?retry_count=3",
+    }
+    path.write_text("".join(f"{name}: {value!r}\n" for name, value in settings.items()))
+    found = secret_values(load_config(path))
+    assert {"http://h/v1/metrics?k=s3cret1", "k=s3cret1", "k=s3cret2"} <= set(found)
+    assert not [one for one in found if "retry" in one]

@@ -14,6 +14,7 @@ SRC = ROOT / "src"
 SANDBOX = ROOT / "sandbox" / "src"
 
 _PURE: dict[str, set[str]] = {"errors": set(), "schema": {"errors"}}
+_PURE["members"] = set()
 _PURE["offset"] = {"errors"}
 _PURE["rows"] = {"schema", "errors"}
 _PURE["events"] = {"offset", "rows", "schema", "errors"}
@@ -70,6 +71,7 @@ ALLOWED["encoding"] = ALLOWED["selection"] | {"selection", "formats", "transform
 ALLOWED["lake"] = ALLOWED["selection"] | {"selection", "snapshot", "local", "sink", "state_directory", "formats"}
 ALLOWED["signalling"] = set(ALLOWED) - {"lake", "local", "demo", "engine"}
 ALLOWED["signal_answers"] = ALLOWED["signalling"] | {"signalling"}
+ALLOWED["repeated_signals"] = ALLOWED["signalling"] | {"signalling"}
 ALLOWED["unmatched"] = ALLOWED["encoding"]
 ALLOWED["lost_rules"] = {"config", "events", "schema", "unmatched"}
 ALLOWED["checks"] = ALLOWED["selection"] | {"selection", "signalling", "unmatched"}

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from minercdc.errors import ConfigError
 from minercdc.events import SchemaChange, Scn
 from minercdc.offset import Offset
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.state_directory import is_running, running
-from minercdc.stored_offset import StoredOffset
+from minercdc.stored_offset import StoredOffset, from_document
 
 
 def shape(name: str, *columns: str, version: int = 1) -> TableSchema:
@@ -58,3 +63,39 @@ def test_a_connector_runs_until_its_last_process_ends(tmp_path: Path) -> None:
         assert is_running(tmp_path, "orders/eu")
         assert not is_running(tmp_path, "orders")
     assert not is_running(tmp_path, "orders/eu")
+
+
+EXPORTED: dict[str, Any] = {
+    "kind": "minercdc-offset",
+    "version": 1,
+    "connector": "c",
+    "topic.prefix": "p",
+    "offset": {"v": 1, "adapter": "logminer", "position": {}},
+    "tables": [],
+}
+TABLE: dict[str, Any] = {"scn": "1", "time_us": 1, "change": {}}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        *(({name: ...}, f"FILE is no exported offset: the member {name} is missing") for name in EXPORTED),
+        ({"connector": 1}, "the member connector is a whole number, and has to be a string"),
+        ({"offset": []}, "the member offset is an array, and has to be an object"),
+        ({"tables": {}}, "the member tables is an object, and has to be an array"),
+        ({"tables": [[]]}, "within the member tables[0], an array stands where an object is needed"),
+        ({"tables": [TABLE]}, "within the member tables[0], within the member change, the member table is missing"),
+        ({"tables": [TABLE | {"scn": 1.5}]}, "within the member tables[0], the member scn is a number, and has to be"),
+        (
+            {"offset": {"v": 1, "adapter": "logminer"}},
+            "the offset stored in FILE cannot be read: the member position is missing",
+        ),
+    ],
+)
+def test_what_is_wrong_in_an_exported_offset_is_named(change: dict[str, Any], message: str) -> None:
+    assert from_document(json.dumps(EXPORTED), "FILE")[:2] == ("c", "p")
+    given = {name: value for name, value in (EXPORTED | change).items() if value is not ...}
+    with pytest.raises(ConfigError) as caught:
+        from_document(json.dumps(given), "FILE")
+    assert message in str(caught.value)
+    assert "It has to be what `minercdc offsets export` printed." in str(caught.value)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from minercdc.errors import ConfigError
+from minercdc.members import WRONG, reason
 from minercdc.offset import JsonValue
 
 P = TypeVar("P")
@@ -19,8 +20,8 @@ def loaded(from_json: Callable[[Mapping[str, Any]], P], saved: Mapping[str, Json
     """
     try:
         return from_json(saved)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+    except WRONG as error:
         raise ConfigError(
-            [f"the stored offset is no position of {adapter} ({error!r})"],
+            [f"the stored offset is no position of {adapter}: {reason(error)}"],
             hint="database.connection.adapter was changed: use another connector name, or remove its offset.",
         ) from error

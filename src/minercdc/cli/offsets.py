@@ -90,13 +90,14 @@ def import_offset(
 
     assert from_debezium is not None
     found = look(loaded, from_debezium)
+    if yes:
+        found.store()
     for line in found.lines():
         _out().print(line)
-    if not yes:
+    if yes:
+        _out().print(f"stored; start it with: minercdc run {config}")
+    else:
         _out().print("Nothing is stored yet. Stop Debezium, and repeat this with --yes.")
-        return
-    found.store()
-    _out().print(f"stored; start it with: minercdc run {config}")
 
 
 @offsets.command(name="set")
@@ -132,13 +133,14 @@ def reset(config: ConfigFile, yes: Yes = False, verbose: Verbose = False) -> Non
 
 
 def _carry_out(found: Repositioning, config: Path, yes: bool) -> None:
+    if yes:
+        found.store()  # first: the lines say what it did
     for line in found.lines:
         _out().print(line)
-    if not yes:
+    if yes:
+        _out().print(f"stored; start it with: minercdc run {config}")
+    else:
         _out().print("Nothing is stored yet. Stop the connector, and repeat this with --yes.")
-        return
-    found.store()
-    _out().print(f"stored; start it with: minercdc run {config}")
 
 
 def _out() -> Console:

@@ -10,6 +10,7 @@ from pydantic import Field, SecretStr, field_validator
 
 from minercdc.config.section import Section, WordList, rule
 from minercdc.config.sections import TRANSPORTABLE
+from minercdc.config.urls import is_http
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
 _CHANNELS = ("source", "kafka", "file", "http", "in-process")
@@ -150,8 +151,8 @@ class NotificationConfig(Section):
         if "webhook" in self.notification_enabled_channels and self.minercdc_notification_webhook_url is None:
             yield "minercdc.notification.webhook.url: needed, since notification.enabled.channels has webhook"
         url = self.minercdc_notification_webhook_url
-        if url is not None and not url.get_secret_value().startswith(("http://", "https://")):
-            yield "minercdc.notification.webhook.url: is no URL that begins with http:// or https://"
+        if url is not None and not is_http(url.get_secret_value()):
+            yield "minercdc.notification.webhook.url: http://HOST:PORT/PATH is needed, or https://; this has no such host or port"
 
     @property
     def sink_topic(self) -> str | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Final, Literal
-from urllib.parse import urlsplit
 
 from pydantic import Field
 
@@ -13,6 +12,7 @@ from minercdc.config.cloud_events import CloudEventsConfig
 from minercdc.config.protobuf import ProtobufConfig
 from minercdc.config.registries import SIDES, RegistryConfig, Side
 from minercdc.config.section import rule
+from minercdc.config.urls import is_http
 
 JSON: Final = "org.apache.kafka.connect.json.JsonConverter"
 AVRO: Final = "io.confluent.connect.avro.AvroConverter"
@@ -73,7 +73,7 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         for url in found.urls:
             if not url.startswith(("http://", "https://")):
                 yield f"{name}.schema.registry.url: {url.split('://')[0]} is neither http nor https"
-            elif not _names_a_host(url):
+            elif not is_http(url):
                 yield f"{name}.schema.registry.url: http://HOST:PORT is needed, and one of these has no such host or port"
         if found.credentials == "USER_INFO" and ":" not in found.user_info:
             yield f"{name}.basic.auth.user.info: USER:PASSWORD is needed with …basic.auth.credentials.source=USER_INFO"
@@ -97,7 +97,7 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         for url in urls:
             if not url.startswith(("http://", "https://")) or "/apis/registry/v" not in url:
                 yield f"{name}.url: http://HOST:PORT/apis/registry/v3 or …/v2 is needed, the registry's own API"
-            elif not _names_a_host(url):
+            elif not is_http(url):
                 yield f"{name}.url: http://HOST:PORT/apis/registry/v3 is needed, and one of these has no such host or port"
         if len({"/apis/registry/v2" in url for url in urls}) > 1:
             yield f"{name}.url: the URLs are of one version of the API, v3 or v2"
@@ -156,11 +156,3 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
     def _data_in_json(self) -> bool:
         """Whether `data`, where it is all that the value holds, is JSON."""
         return self.minercdc_cloudevents_mode != "binary" or self.value_converter_data_serializer_type == "json"
-
-
-def _names_a_host(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
-    except ValueError:  # brackets that are no address, a port that is none
-        return False

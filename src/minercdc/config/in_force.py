@@ -15,8 +15,9 @@ from minercdc.config import debezium
 from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.config.messages import without_salt
 from minercdc.config.section import Section, environment_name, property_of
+from minercdc.config.urls import HIDDEN as HIDDEN
+from minercdc.config.urls import without_secrets
 
-HIDDEN: Final = "***"
 _DEFAULT: Final = "default"
 # Ends of names whose values are secrets; `custom.sanitize.pattern` adds to them.
 _SECRET: Final = re.compile(
@@ -24,7 +25,6 @@ _SECRET: Final = re.compile(
     r"|ssl\.keystore\.key|secret\.key|private\.key|account\.key\..*|\.sas\..*)",  # the last ones are of stores that Spark writes to
     re.IGNORECASE,
 )
-_IN_URL: Final = re.compile(r"(?<=//)[^/@\s,]+:[^/@\s,]*(?=@)")
 
 
 class InForce(NamedTuple):
@@ -130,13 +130,14 @@ def _text(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, tuple):
-        return _IN_URL.sub(HIDDEN, ",".join(map(str, value)))
+        return ",".join(without_secrets(str(one)) for one in value)
     return _without_credentials(str(value))
 
 
 def _without_credentials(text: str) -> str:
-    """Without user and password of URLs and connect strings: `user/password@host`, `//user:password@host`, `password=...`."""
-    text = _IN_URL.sub(HIDDEN, text)
+    """Without user, password and query of URLs, and without user and password of connect strings: `user/password@host`,
+    `password=...`."""
+    text = without_secrets(text)
     text = re.sub(r"(?i)(password\s*=\s*)(\"[^\"]*\"|[^)&\s]+)", rf"\1{HIDDEN}", text)
     return re.sub(r"^((?:jdbc:oracle:thin:)?[^/@]*/).*@", rf"\1{HIDDEN}@", text) if "@" in text else text
 

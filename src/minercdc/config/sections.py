@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, field_validator
+from pydantic import AfterValidator, Field, SecretStr, field_validator
 
 from minercdc.config.database import DatabaseConfig as DatabaseConfig
 from minercdc.config.lake import LakeConfig as LakeConfig
@@ -15,6 +15,7 @@ from minercdc.config.section import PatternList, Section, WordList, rule
 from minercdc.config.snapshot import SnapshotConfig as SnapshotConfig
 from minercdc.config.topics import TRANSPORTABLE as TRANSPORTABLE
 from minercdc.config.topics import TopicConfig as TopicConfig
+from minercdc.config.urls import is_http
 from minercdc.schema.patterns import configured_pattern
 
 
@@ -280,9 +281,8 @@ class RunConfig(Section):
         None,
         description="Regular expression of further names of properties whose values `minercdc config FILE` hides, beside those that end in password, secret, token and the like.",
     )
-    minercdc_opentelemetry_endpoint: str | None = Field(
+    minercdc_opentelemetry_endpoint: SecretStr | None = Field(
         None,
-        pattern="^https?://",
         description="Where all metrics are sent by OTLP over HTTP, such as `http://collector:4318/v1/metrics`; needs `pip install 'minercdc[opentelemetry]'`. Headers and certificates: the variables `OTEL_EXPORTER_OTLP_*`. Default none.",
     )
     minercdc_opentelemetry_interval_ms: int = Field(15_000, ge=100, description="Wait between two such exports.")
@@ -295,3 +295,9 @@ class RunConfig(Section):
         pattern=TRANSPORTABLE.pattern,
         description="Topic for rows that are left out, those of suspended tables included: SQL_REDO, place in redo and error, in the Kafka transaction of their neighbours. Default none.",
     )
+
+    @rule
+    def _endpoint(self) -> Iterator[str]:
+        endpoint = self.minercdc_opentelemetry_endpoint
+        if endpoint is not None and not is_http(endpoint.get_secret_value()):
+            yield "minercdc.opentelemetry.endpoint: http://HOST:PORT/v1/metrics is needed, or https://; this has no such host or port"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, quote, quote_plus, unquote, urlsplit
 
 from minercdc.errors import ConfigError
 from minercdc.exposition import CounterCollector
@@ -18,15 +21,24 @@ if TYPE_CHECKING:
 
 _FRESH_SECONDS = 0.5  # all instruments of one export show the same moment
 _LAST_EXPORT_MS = 2_000
+_LOGGERS: Final = (
+    "opentelemetry.exporter.otlp.proto.http.metric_exporter",
+    "opentelemetry.exporter.otlp.common.http",
+    "opentelemetry.sdk.metrics._internal.export",
+    "urllib3.connectionpool",
+)
+"""Of the SDK and what it sends with: they log errors whose text has the URL, but for its host."""
+_QUERY: Final = re.compile(r"(?<=\S)\?[^\s?]\S*")  # of what an endpoint redirects to, too
+_SHORTEST = 4  # characters of what is hidden in their lines
 
 
 @contextmanager
 def exporting(counters: Counters, connector: str, endpoint: str, seconds: float) -> Iterator[None]:
     """Send all figures now and then, in a thread, while the context lasts, and once more at its end.
 
-    An endpoint that does not answer is logged by the SDK and tried again.
+    An endpoint that does not answer is logged by the SDK and tried again; of its URL these lines have the host only.
 
-    :param endpoint: URL of the metrics, `http://HOST:4318/v1/metrics`.
+    :param endpoint: URL of the metrics, `http://HOST:4318/v1/metrics`; each part of it but the host may be a secret.
     :param seconds: between two exports.
     :raises ConfigError: the SDK is not installed.
     """
@@ -44,10 +56,42 @@ def exporting(counters: Counters, connector: str, endpoint: str, seconds: float)
     resource = Resource.create({"service.name": "minercdc", "service.instance.id": connector})
     provider = MeterProvider([reader], resource, shutdown_on_exit=False)
     _register(provider.get_meter("minercdc"), CounterCollector(counters, connector))
+    hiding = _Hiding(endpoint)
+    for name in _LOGGERS:
+        logging.getLogger(name).addFilter(hiding)
     try:
         yield
     finally:
         provider.shutdown(_LAST_EXPORT_MS)
+        for name in _LOGGERS:
+            logging.getLogger(name).removeFilter(hiding)
+
+
+class _Hiding(logging.Filter):
+    """Hides a URL, and each part of it but scheme, host and port, in the lines of a logger, in any form it is encoded in."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__()
+        parts = urlsplit(url)
+        values = [value for _, value in parse_qsl(parts.query, keep_blank_values=True)]
+        plain = {url, parts.path, parts.query, parts.username or "", parts.password or "", *values}
+        plain |= {f"{parts.path}?{parts.query}"}
+        coded = {form for one in plain for form in (one, unquote(one), quote(one), quote_plus(one), quote(one, "/?=&%"))}
+        self._hidden = sorted((one for one in coded if len(one) >= _SHORTEST), key=len, reverse=True)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Let the record through, without what is hidden in its message and its exception's text."""
+        record.msg, record.args = self._without(record.getMessage()), ()
+        if record.exc_info:
+            failure = record.exc_info[0]
+            record.msg += f" ({failure.__name__})" if failure else ""
+            record.exc_info = record.exc_text = None
+        return True
+
+    def _without(self, text: str) -> str:
+        for one in self._hidden:
+            text = text.replace(one, "***")
+        return _QUERY.sub("?***", text)
 
 
 class _Families:

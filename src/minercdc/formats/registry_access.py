@@ -45,11 +45,11 @@ class RegistryAccess:
     timeout: float = 60.0
 
     def shown(self) -> str:
-        """The URLs without user and password, with comma and blank between them, for messages."""
+        """The URLs without user, password and query, with comma and blank between them, for messages."""
         return ", ".join(map(_without_user, self.urls))
 
     def public(self) -> str:
-        """The URLs without user and password, with commas between them, for records."""
+        """The URLs without user, password and query, with commas between them, for records."""
         return ",".join(map(_without_user, self.urls))
 
 
@@ -194,8 +194,8 @@ def _without_user(url: str) -> str:
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL:
-        return _USER.sub("", url)
-    return str(parsed.copy_with(username="", password="")) if parsed.userinfo else url
+        return _USER.sub("", url).partition("?")[0]
+    return str(parsed.copy_with(username="", password="", query=None)) if parsed.userinfo or parsed.query else url
 
 
 def _json(response: httpx2.Response) -> Any:

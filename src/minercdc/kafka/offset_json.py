@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Final
 
 from minercdc.errors import SchemaHistoryError
 from minercdc.kafka.signals_json import signals_from_json, signals_to_json
+from minercdc.members import WRONG, checked, member, reason, within
 from minercdc.offset import (
     ChunkProgress,
     JsonValue,
@@ -23,6 +25,7 @@ FORMAT_VERSION = 3
 """Raised by a member that an earlier release must not pass over. All earlier versions are read for ever, and an offset is written in the
 earliest that has all its members: 2 has `kept` in a position, open transactions that are not mined again from their start; 3 `pdbs`, several pluggable databases."""
 
+RUN_NEWER = "Run that release, or a newer one."
 _MEMBERS = {"v", "adapter", "position", "partial", "history", "snapshot", "signals", "suspended", "complete_scn"}
 
 
@@ -73,28 +76,16 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
     is of another version, has a member that is not known, or cannot be read."""
     try:
         document: dict[str, Any] = json.loads(stored)
-        if document["v"] > FORMAT_VERSION:
+        if member(document, "v", int) > FORMAT_VERSION:
             raise _newer(f"format version {document['v']}, and this one reads up to {FORMAT_VERSION}", where)
         if unknown := sorted(set(document) - _MEMBERS):
             raise _newer(f"the member {unknown[0]}, which this one does not know", where)
         if document["v"] < 1:
             raise ValueError(f"there is no format version {document['v']}")
-        partial, snapshot = document.get("partial"), document.get("snapshot")
-        return Offset(
-            adapter=document["adapter"],
-            position=document["position"],
-            partial=_partial_from_json(partial) if partial else None,
-            snapshot=_snapshot_from_json(snapshot) if snapshot else None,
-            signals=signals_from_json(document["signals"]) if "signals" in document else SignalState(),
-            history=document.get("history"),
-            suspended=tuple(
-                SuspendedTable(**{**table, "since_scn": int(table["since_scn"])}) for table in document.get("suspended", ())
-            ),
-            complete_scn=int(document.get("complete_scn", 0)),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return _offset(document)
+    except WRONG as error:
         raise SchemaHistoryError(
-            f"the offset stored in {where} cannot be read: {error!r}",
+            f"the offset stored in {where} cannot be read: {reason(error)}",
             hint="it was written by another version; run that one, or give this connector a new name and snapshot again",
         ) from None
 
@@ -102,8 +93,26 @@ def offset_from_bytes(stored: bytes, where: str) -> Offset:
 def _newer(what: str, where: str) -> SchemaHistoryError:
     return SchemaHistoryError(
         f"the offset stored in {where} was written by a newer release of minercdc: it has {what}",
-        hint="Run that release, or a newer one.",
+        hint=RUN_NEWER,
     )
+
+
+def _offset(document: dict[str, Any]) -> Offset:
+    parts: dict[str, Any] = {}
+    for name, read in _PARTS.items():
+        if (value := document.get(name)) is not None:
+            with within(name):
+                parts[name] = read(value)
+    return Offset(
+        adapter=member(document, "adapter", str),
+        position=member(document, "position", dict, type(None)),
+        history=checked(document.get("history"), "history", int, type(None)),
+        **parts,
+    )
+
+
+def _suspended_from_json(items: list[dict[str, Any]]) -> tuple[SuspendedTable, ...]:
+    return tuple(SuspendedTable(**{**table, "since_scn": int(table["since_scn"])}) for table in items)
 
 
 def _partial_from_json(document: dict[str, Any]) -> PartialTransaction:
@@ -131,3 +140,13 @@ def _table_from_json(document: dict[str, Any]) -> TableProgress:
         document["expected_rows"],
         document["deferred"],
     )
+
+
+_PARTS: Final[Mapping[str, Callable[[Any], Any]]] = {
+    "partial": _partial_from_json,
+    "snapshot": _snapshot_from_json,
+    "signals": signals_from_json,
+    "suspended": _suspended_from_json,
+    "complete_scn": int,
+}
+"""Members that may be missing, and how each is read."""

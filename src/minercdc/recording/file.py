@@ -42,8 +42,15 @@ class RecordingWriter:
     """
 
     def __init__(self, path: Path, head: Mapping[str, JsonValue]) -> None:
+        """Raises ConfigError when there can be no such file."""
         self._path, self._part = path, path.with_name(path.name + ".part")
-        self._raw = open(self._part, "wb", opener=private_opener)  # noqa: SIM115 closed by `finish` or `abandon`
+        try:
+            self._raw = open(self._part, "wb", opener=private_opener)  # noqa: SIM115 closed by `finish` or `abandon`
+        except OSError as error:
+            raise ConfigError(
+                [f"--output: {path} cannot be written: {error.strerror}"],
+                hint="Name a file in a directory that exists and can be written to.",
+            ) from None
         self._raw.truncate()
         self._file = gzip.GzipFile(filename="", mode="wb", fileobj=self._raw, mtime=0)
         self._digest = hashlib.sha256()

@@ -132,7 +132,7 @@ def record(
     """Record from the stored offset on. An error that would end a run of the connector ends the recording, and is part of it.
 
     :param replaced: other values in place of those of rows; see `replacement.py`.
-    :raises ConfigError: the adapter does not mine, or the initial snapshot is not complete.
+    :raises ConfigError: the adapter does not mine, the initial snapshot is not complete, or there can be no such file.
     :raises SourceError, PrerequisiteError: the database does not say its SCN.
     :raises OSError: the file cannot be written.
     """
@@ -168,7 +168,8 @@ def record(
 
 
 def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
-    """The configuration without what is kept or written elsewhere.
+    """The configuration without what is kept or written elsewhere, and without notifications: some are about the time that passes,
+    and none is part of a recording.
 
     :param state: in place of `minercdc.state.dir`.
     """
@@ -178,6 +179,7 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
         capture=config.capture.model_copy(update={"minercdc_state_dir": state}),
         log_mining=config.log_mining.model_copy(update=mining),
         topics=config.topics.model_copy(update={"minercdc_topic_partition_columns": ""}),
+        notifications=config.notifications.model_copy(update={"notification_enabled_channels": ()}),
     )
 
 

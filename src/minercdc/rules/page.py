@@ -32,8 +32,8 @@ _GRANTS = """
 ## Least privilege
 
 What each privilege is for. `SELECT_CATALOG_ROLE` stands for all grants on views; without it, each view by itself does. `minercdc plan CONFIG`
-prints the statements for a configuration. A common user (`C##...`) gets them with `CONTAINER=ALL`: LogMiner runs in the root, the tables are
-in the PDB.
+prints the statements for a configuration; to a user without a session in the PDB, first `CREATE SESSION` and `SET CONTAINER`. A common user
+(`C##...`) gets them with `CONTAINER=ALL`: LogMiner runs in the root, the tables are in the PDB.
 """
 
 

@@ -24,7 +24,10 @@ database.dbname=ORCLCDB
 schema.history.internal.kafka.bootstrap.servers=kafka:9092
 producer.override.sasl.jaas.config=a.PlainLoginModule required username="u" password="hidden2";
 value.converter=io.confluent.connect.avro.AvroConverter
-value.converter.schema.registry.url=http://user:hidden3@registry:8081
+value.converter.schema.registry.url=http://user:hidden3@registry:8081?apikey=hidden6,http://hidden7@second:8081
+minercdc.opentelemetry.endpoint=https://collector/hidden8/v1/metrics?k=hidden9
+minercdc.kafka.client.sasl.oauthbearer.token.endpoint.url=https://login/token?k=hidden10
+minercdc.notification.webhook.url=https://chat/hidden11
 minercdc.kafka.client.sasl.oauthbearer.client.secret=hidden4
 tasks.max=1
 minercdc.sink.path=x
@@ -51,15 +54,35 @@ def test_every_property_has_value_origin_and_effect(file: Path, monkeypatch: pyt
     assert found["lob.enabled"][1:3] == ("true", "environment MINERCDC_LOB_ENABLED")
     assert found["database.port"][1:3] == ("1521", "default")
     assert found["value.converter.schemas.enable"][1:3] == ("true", "follows from other properties")
-    assert found["tasks.max"][1:] == ("1", "c.properties:12", "no effect: one connector is one task")
+    assert found["tasks.max"][1:] == ("1", "c.properties:15", "no effect: one connector is one task")
     assert found["minercdc.sink.path"].effect == "no effect: debezium.sink.type is kafka"
-    assert found["minercdc.lake.spark.master"][1:] == ("local[2]", "c.properties:14", "passed on to Spark as spark.master")
+    assert found["minercdc.lake.spark.master"][1:] == ("local[2]", "c.properties:17", "passed on to Spark as spark.master")
     assert all(one.effect for one in found.values())
     text = report(config, file)
     assert "hidden" not in text
     assert "tiger" not in text
+    assert found["value.converter.schema.registry.url"].value == "http://***@registry:8081?***,http://***@second:8081"
+    assert found["minercdc.kafka.client.sasl.oauthbearer.token.endpoint.url"].value == "https://login/token?***"
+    assert found["minercdc.opentelemetry.endpoint"].value == found["minercdc.notification.webhook.url"].value == "***"
     assert found["message.key.columns"].value == "***"
     assert read_java_properties(text)["database.password"] == "***"
+
+
+@pytest.mark.parametrize("name", ["minercdc.opentelemetry.endpoint", "minercdc.notification.webhook.url"])
+@pytest.mark.parametrize("value", ["ftp://hidden/x", "http://", "http://u:hidden@h:port/", "hidden"])
+def test_what_is_no_url_is_refused_and_not_shown(name: str, value: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.properties"
+    path.write_text(FILE + f"{name}={value}\n" if name not in FILE else re.sub(f"{name}=.*", f"{name}={value}", FILE))
+    with pytest.raises(ConfigError, match=name) as caught:
+        load_config(path)
+    assert "hidden" not in str(caught.value)
+
+
+def test_options_of_net_services_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "c.properties"
+    url = "tcps://db:2484/ORCLCDB?retry_count=3"
+    path.write_text(FILE.replace("scott/tiger@//db:1521/ORCLCDB", url))
+    assert {one.name: one.value for one in in_force(load_config(path))}["database.url"] == url
 
 
 def test_properties_of_named_groups_are_in_force_too(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import gzip
+import logging
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -73,6 +74,42 @@ def test_an_endpoint_that_is_gone_delays_the_end_by_little() -> None:
     with exporting(Counters(), "c", "http://127.0.0.1:9/v1/metrics", 0.05):
         time.sleep(0.2)
     assert time.monotonic() - began < 4
+
+
+@pytest.mark.parametrize("status", [None, 400, 503])
+def test_of_the_url_only_the_host_is_logged(status: int | None, caplog: pytest.LogCaptureFixture) -> None:
+    class Refusing(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            self.send_response(status or 200, f"no {self.path} here")
+            self.end_headers()
+
+        def log_message(self, format: str, *args: Any) -> None:
+            pass
+
+    server = HTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+    port = server.server_port
+    if status is None:
+        server.server_close()
+    else:
+        thread.start()
+    url = f"http://us3r:s3cret1@127.0.0.1:{port}/s3cret2/v1/metrics?k=s3cret3%2B4 x&l=s3cret5"
+    with exporting(Counters(), "c", url, 0.05):
+        deadline = time.monotonic() + 20
+        while not (failed := [one for one in caplog.messages if "metrics batch" in one]):
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    assert ("127.0.0.1" in failed[0] and "refused" in failed[0]) if status is None else "here" in failed[0]
+    assert "s3cret" not in caplog.text
+    assert "us3r" not in caplog.text
+    logger = logging.getLogger("urllib3.connectionpool")
+    logger.warning("%s of another", url)
+    assert caplog.messages[-1] == f"{url} of another", "only while figures are exported"
+    if status is not None:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_a_missing_sdk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -37,3 +38,25 @@ def test_an_offset_of_another_form_is_refused(part: dict[str, list[int]]) -> Non
     stored = {"v": 1, "adapter": "a", "position": {}} | part
     with pytest.raises(SchemaHistoryError, match="stored in here cannot be read"):
         offset_from_bytes(json.dumps(stored).encode(), "here")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"adapter": None}, "the member adapter is null, and has to be a string"),
+        ({"position": []}, "the member position is an array, and has to be an object or null"),
+        ({"position": ...}, "the member position is missing"),
+        ({"v": "1"}, "the member v is a string, and has to be a whole number"),
+        ({"history": "x"}, "the member history is a string, and has to be a whole number or null"),
+        ({"partial": {"tx_id": "1"}}, "within the member partial, the member commit_scn is missing"),
+        ({"signals": {"v": 1}}, "within the member signals, the member snapshots is missing"),
+        ({"suspended": 7}, "within the member suspended, a value is of another type than it has to be"),
+        ({"suspended": [{"since_scn": "x"}]}, "within the member suspended, invalid literal"),
+    ],
+)
+def test_what_is_wrong_is_named(change: dict[str, Any], message: str) -> None:
+    stored = {"v": 1, "adapter": "a", "position": {}} | change
+    given = {name: value for name, value in stored.items() if value is not ...}
+    with pytest.raises(SchemaHistoryError) as caught:
+        offset_from_bytes(json.dumps(given).encode(), "here")
+    assert f"the offset stored in here cannot be read: {message}" in str(caught.value)
