@@ -59,7 +59,9 @@ _TABLE = (
 _PUT = (
     "INSERT INTO rows (key, commit_scn, seq, scn, row_id, image) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET"
     " commit_scn = excluded.commit_scn, seq = excluded.seq, scn = excluded.scn, row_id = excluded.row_id, image = excluded.image"
-    " WHERE NOT (excluded.image IS NULL AND excluded.commit_scn = rows.commit_scn AND excluded.row_id <> rows.row_id)"
+    # LogMiner does not know the ROWID of an INSERT with large values.
+    " WHERE NOT (excluded.image IS NULL AND excluded.commit_scn = rows.commit_scn AND"
+    " coalesce(excluded.row_id <> rows.row_id, false))"
 )
 # Records without a key are in any partition.
 _PUT_LATER = f"{_PUT} AND (excluded.commit_scn, excluded.seq) >= (rows.commit_scn, rows.seq)"

@@ -29,6 +29,12 @@ CHANGES = (
     ("UPDATE LARGE SET N = 2", "INSERT INTO LARGE VALUES (2, 'short', NULL, NULL)"),  # TEXT of the first row is not in redo
     ("ALTER TABLE LARGE RENAME COLUMN N TO M",),
     ("ALTER TABLE LARGE MODIFY (M NUMBER(9))",),
+    (  # redo has no ROWID of an INSERT with a large value
+        "DECLARE c CLOB := RPAD('c', 30000, 'c'); BEGIN INSERT INTO LARGE VALUES (3, c, NULL, 1); INSERT INTO LARGE VALUES (4, c, NULL, 1); END;",
+        "DELETE FROM LARGE WHERE ID = 3",
+        "UPDATE LARGE SET ID = 5 WHERE ID = 4",
+        "DELETE FROM LARGE WHERE ID = 5",
+    ),
     ("ALTER TABLE T RENAME COLUMN ID TO NUM",),
     ("ALTER TABLE T ADD (MORE NUMBER(3) DEFAULT 7)",),
     ("TRUNCATE TABLE EMPTIED",),

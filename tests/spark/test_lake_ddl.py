@@ -14,7 +14,7 @@ from tests.spark.reading import lake
 
 from minercdc.config.load import ConnectorConfig
 from minercdc.events import UNAVAILABLE, Op
-from minercdc.lake import tables
+from minercdc.lake import read_changes, tables
 from minercdc.schema.table import Column, TableId, TableSchema
 
 if TYPE_CHECKING:
@@ -217,6 +217,22 @@ def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
     assert lake(spark, config, odd) == [
         {"ID": "k", "id_2": "lower 2", "op": "o", "offset": "f", "it's.a `name`": "q", "__cdc_2": "c2"}
     ]
+    connector.change(Op.UPDATE, ("k", "lower 2", "o", "f", "q", "c2"), ("k", "lower 3", "o", "f", "q", "c3"))
+    between = connector.scn
+    connector.change(Op.UPDATE, ("k", "lower 3", "o", "f", "q", "c3"), ("k", "lower 4", "o", "f", "q", "c4"))
+    connector.commit()
+    sync()
+    # In a session that does not tell such names apart.
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"
+    (row,) = tables(spark, config, between)["LAB.ODD"].collect()  # completed from the change log
+    assert (row["id_2"], row["__cdc_2"]) == ("lower 3", "c3")
+    changes = read_changes(spark, config, table="LAB.ODD").selectExpr("op", "to_json(after) AS after")
+    query = changes.writeStream.format("memory").queryName("odd_names").trigger(availableNow=True).start()
+    query.awaitTermination()
+    read = spark.sql("SELECT * FROM odd_names").collect()
+    assert [row["op"] for row in read] == ["c", "u", "u", "u"]
+    assert '"id_2":"lower 4"' in read[-1]["after"]
+    assert spark.conf.get("spark.sql.caseSensitive") == "false"
 
 
 def test_keys_that_one_statement_shifts_are_all_there(

@@ -69,6 +69,14 @@ def test_small_files_and_merged_records_go_and_newer_ones_are_merged_as_before(
     assert tables(spark, config)["LAB.IDLE"].count() == 4
     with pytest.raises(LakeError, match=f"SCN {old} is older than what the lake keeps"):
         tables(spark, config, old)
+    idle, aside = root / "LAB" / "IDLE" / "_delta_log", root / "aside"
+    idle.rename(aside)
+    idle.mkdir()  # as a kill leaves it before the first version
+    assert [(one.name, one.rows) for one in status(spark, config).tables] == [("LAB.BUSY", 4), ("LAB.IDLE", 0)]
+    found = tables(spark, config)
+    assert (set(found), set(found.incomplete)) == ({"LAB.BUSY"}, {"LAB.IDLE"})
+    idle.rmdir()
+    aside.rename(idle)
 
     connector.change(Op.UPDATE, None, ("1", "last"), BUSY)
     connector.change(Op.DELETE, ("3", "first"), None, IDLE)

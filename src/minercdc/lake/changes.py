@@ -8,6 +8,7 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.lake.columns import TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape, typed_value
 from minercdc.lake.history import TableHistory
+from minercdc.lake.own_sessions import case_sensitive
 from minercdc.lake.sql import literal, quoted
 from minercdc.lake.types import refuse_unsupported_modes
 
@@ -28,6 +29,11 @@ def typed_changes(
     :raises ConfigError: the topics have numbers as doubles (decimal.handling.mode).
     """
     refuse_unsupported_modes(config.values)
+    with case_sensitive(records.sparkSession):
+        return _typed(records, table, config, ends_at_ddl=ends_at_ddl)
+
+
+def _typed(records: DataFrame, table: TableHistory, config: ConnectorConfig, *, ends_at_ddl: bool) -> DataFrame:
     decoder = RowDecoder(config)
     target = decoder.shape(table.versions[-1]).table_columns()
     wrapped = config.values.value_converter_schemas_enable

@@ -365,7 +365,7 @@ class Merger:
         self._forget_merged()
         self._note_figures()
         if self._state.complete >= goal.scn and not self._waiting:
-            self._report.reached(goal.scn)
+            self._report.reached(goal.scn, len(self._state.failed))
 
     def _forget_merged(self) -> None:
         """Forget the arrivals that are merged as a whole."""

@@ -1,15 +1,18 @@
-"""Spark sessions of the lake's own, in one application."""
+"""Spark sessions of the lake's own, in one application; and what a user's session needs while queries are made in it."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 # What the tables' names and times need in every session.
-_SESSION_SETTINGS = {"spark.sql.caseSensitive": "true", "spark.sql.session.timeZone": "UTC"}
+_SESSION_SETTINGS = {_CASE_SENSITIVE: "true", "spark.sql.session.timeZone": "UTC"}
 
 
 def compile_code(session: SparkSession, *, wanted: bool) -> None:
@@ -24,6 +27,18 @@ def own_session(spark: SparkSession) -> SparkSession:
     for name, value in _SESSION_SETTINGS.items():
         session.conf.set(name, value)
     return session
+
+
+@contextmanager
+def case_sensitive(spark: SparkSession) -> Iterator[None]:
+    """Tell names apart that differ in case only, in a session that is not ours: the DataFrames that are made within keep to it,
+    since Spark resolves names as a DataFrame is made."""
+    former = spark.conf.get(_CASE_SENSITIVE)
+    spark.conf.set(_CASE_SENSITIVE, "true")
+    try:
+        yield
+    finally:
+        spark.conf.set(_CASE_SENSITIVE, former or "false")
 
 
 class ThreadSessions:

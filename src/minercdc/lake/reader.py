@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import LakeError
 from minercdc.kafka.client import KafkaClient
+from minercdc.lake.attempts import cause_of
 from minercdc.lake.change_log import Arrival, ChangeLog
 from minercdc.lake.columns import CDC, TableColumn
 from minercdc.lake.decode import RowDecoder, TableShape
@@ -21,6 +22,7 @@ from minercdc.lake.gaps import Gap, gap_at, read_scn
 from minercdc.lake.history import LakeHistory, TableHistory
 from minercdc.lake.merge import key_ids, reduced, refuse_unplaced, rekeyings
 from minercdc.lake.modes import MODES
+from minercdc.lake.own_sessions import case_sensitive
 from minercdc.lake.paths import LakePaths
 from minercdc.lake.pending import limits_of, pending, stages
 from minercdc.lake.retention import versions
@@ -58,6 +60,8 @@ class LakeTables(Mapping[str, "DataFrame"]):
         if (gap := self._gaps.get(name)) is not None:
             readable = f"It can be read up to SCN {gap.since - 1}. " if gap.since > 1 else ""
             raise LakeError(f"{name} is not complete at SCN {self.scn}: {gap.cause}", hint=f"{readable}{gap.hint}")
+        if name not in self._tables and (alike := [one for one in self._tables if one.endswith(f".{name}")]):
+            raise KeyError(f"{name}: give one of {', '.join(alike)}")
         return self._tables[name]
 
     def __contains__(self, name: object) -> bool:
@@ -82,6 +86,8 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
     :raises SinkError, SchemaHistoryError: Kafka, or the schema history, cannot be read.
     :raises ConfigError: the configuration names no brokers, or `topic.naming.strategy` a function that cannot be loaded.
     """
+    from pyspark.errors import AnalysisException
+
     refuse_connect(spark)
     paths = LakePaths(config)
     if not exists(spark, paths.state):
@@ -107,10 +113,14 @@ def tables(spark: SparkSession, config: ConnectorConfig, scn: int | None = None)
             mine = [arrival for arrival in arrivals if arrival.topic == table.topic]
             base = bases[table.name]
             try:
-                found[table.name] = reader.read(table, base, at, mine, noted)
+                with case_sensitive(spark):
+                    found[table.name] = reader.read(table, base, at, mine, noted)
             except LakeError as error:
                 gaps[table.name] = Gap(base.scn + 1, error.message, error.hint)
-                log.warning("%s is left out: %s. %s", table.name, error.message, error.hint)
+            except AnalysisException as error:  # it is made again just now, or is no such table any more
+                gaps[table.name] = Gap(0, cause_of(error), "Try again once it is merged: minercdc lake status CONFIG")
+            if gap := gaps.get(table.name):
+                log.warning("%s is left out: %s. %s", table.name, gap.cause, gap.hint)
     return LakeTables(at, found, gaps)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -132,11 +133,15 @@ def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeStat
 
 
 def _table(delta: DeltaTable, name: str, mode: Mode, state: LakeState, waiting: tuple[int, datetime | None]) -> TableStatus:
-    entry = state.tables.get(name)
-    rows, files, size = (delta.read().count(), *delta.size()) if delta.exists() else (0, 0, 0)
+    from pyspark.errors import AnalysisException
+
+    entry, rows, files, size = state.tables.get(name), 0, 0, 0
+    if delta.exists():
+        with suppress(AnalysisException):  # its first version is written just now, or was not because of a kill
+            rows, (files, size), mode = delta.read().count(), delta.size(), delta.mode()
     return TableStatus(
         name,
-        delta.mode() if delta.exists() else mode,
+        mode,
         entry.scn if entry is not None else 0,
         entry.at if entry is not None else None,
         *waiting,

@@ -20,9 +20,13 @@ class SyncReport:
         self.merged = False
         self._scn, self._time = 0, 0.0
 
-    def reached(self, scn: int) -> None:
-        """Note that all tables are merged up to `scn`, and log it if a line is due."""
+    def reached(self, scn: int, quarantined: int) -> None:
+        """Note that all tables but the quarantined ones are merged up to `scn`, and log it if a line is due.
+
+        :param quarantined: how many these are.
+        """
         now = time.monotonic()
         if scn > self._scn and (self.merged or now - self._time >= _EVERY_S):
-            log.info("all tables are at SCN %s", scn)
+            but = f" but {quarantined} quarantined {'table' if quarantined == 1 else 'tables'}" if quarantined else ""
+            log.info("all tables%s are at SCN %s", but, scn)
             self._scn, self._time, self.merged = scn, now, False
