@@ -222,7 +222,7 @@ def test_names_that_differ_in_case_only_or_hold_quotes_and_dots(
     connector.change(Op.UPDATE, ("k", "lower 3", "o", "f", "q", "c3"), ("k", "lower 4", "o", "f", "q", "c4"))
     connector.commit()
     sync()
-    # In a session that does not tell such names apart.
+    # In a session that takes such names for one.
     assert spark.conf.get("spark.sql.caseSensitive") == "false"
     (row,) = tables(spark, config, between)["LAB.ODD"].collect()  # completed from the change log
     assert (row["id_2"], row["__cdc_2"]) == ("lower 3", "c3")

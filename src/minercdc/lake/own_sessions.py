@@ -31,7 +31,7 @@ def own_session(spark: SparkSession) -> SparkSession:
 
 @contextmanager
 def case_sensitive(spark: SparkSession) -> Iterator[None]:
-    """Tell names apart that differ in case only, in a session that is not ours: the DataFrames that are made within keep to it,
+    """Distinguish names that differ in case only, in a session that is not ours: the DataFrames that are made within keep to it,
     since Spark resolves names as a DataFrame is made."""
     former = spark.conf.get(_CASE_SENSITIVE)
     spark.conf.set(_CASE_SENSITIVE, "true")
