@@ -14,7 +14,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
@@ -22,7 +22,7 @@ from typing import Any, TypeAlias
 import oracledb
 
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import DecodeError, PrerequisiteError, SourceError, VerificationError
+from minercdc.errors import DecodeError, MinerCdcError, PrerequisiteError, SourceError, VerificationError
 from minercdc.events import ChangeEvent, Op, Scn, SnapshotMark
 from minercdc.formats.connect import payload_of
 from minercdc.formats.reading import record_readers
@@ -79,7 +79,8 @@ def verify(
     :param done: called after each table, with its report and the number of tables that are compared.
     :raises ConfigError: the sink is not Kafka, or a record key, a pattern or a certificate cannot be used.
     :raises LakeError: records are in a form that is not read back.
-    :raises VerificationError: the connector has no offset, has not completed its initial snapshot, or captures no such table.
+    :raises VerificationError: the connector has no offset, or one of other pluggable databases, has not completed its initial
+        snapshot, or captures no such table.
     :raises MinerCdcError: Oracle, Kafka or the schema history cannot be read.
     """
     need_kafka(config, "`minercdc verify`")
@@ -92,8 +93,9 @@ def verify(
     with ExitStack() as stack:
         wanted: list[tuple[oracledb.Connection, TableId]] = []
         for database, captured in table_filters(config).items():
-            connection = stack.enter_context(closing(connect(of_database(config.database, database))))
-            ids = read_table_ids(connection, captured, database)
+            with _named(database, config):
+                connection = stack.enter_context(closing(connect(of_database(config.database, database))))
+                ids = read_table_ids(connection, captured, database)
             wanted += [(connection, one) for one in ids if table is None or table in history.names.given(one)]
         if table is not None and not wanted:
             raise VerificationError(f"{table} is not among the captured tables")
@@ -111,9 +113,28 @@ def _stored(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) ->
         raise VerificationError(
             f"topic {topics.offsets} has no offset of connector {config.identity.name}", hint="Start it: minercdc run CONFIG"
         )
+    pdbs = (offset.position or {}).get("pdbs")
+    of_several = list(map(str, pdbs)) if isinstance(pdbs, list) else []
+    if offset.position is not None and bool(of_several) != config.database.has_several_pdbs:
+        place = f"the pluggable databases {', '.join(of_several)}" if of_several else "a single database"
+        raise VerificationError(
+            f"the offset of connector {config.identity.name} is of {place}, and database.pdb.name names others",
+            hint="Compare with the configuration that the connector runs with.",
+        )
     if not offset.complete_scn:
         raise VerificationError("the initial snapshot is not complete yet", hint="Try again once the connector streams.")
     return offset
+
+
+@contextmanager
+def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
+    """Name the one of several pluggable databases in its errors."""
+    try:
+        yield
+    except MinerCdcError as error:
+        if config.database.has_several_pdbs and database not in error.message:
+            error.message = f"{database}: {error.message}"
+        raise
 
 
 class _Comparison:

@@ -74,6 +74,9 @@ def test_topics_of_both_equal_oracle_and_what_does_not_is_shown_with_its_databas
     ended = command(pdbs, "verify", str(config), "--table", f"{ONE}.SHOP.NOTE")
     assert ended.status == 1
     assert f"{ONE}.SHOP.NOTE is not among the captured tables" in ended.errors
+    alone = pdbs.on_kafka(brokers, name=prefix, topic_prefix=prefix, database_pdb_name=ONE)
+    ended = command(pdbs, "verify", str(alone))
+    assert (ended.status, f"is of the pluggable databases {ONE}, {OTHER}" in ended.errors) == (1, True), ended.errors
 
 
 def test_back_at_an_scn_or_a_time_tables_of_both_have_the_structures_of_then(

@@ -48,7 +48,7 @@ from minercdc.capture.logminer.large_text import (
 )
 from minercdc.capture.logminer.large_value import LargeValue
 from minercdc.capture.logminer.row import PLACEHOLDER_ROW_ID, LogMinerRow, OpCode
-from minercdc.errors import DecodeError, SchemaMismatchError
+from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError
 from minercdc.events import UNAVAILABLE, Op, Row
 
 # What waits for pieces of large values, or after a change that does: changes, and characters of LOBs in all.
@@ -149,7 +149,7 @@ class LargeRowAssembler(Generic[_Other]):
 
     def _edit(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take LOB_WRITE, LOB_TRIM or LOB_ERASE. Raises as `take_piece`."""
-        target, edit = parse_lob_edit(row.sql or "", decoder)
+        target, edit = parse_lob_edit(_text_of(row), decoder)
         target = target or self._located
         if target is None or target.decoder is not decoder:
             raise SchemaMismatchError("a LOB piece without its locator")
@@ -172,7 +172,7 @@ class LargeRowAssembler(Generic[_Other]):
     def _begin_document(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
         """Take XML DOC BEGIN or 32K_BEGIN. Raises as `take_piece`."""
         self._document = None
-        sql = row.sql or ""
+        sql = _text_of(row)
         target = (parse_xml_begin if row.code == OpCode.XML_BEGIN else parse_string_begin)(sql, decoder)
         column, pending = target.column, self._latest
         if column is None:
@@ -288,3 +288,15 @@ class LargeRowAssembler(Generic[_Other]):
         for pending in self._open.values():
             if pending.change.decoder is decoder:
                 pending.spoiled.update(pending.values)
+
+
+def _text_of(row: LogMinerRow) -> str:
+    """Its statement. Raises RedoSyntaxError for a row without one: with the present dictionary, LogMiner prints no statement of a
+    large value for redo that is older than DDL of its table."""
+    if not row.sql:
+        raise RedoSyntaxError(
+            f"LogMiner shows no statement for a large value ({row.info or 'no INFO'}): this redo is older than the table's present structure",
+            hint="DDL of the table came after it, before it was mined. resume-table reads the rows as they are now;"
+            " log.mining.strategy=redo_log_catalog has the structures of the time.",
+        )
+    return row.sql

@@ -254,6 +254,14 @@ def test_a_piece_that_cannot_be_read_spoils_its_value_only(tmp_path: Path, redo:
     assert change.after == ("1", "t", X, None)
 
 
+def test_a_piece_without_statement_is_older_than_ddl(miner: Miner, redo: Large) -> None:
+    redo.on(OpCode.LOB_WRITE, None, status=2, info="Dictionary Mismatch")
+    redo.commit(A)
+    with pytest.raises(RedoSyntaxError, match=r"no statement .*\(Dictionary Mismatch\).*older than .*LAB\.DOC") as caught:
+        miner.read(redo.rows)
+    assert "redo_log_catalog" in caught.value.hint
+
+
 def test_the_place_of_a_failure_is_reported(miner: Miner, redo: Large) -> None:
     Blocks.piece(redo, OpCode.LOB_WRITE, 1, " buf_c := 'no end")
     redo.commit(A)
