@@ -152,7 +152,11 @@ def in_declared_case(fields: Mapping[str, FieldInfo], value: object, name: str |
 
 
 class Section(BaseSettings):
-    """One group of properties. A value from the environment wins over one that is passed in, which wins over the default."""
+    """One group of properties, frozen. A value from the environment wins over one that is passed in, which wins over the default.
+
+    :raises ValidationError: a property is unknown, a value cannot be used, or a rule is broken; no rule is checked within `leaving_out`.
+    :raises UnreadableVariableError: a file that the environment names cannot be read.
+    """
 
     model_config = SettingsConfigDict(
         alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True

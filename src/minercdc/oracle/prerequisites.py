@@ -123,6 +123,8 @@ class SupplementalLogging:
 
     Minimal logging shows an UPDATE with the columns that changed and the ROWID only; a DELETE has all columns. Logging of primary
     keys adds the primary key to every UPDATE, logging of unique keys only those of which a column changed.
+
+    :raises SourceError, PrerequisiteError: V$DATABASE, ALL_LOG_GROUPS or ALL_CONSTRAINTS cannot be read.
     """
 
     def __init__(self, connection: oracledb.Connection, owners: Iterable[str]) -> None:

@@ -70,7 +70,10 @@ class SourceDatabases:
         return self.connect()
 
     def time_zone(self, database: str = "") -> str:
-        """DBTIMEZONE of a database; '' for the first."""
+        """DBTIMEZONE of a database, `+02:00` or the name of a region; read on a connection of its own.
+
+        :param database: its name; '' means the first.
+        """
         with closing(self.connect(database)) as connection:
             return database_time_zone(connection)
 

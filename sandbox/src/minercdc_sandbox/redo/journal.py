@@ -36,7 +36,8 @@ class Frame(NamedTuple):
 class Journal:
     """Appends frames and reads their contents back.
 
-    :param descriptor: a file to keep; None for one that ends with the process.
+    :param descriptor: a file to keep, which `close` leaves open; None for one that ends with the process. Where the file has frames,
+        iterate over `recover` before the first `append`, which else writes over them from byte 0.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:

@@ -145,7 +145,8 @@ class Segments:
     # ---- history ----
 
     def create_history(self, table: Table) -> None:
-        """Create the table of old versions, with all columns of the segment, also dropped ones, and its indexes."""
+        """Create the table of old versions: all columns of the segment, also dropped ones, and an index for each unique index of
+        the table. There must be none yet; the caller sets `table.history_of` afterwards."""
         names = [str(row[1]) for row in self.db.execute(f"pragma table_info({segment(table)})")]
         self.db.execute(f"create table {history(table)}(vid integer primary key,{','.join(names[1:])})")
         for index in table.indexes:

@@ -105,9 +105,10 @@ class Marks:
 class Imported:
     """Where to go on from.
 
-    :param partial: the transaction that is delivered in part, or as the last one in whole; None for none.
+    :param partial: the transaction that the other reader delivered last, in part or in whole, where the position does not count it
+        as delivered; else None.
     :param moved: owner and name of the table whose row the last delivered event of `partial` updated; None when it did something
-        else.
+        else, when that is not known (large values), and without `partial`.
     """
 
     position: LogMinerPosition

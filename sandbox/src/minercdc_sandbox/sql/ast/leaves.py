@@ -29,7 +29,8 @@ class Literal:
 
 @dataclass(slots=True)
 class IntervalLiteral:
-    """`INTERVAL 'text' first(lead) TO last(digits)`; without TO, `last` is `first`."""
+    """`INTERVAL 'text' first(lead) TO last(digits)` or `INTERVAL 'text' SECOND(lead, digits)`; without TO, `last` is `first`. `lead`
+    is 2 and `digits` 6 where they are left out."""
 
     text: str
     first: str

@@ -59,7 +59,8 @@ def json_query(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def lob_of(x: Conditions, typed: Typed, at: int) -> str:
-    """SQL of a LOB argument of DBMS_LOB; RAW is converted to BLOB, all other types to CLOB."""
+    """SQL of a LOB argument of DBMS_LOB: a CLOB or BLOB as it is, RAW converted to BLOB, any other type to CLOB. Raises as
+    `Conditions.to`."""
     if typed.type.family in (Family.CLOB, Family.BLOB):
         return typed.sql
     return x.to(typed, Family.BLOB if typed.type.family is Family.RAW else Family.CLOB, at)
