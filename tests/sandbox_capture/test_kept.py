@@ -122,7 +122,7 @@ def test_lost_rows_whose_redo_is_gone_are_an_error_with_names(sandbox: SandboxPr
         kept.xid,
         file.name,
         f"user {lab.schema}",
-        f"log sequence {kept.start.sequence} ",
+        f"log sequences {kept.start.sequence} to ",
         "mined again from their start",
     ):
         assert part in caught.value.message
