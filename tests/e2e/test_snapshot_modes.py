@@ -49,7 +49,7 @@ def test_always_takes_one_at_every_start_and_not_at_every_restart(lab: Lab) -> N
         for number in range(2):
             with lab.run(config, f"run{number}.log") as connector:
                 lab.topics.await_records(lab.topic(), 3 + 5 * number)
-                connector.await_log("streaming:")
+                connector.await_log("mining 1:")  # its session is open
                 proxy.drop()
                 connector.await_log(r"(?s)going on from the last offset.*streaming from")
                 lab.execute(f"INSERT INTO T VALUES ({10 + number}, 'x')")
