@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from enum import StrEnum
 from threading import Lock
 from typing import Final, NamedTuple
@@ -92,6 +93,15 @@ class TimeSpent:
             if cause is not former:
                 self._doing, self._since = cause, self._at
             return former
+
+    @contextmanager
+    def during(self, cause: Cause) -> Iterator[None]:
+        """A context in which `cause` is done; after it, what was done before."""
+        former = self.enter(cause)
+        try:
+            yield
+        finally:
+            self.enter(former)
 
     def begin_batch(self) -> Mapping[Cause, float]:
         """Rows of a batch are worked on from now on; returns the totals, for `end_batch`."""

@@ -49,11 +49,8 @@ class Watch:
     @contextmanager
     def pausing(self) -> Iterator[None]:
         """Within the context streaming is paused, and time counts as spent on that."""
-        former = self._counters.spent.enter(Cause.PAUSED)
-        try:
+        with self._counters.spent.during(Cause.PAUSED):
             yield
-        finally:
-            self._counters.spent.enter(former)
 
     def notifications(self) -> list[JsonValue]:
         """The last thousand notifications of this process, oldest first."""

@@ -60,15 +60,12 @@ class KeptCopies:
         :raises DeliveryError, SinkError: they may not be in the topic.
         :raises OSError: the file cannot be read.
         """
-        former = self._spent.enter(Cause.KAFKA)
-        try:
-            pieces = range(begin // PIECE, _pieces(end))
+        pieces = range(begin // PIECE, _pieces(end))
+        with self._spent.during(Cause.KAFKA):
             for piece in pieces:
                 at = piece * PIECE
                 self._topic.put(self._key(name, piece), read_at(file, at, min(PIECE, end - at)))
             self._topic.flush()
-        finally:
-            self._spent.enter(former)
         if self._there is not None:
             self._there.setdefault(name, set()).update(pieces)
 
@@ -112,8 +109,7 @@ class KeptCopies:
     def _read(self, files: Mapping[str, BinaryIO]) -> dict[str, set[int]]:
         """The pieces that the topic has, by name; those of `files` are written to these."""
         found: dict[str, set[int]] = {}
-        former = self._spent.enter(Cause.KAFKA)
-        try:
+        with self._spent.during(Cause.KAFKA):
             for name, piece, value in self._stored():
                 if value is None:
                     found.get(name, set()).discard(piece)
@@ -121,8 +117,6 @@ class KeptCopies:
                 found.setdefault(name, set()).add(piece)
                 if name in files:
                     os.pwrite(files[name].fileno(), value, piece * PIECE)
-        finally:
-            self._spent.enter(former)
         return {name: pieces for name, pieces in found.items() if pieces}
 
     def _key(self, name: str, piece: int) -> str:
