@@ -1,4 +1,4 @@
-"""The adapter `flashback`."""
+"""Makes the adapter `flashback`, which reads row versions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc.config.load import ConnectorConfig
 
 
 class FlashbackFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `flashback`."""
 
     family = "flashback"
     reads_redo = False

@@ -1,4 +1,4 @@
-"""How far the windows have come.
+"""The position of `flashback`: how far the windows have come.
 
 next        first SCN whose commits are not delivered, or not all: the window under way begins there
 end         first SCN after the window under way; 0 between two windows
@@ -20,7 +20,7 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class FlashbackPosition:
-    """Where to go on from; see the module.
+    """The position of `flashback`, which is stored in the offset; the module says what its fields mean.
 
     :param done: None while no transaction of the window is delivered.
     :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
@@ -41,7 +41,7 @@ class FlashbackPosition:
         return self.done[0] if self.done else self.next - 1
 
     def __str__(self) -> str:
-        """For the log."""
+        """`SCN n`, for the log: the last commit SCN that is delivered of a window, between windows the first that is not."""
         return f"SCN {self.delivered_scn + 1 if self.done is None else self.delivered_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:

@@ -1,4 +1,4 @@
-"""The adapter `fors_olr`."""
+"""Makes the adapter `fors_olr`, which gets changes from FORS Oracle Logical Replicator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minercdc.config.load import ConnectorConfig
 
 
 class ForsFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `fors_olr`."""
 
     family = "fors_olr"
     reads_redo = True

@@ -1,8 +1,8 @@
-"""How far the stream has come.
+"""The position of `fors_olr`: how far the stream has come.
 
 scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: a server that begins again is started there (StartSCN)
-listed      of the table list that the server was started with, '' when this connector has not started it
+listed      `TableList.digest` of the list that this connector started the server with, '' when it has not started it
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ForsPosition(CommitPosition):
-    """Where to go on from; see the module."""
+    """The position of `fors_olr`, which is stored in the offset; the module says what its fields mean."""
 
     listed: str = ""
 

@@ -1,4 +1,4 @@
-"""The adapters `logminer` and `logminer_unbuffered`."""
+"""Makes the adapters `logminer` and `logminer_unbuffered`, which mine redo by LogMiner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from minercdc.offset import Position
 
 
 class LogMinerFactory:
-    """See `capture.adapter.AdapterFactory`.
+    """The `capture.adapter.AdapterFactory` of both adapters.
 
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY) instead of buffering it here.
     """

@@ -1,4 +1,4 @@
-"""Rows in redo order to committed transactions in commit order.
+"""Makes committed transactions in commit order of rows in redo order.
 
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
@@ -57,9 +57,11 @@ class _Reading:
 class BufferedAssembly:
     """Assembles what LogMiner shows without COMMITTED_DATA_ONLY.
 
-    Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
+    Lasts as long as one `stream` of the capture: passes over redo follow one another, each from where the last one ended. For one
+    thread. It owns `buffer`, and closes it.
 
-    :param buffer: gets the transactions that `start` has as given up.
+    :param start: position that the stream starts from.
+    :param buffer: keeps the open transactions; gets the XIDs that `start` has as given up.
     :param lobs: `lob.enabled`.
     """
 
@@ -82,14 +84,14 @@ class BufferedAssembly:
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def keep(self, files: KeptFiles, rules: KeepingRules, loaded: Loaded) -> None:
-        """Keep open transactions over restarts, and go on with those of `loaded`. To be called before the first pass; `start` has
-        to be the position of `loaded`."""
+        """From now on keep open transactions over restarts, and go on with those of `loaded`. To be called before the first
+        pass; the assembly's `start` has to be the position of `loaded`."""
         self._keeping = Keeping(files, rules, self._buffer, loaded, self._has_held)
         if self._miner is not None:
             self._miner.keeping = self._keeping
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the record at which the next pass begins, see `_Reading.rs_id`."""
+        """Per thread, the record at which the next pass begins, see `_Reading.rs_id`; without the threads that have none."""
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
     def begins(self) -> dict[int, RedoAddress]:
@@ -101,7 +103,8 @@ class BufferedAssembly:
         return begins
 
     def _oldest(self, thread: int, mark: RedoAddress, scn: int) -> tuple[RedoAddress, int]:
-        """Record and SCN of the oldest transaction that is still needed from its start, else `mark` and `scn`."""
+        """Record and SCN of the start of the oldest transaction that is still needed from there, if that is before `mark`;
+        else `mark` and `scn`."""
         starts = [self._buffer.oldest(thread)]
         if self._lobs:
             starts.append(self._buffer.oldest_untouched(thread))
@@ -115,7 +118,7 @@ class BufferedAssembly:
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
-        """Rows from `marks` on are about to come, those of the marked records once more."""
+        """Begin a pass: rows from `marks` on are about to come, those of the marked records once more."""
         self._bound = begun.bound
         if self._keeping is not None:
             self._keeping.begin_pass()
@@ -123,8 +126,8 @@ class BufferedAssembly:
             at.skip = at.rows
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """A pass came to its end. All of a finished log is read, so the next pass need not begin in it, even when no row
-        of it was shown."""
+        """End a pass, all of whose rows were taken; yields what was held until now. All of a finished log is read, so the
+        next pass need not begin in it, even when no row of it was shown. Nothing is done until it is iterated over."""
         yield from self._release(begun.bound)
         for thread, sequence in begun.complete.items():
             at = self._thread(thread)
@@ -137,7 +140,8 @@ class BufferedAssembly:
             self._buffer.drop_untouched(begun.oldest_scn)
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
-        """Take note of whole rows in redo order, and yield what became ready."""
+        """Take whole rows in redo order, and yield the events that become ready; nothing is taken until it is iterated over.
+        Raises as `dispatch.dispatch`."""
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
@@ -246,7 +250,7 @@ class BufferedAssembly:
         return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs)
 
     def open(self) -> list[Transaction]:
-        """Transactions that wait for their end; not those whose COMMIT was read and is held."""
+        """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""
         held = [self._buffer.find(row) for _, _, row, _ in self._held if row.code == OpCode.COMMIT]
         asleep = self._keeping.open() if self._keeping else []
         return [transaction for transaction in self._buffer.open() if transaction not in held] + asleep
@@ -259,7 +263,8 @@ class BufferedAssembly:
         self._buffer.give_up(transaction)
 
     def close(self) -> None:
-        """Forget the open transactions; they are mined again, but for those that are kept."""
+        """Forget the open transactions, and close the buffer; the next run mines them again, except those that are kept. The
+        assembly is of no use afterwards."""
         if self._keeping is not None:
             self._keeping.close()
         self._buffer.close()
@@ -290,7 +295,7 @@ class BufferedAssembly:
         return at
 
     def _forget(self, transaction: Transaction) -> None:
-        """Positions that are made from now on do not name it as kept."""
+        """Have positions that are made from now on not name the transaction as kept."""
         if self._keeping is not None:
             self._keeping.end(transaction)
 
@@ -304,7 +309,7 @@ class BufferedAssembly:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
 
     def _release(self, before_scn: int) -> Iterator[Event]:
-        """Deliver what had to wait for the other threads, as far as they are read now."""
+        """Deliver the held COMMITs and DDL below `before_scn`, in order of SCN; not those at the pass's bound or above it."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
             if row.code == OpCode.DDL:

@@ -1,4 +1,4 @@
-"""Committed transactions as LogMiner hands them out with COMMITTED_DATA_ONLY.
+"""Delivers committed transactions as LogMiner hands them out with COMMITTED_DATA_ONLY.
 
     START, the transaction's rows, COMMIT; then the next transaction, in order of commit; nothing that was rolled back
 
@@ -43,7 +43,8 @@ def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddres
 class CommittedAssembly:
     """Assembles what LogMiner shows with COMMITTED_DATA_ONLY; the counterpart of `BufferedAssembly`.
 
-    Only the transaction that is being handed out is held, in `buffer`: its COMMIT shows whether it is new.
+    Only the transaction that is being handed out is held, in `buffer`, which it owns: its COMMIT shows whether it is new.
+    Lasts as long as one `stream` of the capture, for one thread.
     """
 
     committed = True
@@ -64,7 +65,7 @@ class CommittedAssembly:
         self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the address that the next pass has to begin at."""
+        """Per thread, the address that the next pass has to begin at; {} before the first pass of a new connector."""
         return {thread: address for thread, (address, _) in self._resume.items()}
 
     def begins(self) -> dict[int, RedoAddress]:
@@ -77,7 +78,7 @@ class CommittedAssembly:
         return committed_query(least, container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
-        """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
+        """Begin a pass: all transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._delivery.settle(keep=False)
         self._commits.clear()
@@ -91,8 +92,8 @@ class CommittedAssembly:
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """A pass came to its end: `marks` move to where the oldest transaction can begin that was open before the previous
-        pass. Yields nothing, but has to be iterated over."""
+        """End a pass, all of whose rows were taken: `marks` move to where the oldest transaction can begin that was open
+        before the previous pass. Yields nothing, but has to be iterated over."""
         for thread, (mark, scn) in self._next_resume.items():
             if self._resume[thread][0] < mark:
                 self._resume[thread] = mark, scn
@@ -103,7 +104,8 @@ class CommittedAssembly:
         yield from ()
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
-        """Take note of whole rows in LogMiner's order, and yield what became ready."""
+        """Take whole rows in LogMiner's order, and yield the events that become ready; nothing is taken until it is iterated
+        over. Raises as `dispatch.dispatch`."""
         return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
@@ -111,7 +113,7 @@ class CommittedAssembly:
         return self.take(joiner.join(batch))
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`: of transactions that no earlier pass delivered."""
+        """See `passes.Assembly`; only rows of transactions that no earlier pass delivered are counted."""
         return self._delivery.settled()
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
@@ -156,7 +158,7 @@ class CommittedAssembly:
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart, in this way of mining or the other."""
+        """The position of all that was emitted: where to go on from after a restart, in this way of mining or the other."""
         threads = {}
         for thread, done in self._delivery.threads.items():
             resume, scn = self._resume[thread]
@@ -174,7 +176,7 @@ class CommittedAssembly:
         """Does nothing, since `open` is always empty."""
 
     def close(self) -> None:
-        """Forget what was not handed out whole."""
+        """Forget the transaction that was not handed out whole, and close the buffer."""
         self._buffer.close()
 
     def _place(self, row: LogMinerRow, address: RedoAddress | None) -> RedoAddress | None:
@@ -186,8 +188,8 @@ class CommittedAssembly:
         return RedoAddress(address.rs_id, self._commits[key])
 
     def _waits(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
-        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is past it already, as when commits
-        do not come by address: the next pass would take it for delivered."""
+        """Whether a COMMIT or DDL is left to the next pass, as are all after it: then it is noted. Not where the thread's
+        mark is past it already, as when commits do not come by address: the next pass would take it for delivered."""
         if row.scn < self._bound and self._waiting_scn == NO_BOUND:
             return False
         done = self._delivery.threads.get(row.thread)

@@ -1,4 +1,4 @@
-"""The adapter `olr`."""
+"""Makes the adapter `olr`, which gets changes from OpenLogReplicator."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from minercdc.config.load import ConnectorConfig
 
 
 class OlrFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `olr`."""
 
     family = "olr"
     reads_redo = True

@@ -1,4 +1,4 @@
-"""How far the stream has come.
+"""The position of `olr`: how far the stream has come.
 
 scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: the server is requested to send from there
@@ -21,7 +21,7 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class OlrPosition(CommitPosition):
-    """Where to go on from; see the module.
+    """The position of `olr`, which is stored in the offset; the module says what its fields mean.
 
     :param seen: None while no message was received.
     """

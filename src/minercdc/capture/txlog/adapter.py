@@ -1,4 +1,4 @@
-"""The adapter `txlog`."""
+"""Makes the adapter `txlog`, which selects rows by what triggers noted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minercdc.config.load import ConnectorConfig
 
 
 class TxlogFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `txlog`."""
 
     family = "txlog"
     reads_redo = False
@@ -29,5 +29,5 @@ class TxlogFactory:
         return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: begin_after(context, scn), lambda _: None)
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """Those that `minercdc txlog install` makes, in any schema: `*` stands for it."""
+        """The tables that `minercdc txlog install` makes, with `*` for the schema, as they may be in any."""
         return frozenset(("*", name) for name in OWN_TABLES)
