@@ -55,7 +55,7 @@ RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
 
 
 class _Unknown(Exception):
-    """A statement of another form."""
+    """The statement is of a form that is not read here; never escapes from GlueReader."""
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class _Layout:
 
 
 class GlueReader:
-    """Statements of one table version to rows.
+    """Reads statements of one table version; it learns their forms as they come, so it is kept as long as the table version.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
@@ -128,7 +128,8 @@ class GlueReader:
         self._pictures: dict[str, _Picture] = {}
 
     def read(self, sql: str) -> RowChange | None:
-        """The change of a row; None when the general parser has to look at the statement."""
+        """The change of a row, as of `RedoDecoder.decode`; None when the general parser has to look at the statement. Raises
+        nothing."""
         pieces = split(sql)
         if not len(pieces) & 1:  # a text without end
             return None
@@ -200,7 +201,7 @@ class GlueReader:
         return _keep(self._assignments[call], text, glue)
 
     def _read_assignments(self, rest: str, glue: _Glue) -> None:
-        """`"A" = NULL, "B" = NULL, "C" = FUNCTION(`, or up to WHERE or the end."""
+        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end."""
         while True:
             column, rest = self._column(rest, " = ")
             constant = self._constant(column, rest, glue)
@@ -214,7 +215,7 @@ class GlueReader:
             rest = rest[2:]
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
-        """Learn the picture of a WHERE.
+        """Learn the picture of a WHERE, under `key`. Raises _Unknown for another form.
 
         :param head: the part of the glue at `at` that belongs to the picture.
         """
@@ -236,7 +237,7 @@ class GlueReader:
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
-        """`and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(`, or up to the end."""
+        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end."""
         while True:
             if rest.rstrip() in _ENDS:
                 glue.end = True
@@ -331,7 +332,7 @@ class GlueReader:
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
-        """Learn how the literal is read that follows `rest`, the text up to its apostrophe."""
+        """Note in `glue` how the literal is read that follows `rest`, the text up to its apostrophe. Raises _Unknown."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown
@@ -379,7 +380,8 @@ def _undouble(pieces: list[str]) -> None:
 
 
 def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:
-    """Note what the glue with piece number `i` and the text after it say; True at the end."""
+    """Note in `sources` and `conversions` what the glue, which is piece number `i`, and the text after it say; True at the
+    end."""
     for column, value in glue.constants:
         sources[column] = _INDEX[value]
     if glue.column is not None and not glue.end:
@@ -397,7 +399,7 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
 
 
 def _after_literal(text: str, call: bool) -> tuple[_Glue, str]:
-    """The glue after a literal, and what of it is to be read: nothing before the format that a call may have."""
+    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may have."""
     if call and text == _BEFORE_FORMAT:
         return _Glue(call=True), ""
     if call and not text.startswith(")"):

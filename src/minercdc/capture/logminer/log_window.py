@@ -1,4 +1,4 @@
-"""Which logs the next pass of LogMiner reads, and how many at most."""
+"""Chooses which logs the next pass of LogMiner reads, and how many at most."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class PassLogs:
 
 
 class LogWindow:
-    """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long.
+    """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long. One for each
+    capture: `choose` before a pass, `read` after it.
 
     :param dictionary: in the redo, None when LogMiner uses the online catalog.
-    :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer.
+    :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer; the owner sets it.
     """
 
     def __init__(self, config: LogMiningConfig, *, lobs: bool, dictionary: RedoDictionary | None) -> None:
@@ -84,8 +85,8 @@ class LogWindow:
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
-        """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs has not
-        received or applied it.
+        """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs
+        has not received or applied it.
 
         :param connection: to the primary.
         :raises SourceError, PrerequisiteError: the views cannot be read.
@@ -100,7 +101,8 @@ class LogWindow:
         )
 
     def read(self, selection: LogSelection, seconds: float, assembly: Assembly) -> None:
-        """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
+        """To be called after a pass over `selection` that took `seconds`: if it left logs for the next one, decides how many that
+        takes."""
         self._read = selection, dict(assembly.begins())
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
@@ -151,5 +153,5 @@ class LogWindow:
 
 
 def _complete_scn(threads: list[RedoThread]) -> int:
-    """Every commit at or below it was in the log files when the threads were read."""
+    """An SCN: every commit at or below it was in the log files when the threads were read; 0 when no thread is open."""
     return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1
