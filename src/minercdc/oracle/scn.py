@@ -1,6 +1,7 @@
-"""SCNs, incarnation, open transactions, clock and character set of the database.
+"""Reads SCNs, incarnation, open transactions, clock and character set of the database.
 
-Oracle's errors are raised as `codes.classify` makes them.
+Each function queries at each call, and raises SourceError or PrerequisiteError, as `codes.classify` makes them of Oracle's
+errors.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any)
 
 
 def current_scn(connection: oracledb.Connection) -> Scn:
-    """CURRENT_SCN. Each read raises it, and redo up to it may not be written yet."""
+    """CURRENT_SCN of V$DATABASE. Each read moves it forward, and redo up to it may not be written yet."""
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
@@ -56,7 +57,8 @@ def written_scn(connection: oracledb.Connection) -> Scn:
 
 
 def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
-    """(Number, highest SCN of which redo is written) of each open thread; 0 where there is none. It changes with every COMMIT."""
+    """(Number, highest SCN of which redo is written) of each open redo thread; SCN 0 where none is. It changes with every
+    COMMIT."""
     sql = "SELECT THREAD#, LAST_REDO_CHANGE# FROM V$THREAD WHERE STATUS = 'OPEN'"
     with oracle_errors("reading the redo threads"), connection.cursor() as cursor:
         cursor.execute(sql)
@@ -65,7 +67,7 @@ def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
 
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
-    """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK).
+    """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK). No transaction may be open.
 
     :raises PrerequisiteError: EXECUTE on the package is not granted.
     :raises SnapshotTooOldError: the SCN is too far back (ORA-08181).
@@ -84,8 +86,8 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
     """The SCN of a time, exact to 3 s (TIMESTAMP_TO_SCN).
 
     :param time: without zone, in UTC.
-    :raises SourceError: it lies in the future by the database's clock, since Oracle's error for that, ORA-08180, is the one for a
-        time too far back.
+    :raises SourceError: the time lies in the future by the database's clock, which is looked at here, since Oracle's error
+        for that, ORA-08180, is the one for a time too far back, too; or it is too far back.
     """
     now, offset = host_clock(connection)
     present = now - offset
@@ -102,8 +104,8 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
 
 
 def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
-    """The time of an SCN on the database's clock, exact to 3 s (SCN_TO_TIMESTAMP), as text with the zone; says so when it is not
-    known any more (ORA-08181)."""
+    """The time of an SCN on the database's clock, exact to 3 s (SCN_TO_TIMESTAMP), as text with the zone, for messages; a
+    text that says so when the time is not known any more (ORA-08181)."""
     sql = "SELECT SCN_TO_TIMESTAMP(:scn), TO_CHAR(SYSTIMESTAMP, 'TZR') FROM DUAL"
     try:
         time, zone = one_row(connection, sql, f"finding the time of SCN {scn}", scn=scn)
@@ -118,7 +120,8 @@ def resetlogs_scn(connection: oracledb.Connection) -> int:
 
 
 def transactions_view(connection: oracledb.Connection) -> str:
-    """GV$TRANSACTION with several instances, since V$TRANSACTION shows the own only; it needs a grant of its own."""
+    """Name of the view with all open transactions: GV$TRANSACTION with several open redo threads, since V$TRANSACTION shows
+    those of the own instance only; it needs a grant of its own. Else V$TRANSACTION."""
     sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
     instances = one_row(connection, sql, "counting the instances")[0]
     return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
@@ -135,7 +138,7 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 
 
 def open_transactions(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs of the transactions that are open in any container and instance."""
+    """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance."""
     with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
         cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
         return {bytes(xid) for (xid,) in cursor}
@@ -149,7 +152,7 @@ def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
 
 
 def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
-    """The database host's time at this moment, without zone, and its zone's offset from UTC.
+    """The database host's time at this moment, without zone, and by how much its zone is ahead of UTC.
 
     :raises SourceError: the database gives no offset.
     """

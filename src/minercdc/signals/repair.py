@@ -16,9 +16,10 @@ from minercdc.schema.table import TableId
 
 
 class RepairSource:
-    """See `resuming.Database`.
+    """The `resuming.Database` of a connector. Each method opens a connection and closes it, and raises SourceError,
+    PrerequisiteError or ConfigError when the database cannot be read.
 
-    :param connect: makes a connection to where the tables of a database are.
+    :param connect: opens a connection to where the tables of a database are.
     :param needed: the adapter's prerequisites.
     :param redo: changes come from redo; else no open transaction can bring rows from before a repair.
     :param whole_rows: record keys may have other columns than the tables' keys, so that all columns have to be logged.
