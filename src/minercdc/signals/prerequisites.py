@@ -84,8 +84,8 @@ def _shape(table: TableSchema, name: str) -> Iterator[Finding]:
 
 
 def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iterator[Finding]:
-    """A finding when not all columns of the table are logged; LogMiner shows a DELETE with the columns that are logged only.
-    Raises SourceError, PrerequisiteError."""
+    """A finding when not all columns of the table are logged, so that a mark that is deleted may not be recognised. Raises
+    SourceError, PrerequisiteError."""
     everything = one_row(connection, "SELECT SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE", "checking V$DATABASE")[0]
     sql = (
         "SELECT COUNT(*) FROM ALL_LOG_GROUPS"

@@ -19,13 +19,13 @@ _log = logging.getLogger(__name__)
 
 
 class StructureSnapshot:
-    """Emits the tables' structures, then the position to stream from.
+    """The `contracts.Snapshot` without rows: emits the tables' structures, then the position to stream from.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: opens a connection to where the tables are; it is closed before anything is emitted.
     :param tables: filled with the structures found.
     :param fix: fixes the SCN, and reads the structures.
     :param position: position that streaming starts from; with `recovery` the stored one.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(
