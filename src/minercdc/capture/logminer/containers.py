@@ -1,4 +1,4 @@
-"""Tells which container a row is of, where several pluggable databases are captured, and with what it is decoded.
+"""Finds which container a row is of, where several pluggable databases are captured, and with what it is decoded.
 
 Names, object ids and XIDs are unique within a container only, and each has a character set and time zone of its own. So each
 has its own shapes and decoder.

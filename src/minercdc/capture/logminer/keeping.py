@@ -105,7 +105,7 @@ def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | Non
     """Check and read the kept transactions of a position. Missing files are made again from their copies in Kafka. A
     transaction whose rows are lost is logged as a warning and in `Loaded.lost`, and raises nothing.
 
-    :param buffer: tells which path the rows are for; nothing is put into it.
+    :param buffer: its path, native or not, is that of the rows; nothing is put into it.
     :raises DeliveryError, SinkError: copies of files are needed, and cannot be read.
     :raises StateDirectoryError: the files cannot be made again from them.
     """

@@ -104,8 +104,9 @@ class RedoDictionary:
         Writes a dictionary into the redo of the database when there is none, and once when the one in use is far back: it begins
         more than 16 logs before `scn`.
 
-        :param connection: to the database that writes the redo.        :param downstream: to the downstream database in which LogMiner runs: only dictionaries that it has received count. None is
-            returned while one is on its way.
+        :param connection: to the database that writes the redo.
+        :param downstream: to the downstream database in which LogMiner runs: only dictionaries that it has received count. None
+            is returned while one is on its way.
         :raises LogGapError: without `downstream`: a dictionary has been written and is not archived yet; call again later.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them; DBMS_LOGMNR_D may not be
             granted.

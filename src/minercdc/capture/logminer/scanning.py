@@ -30,7 +30,7 @@ class RunCursor(Protocol):
         """Whether the next row cannot be scanned, and has to be read as a LogMinerRow."""
 
     def scan(self, tx: TransactionInfo, first_seq: int, most: int, offset_us: int) -> ScannedRows:
-        """The next rows, perhaps none, until one cannot be scanned; `most` at most. Moves on behind them.
+        """The next rows, perhaps none, until one cannot be scanned; `most` at most. Moves on past them.
 
         :param first_seq: `ChangeEvent.seq` of the first of them.
         :param offset_us: by how much the host's zone is ahead of UTC, in microseconds.
@@ -40,7 +40,7 @@ class RunCursor(Protocol):
         """The next row, without moving on; not when `is_done`."""
 
     def skip(self) -> None:
-        """Move on behind the next row; not when `is_done`."""
+        """Move on past the next row; not when `is_done`."""
 
 
 class RowScanner:

@@ -5,7 +5,7 @@ place; the server drops messages at or below it from the head of its queue, and 
 that lies at or below. So one is sent only when every message that can lie there is stored by the sink. It depends on what
 `c_scn` is:
 
-    c_scn of the commit   it never goes back, so all below the highest one are there; the highest itself when no message came for 5 s
+    c_scn of the commit   it never goes back: all below the highest one are there; the highest itself after 5 s without a message
     c_scn of the begin    an older transaction may still commit: all below the start of the oldest one that is not delivered
 
 Which of the two it is shows when a transaction's `c_scn` differs from the SCN it began at, or when `c_scn` goes back; until
