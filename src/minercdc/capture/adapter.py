@@ -139,14 +139,15 @@ class AdapterFactory(Protocol):
 
     @property
     def reads_redo(self) -> bool:
-        """Whether changes come from redo, so that open transactions and what is written of the logs count."""
+        """Whether changes come from redo: then a snapshot looks at open transactions and at how far redo is written, and what is
+        read for that has to be granted."""
 
     @property
     def prerequisites(self) -> CapturePrerequisites:
-        """Checks what it needs of the database, before streaming begins."""
+        """Checks before streaming begins what the adapter needs of the database: its settings, grants and tables."""
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet. Raises ConfigError for what of the configuration is not usable."""
+        """An adapter for the pipeline of `context`, which owns it and closes its capture. It has connected to nothing yet."""
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
         """Tables (schema, name) that the adapter itself writes to, which are never captured; empty for none."""

@@ -12,7 +12,11 @@ from typing import Self
 
 @dataclass(frozen=True, slots=True)
 class CommitPosition:
-    """Base of the positions of such adapters; the module says what its fields mean. `begun` is 0 when that is not known."""
+    """Base of the positions of adapters that get whole transactions in the order of their commit SCNs.
+
+    :param scn, xids: transactions with a commit SCN below `scn`, and those of `xids` at it, are delivered.
+    :param begun: all others began at this SCN or later; 0 when that is not known.
+    """
 
     scn: int
     xids: frozenset[str] = frozenset()
@@ -33,5 +37,5 @@ class CommitPosition:
         return self.scn if self.xids else self.scn - 1
 
     def __str__(self) -> str:
-        """`SCN n`, for the log."""
+        """`SCN n` with `scn`, for the log: the first commit SCN of which not all is delivered."""
         return f"SCN {self.scn}"

@@ -15,7 +15,8 @@ _WITHOUT_VALUES = UNMINED_TYPES | {"JSON"}
 
 
 class ServerPrerequisites:
-    """The `oracle.prerequisites.CapturePrerequisites` of both adapters. The findings come as they are iterated, and so do errors.
+    """The `oracle.prerequisites.CapturePrerequisites` of `olr` and `fors_olr`: checks what these servers need of the
+    database. The findings come as they are iterated, and so do errors.
 
     :param without_values: text of a finding between the table's name and the columns without values.
     """
@@ -34,7 +35,8 @@ class ServerPrerequisites:
             yield Finding(f"{grant.view} cannot be read ({why})", fix, blocking=True, rule="grant-views")
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Findings about ARCHIVELOG mode and supplemental logging, see `redo_findings`; its errors."""
+        """Findings about ARCHIVELOG mode and supplemental logging of `tables`, as `redo_findings`, which names the errors;
+        none when both are right."""
         yield from redo_findings(connection, tables, without_minimal="redo does not hold whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:

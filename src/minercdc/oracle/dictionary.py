@@ -78,7 +78,8 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comments: bool = False) -> list[TableSchema]:
     """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
-    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so."""
+    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -94,7 +95,8 @@ def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comm
 
 
 def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId]) -> dict[TableId, int]:
-    """Number of rows of each table by the optimizer's statistics; tables without statistics are missing."""
+    """Number of rows of each table by the optimizer's statistics; tables without statistics are missing. Raises SourceError
+    or PrerequisiteError when Oracle refuses."""
     found = {}
     with oracle_errors("reading table statistics"), connection.cursor() as cursor:
         for owner, tables in groupby(sorted(ids, key=lambda table: table.schema), key=lambda table: table.schema):

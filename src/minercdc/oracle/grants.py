@@ -154,7 +154,8 @@ def platform_of(connection: oracledb.Connection) -> Platform:
 
 
 def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
-    """Names of the system privileges and roles that are enabled in the session, in upper case."""
+    """Names of the system privileges and roles that are enabled in the session, in upper case. Raises SourceError when they
+    cannot be read."""
     with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
         privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
         return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])
@@ -171,7 +172,8 @@ def optional_views(*, mines: bool, reads_redo: bool) -> list[Grant]:
 
 
 def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> Iterator[tuple[Grant, str]]:
-    """Those of the views that cannot be read, each with Oracle's answer; each is tried when it is iterated to."""
+    """Those of the views that cannot be read, each with Oracle's answer; each is tried when it is iterated to. Raises
+    SourceError for another error than a missing grant."""
     for grant in views:
         try:
             with oracle_errors(grant.view), connection.cursor() as cursor:
@@ -184,7 +186,8 @@ def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> It
 
 def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str]]:
     """The grants that are missing for mining, LOGMINING and EXECUTE on DBMS_LOGMNR, each with Oracle's answer. It calls
-    END_LOGMNR, which changes nothing, since no LogMiner may run in the session."""
+    END_LOGMNR, which changes nothing, since no LogMiner may run in the session. Raises SourceError for another error than a
+    missing grant."""
     privileges = session_privileges(connection)
     if not privileges & {"LOGMINING", "DBA"}:
         yield LOGMINING, "SESSION_PRIVS does not have it"
@@ -199,7 +202,8 @@ def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str
 
 
 def missing_package(connection: oracledb.Connection, grant: Grant, probe: str) -> Iterator[tuple[Grant, str]]:
-    """The grant, with Oracle's answer, when a block that names the package cannot be compiled; else nothing.
+    """The grant, with Oracle's answer, when a block that names the package cannot be compiled; else nothing. Raises
+    SourceError for another error than a missing grant.
 
     :param grant: EXECUTE on the package.
     :param probe: a PL/SQL statement that names the package; it is compiled, and never executed.

@@ -27,7 +27,7 @@ def _missing(source: ExaminedSource, rule: str, grant: Grant, why: str) -> Findi
 
 def _refusal(source: ExaminedSource, sql: str) -> str:
     """Oracle's message when a statement is refused for want of a privilege; '' when it is executed, or fails for another
-    reason. Its rows are not fetched, and nothing is rolled back."""
+    reason. Its rows are not fetched, and nothing is rolled back. Raises nothing of Oracle's."""
     try:
         with oracle_errors("trying it"), source.connection.cursor() as cursor:
             cursor.execute(sql)

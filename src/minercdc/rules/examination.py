@@ -53,7 +53,8 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
-    """What the rules of one database find; it connects to it.
+    """What the rules of one database find. Connects to the database, and where it is mined to the secondary one, and closes these
+    connections once it is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
 
     :param name: of the database, one of `database_names`.
     :param tables: the captured tables are added to it.

@@ -68,8 +68,9 @@ class SignalFile:
         self._stored = ""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """See `SignalChannel`. No signals when there is no file, nor when it cannot be read, which is logged as a warning.
-        Waits while another process writes to the file. A line without its end is left for a later poll."""
+        """Signals after the mark `taken`, refusals of lines that are none, and the mark after them (`SignalChannel`). No
+        signals when there is no file, nor when it cannot be read, which is logged as a warning. Waits while another process
+        writes to the file. A line without its end is left for a later poll."""
         try:
             with self._path.open("rb") as file, _locked(file):
                 content = file.read()

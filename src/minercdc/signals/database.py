@@ -107,7 +107,14 @@ class TableSource:
             return reached_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
-        """See `blocking.Tables`."""
+        """Batches of rows as of an SCN, in order of ROWID unless there is a `select`; an empty batch now and then while nothing
+        comes. They are fetched ahead by a thread, on a connection that is kept for the table's database.
+
+        :param last_row_id: rows after it only, '' for all.
+        :param select: a user's SELECT to read them by, '' for none.
+        :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
+        :raises DecodeError: a value does not fit its type.
+        """
         database = schema.id.database
         connection = self._reading.setdefault(database, KeptConnection(partial(self._connect, database))).get()
         scan = Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None, as_columns=True)

@@ -31,7 +31,9 @@ class TopicChannel:
         self._topic = topic
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """See `channels.SignalChannel`, and `kafka.signal_topic.SignalTopic` for the errors."""
+        """Signals of the records after the mark `taken`, without waiting, and the mark after them; for records that hold
+        none, refusals. '' as `taken`, or without any records, is as of `channels.SignalChannel`. Raises as
+        `kafka.signal_topic.SignalTopic`."""
         values, mark = self._topic.poll(taken)
         return list(_received(values)), mark
 

@@ -98,7 +98,14 @@ class SignalStage:
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """See `contracts.SignalActions`."""
+        """The same events, with those that signals requested in between, without rows of a signal table that is not captured;
+        each Progress has the state to store. While streaming is paused no event is taken; ends early when `stop` is set then.
+
+        :param start: position that the capture starts from.
+        :param state: stored state of signals.
+        :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
+        :raises MinerCdcError: a channel, the database or a topic cannot be read.
+        """
         table = self._table.id if self._table else None
         self._emitted_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
@@ -176,13 +183,13 @@ class SignalStage:
             yield event
 
     def stored(self, state: SignalState) -> None:
-        """See `contracts.SignalActions`."""
+        """Take note that `state` is durable in the sink: the channels need not keep the signals that it has taken."""
         self._observe(state)
         for channel in self._channels:
             channel.stored(state.taken.get(channel.name, ""))
 
     def close(self) -> None:
-        """See `contracts.SignalActions`."""
+        """Stop all reading and close the channels; safe to call twice."""
         self._incremental.close()
         self._blocking.close()
         if self._resumptions:

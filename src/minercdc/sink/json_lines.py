@@ -159,7 +159,8 @@ class JsonLines:
         self._lines.append(json_lines(records))
 
     def commit(self, offset: Offset) -> None:
-        """See `contracts.RecordSink`. To standard output, lines are shown before the offset is stored.
+        """Write the lines kept since the last commit, and store `offset` with them; durable when this returns. To standard
+        output, lines are shown before the offset is stored, so a kill in between repeats them.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
         :raises FencedError: the lock file beside the lines was removed or replaced.

@@ -94,7 +94,8 @@ class SegmentSink:
         self._frames.append(record_frame(record))
 
     def commit(self, offset: Offset) -> None:
-        """See `contracts.RecordSink`. Begins another segment first when the present one is large enough.
+        """Append the records kept since the last commit, and `offset`, to the segment; durable, and visible to readers all
+        together, when this returns. Begins another segment first when the present one is large enough.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
         :raises FencedError: the directory was removed or replaced.

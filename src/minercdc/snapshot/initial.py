@@ -97,9 +97,11 @@ class InitialSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position. Waits `snapshot.delay.ms` before a
-        new snapshot, and `streaming.delay.ms` after its end.
+        """Yields a SchemaChange per table and READ events, with notifications and Progress in between that has the state to
+        store; the last Progress has the position that streaming starts from. Stopped before it is complete, it ends without
+        that. Waits `snapshot.delay.ms` before a new snapshot, and `streaming.delay.ms` after its end.
 
+        :param state: None for a new snapshot; the stored state of an interrupted one, to go on with.
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
         :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
             `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.

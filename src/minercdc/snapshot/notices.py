@@ -90,5 +90,6 @@ class SkippedSnapshot:
     """The `contracts.Snapshot` that reads nothing, and emits a notification of that, for a start that takes no snapshot."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Its arguments have no effect; without a Progress, the stored position holds."""
+        """Yields the notification SKIPPED and nothing else; the arguments have no effect. Without a Progress, the stored
+        position holds."""
         yield InitialNotices().skipped()

@@ -44,8 +44,9 @@ class StructureSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. `state` and `stop` are not used: it is short, and an interrupted one starts again. Raises
-        what `connect`, `fix` and `position` raise."""
+        """Yields a SchemaChange per table between notifications, then a Progress with the position that streaming starts
+        from. `state` and `stop` are not used: it is short, and an interrupted one starts again. Raises what `connect`, `fix`
+        and `position` raise."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)

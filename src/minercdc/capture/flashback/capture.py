@@ -112,8 +112,8 @@ class FlashbackCapture:
         self._reader: TablesReader | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
-        """Back from `FlashbackPosition.to_json`. Raises ConfigError for anything else, such as the position of another
-        adapter."""
+        """The position that `FlashbackPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of
+        another adapter."""
         return loaded(FlashbackPosition.from_json, saved, "flashback")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -142,10 +142,11 @@ class FlashbackCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """No effect: nothing is kept for what is not confirmed."""
+        """No effect: undo is kept by its age, whatever is confirmed."""
 
     def close(self) -> None:
-        """End the threads and close the connections; safe to call twice."""
+        """End the threads and close the connections, as `TablesReader.close`, which waits a few seconds at most; safe to call
+        twice."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -155,7 +156,7 @@ class FlashbackCapture:
 
     def _window(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, FlashbackPosition]:
         """Events of one window. Returns the position after it; that of the last transaction that was emitted when the stop
-        came in between; `position` when nothing could be read yet."""
+        came in between; `position` when nothing could be read yet. Raises as `stream`."""
         opened = yield from self._open(position, stop)
         if opened is None:
             yield self._idle(position)
@@ -179,7 +180,8 @@ class FlashbackCapture:
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
         """Read the window that begins at `position.next`; yields idle Progress meanwhile. None when it is empty, DDL does not
-        stop (with a warning), or `stop` is set. `tables` has the present shapes afterwards."""
+        stop (with a warning), or `stop` is set. `tables` has the present shapes afterwards. Raises as `WindowEnd.choose`, and
+        errors of the database; a table that cannot be read is in the result, not an error."""
         connection, reader = self._sessions()
         clock, zone = host_clock(connection)
         utc_us = int((clock - zone).replace(tzinfo=UTC).timestamp() * 1_000_000)
@@ -310,8 +312,8 @@ class FlashbackCapture:
             )
 
     def _rows(self, table: TableId, found: Found, scn: int, time_us: int) -> Iterator[Event]:
-        """READ events of what an incremental reading found: rows without their transaction. None when `tables` does not have
-        the table."""
+        """READ events of what an incremental reading found: rows without their transaction. Nothing when `tables` does not
+        have the table."""
         schema = self._tables.find(table)
         if schema is not None:
             for row_id, row in found.rows:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import PresentScn
@@ -32,7 +32,7 @@ class FlashbackPrerequisites:
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
         """A blocking finding for each table whose versions cannot be read, for want of a grant or otherwise; none for a table
-        that had DDL a moment ago. Raises as `PresentScn.read`."""
+        that had DDL a moment ago. Raises as `PresentScn.read`, and TransientSourceError when the connection is lost."""
         scn = PresentScn().read(connection)
         for table in tables:
             name = f'"{table.id.schema}"."{table.id.table}"'
@@ -48,6 +48,8 @@ class FlashbackPrerequisites:
                 )
             except SnapshotTooOldError:
                 continue  # DDL was a moment ago
+            except TransientSourceError:
+                raise
             except SourceError as error:
                 fix = f"Leave the table out: table.exclude.list={table.id}"
                 yield Finding(

@@ -81,7 +81,8 @@ class VersionReader:
         self._convert = RowConverter(schema, lobs=lobs)
 
     def read(self, connection: oracledb.Connection, window: Window) -> Found:
-        """The versions that began in the window, each with the row before.
+        """The versions that began in the window, each with the row before it; by ROWID, those of a row in the order of their
+        commits.
 
         :raises SnapshotTooOldError: undo does not reach back to its start, or DDL lies between.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
@@ -114,6 +115,7 @@ class VersionReader:
 
     def _fetched(self, connection: oracledb.Connection, between: str, where: str, window: Window) -> Iterator[Version]:
         """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound has SCN 0.
+        Raises as `read`.
 
         :param between: the bounds of VERSIONS BETWEEN; `where` is a WHERE clause, or ''.
         """

@@ -1,4 +1,4 @@
-"""Chooses where a window ends."""
+"""Chooses the SCN at which a window ends: the present one, or an earlier one where the stream is far back."""
 
 from __future__ import annotations
 

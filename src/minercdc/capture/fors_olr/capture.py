@@ -50,7 +50,8 @@ class ForsCapture:
         self._acknowledgement: Acknowledgement | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> ForsPosition:
-        """Back from `ForsPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `ForsPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(ForsPosition.from_json, saved, "fors_olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -79,7 +80,7 @@ class ForsCapture:
             self._acknowledgement.stored(position)
 
     def close(self) -> None:
-        """Close the connections to the server and the database; safe to call twice."""
+        """Close the connections to the server and the database, and those of `reselect`; safe to call twice."""
         for opened in (self._session, self._oldest, self._shapes, self._context.reselect):
             if opened is not None:
                 opened.close()

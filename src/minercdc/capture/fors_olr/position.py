@@ -17,7 +17,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ForsPosition(CommitPosition):
-    """The position of `fors_olr`, which is stored in the offset; the module says what its fields mean."""
+    """The position of `fors_olr`, which is stored in the offset: the transactions that are delivered, see `CommitPosition`.
+
+    :param listed: `TableList.digest` of the list that this connector started the server with, '' when it has not started it.
+    """
 
     listed: str = ""
 
@@ -32,7 +35,7 @@ class ForsPosition(CommitPosition):
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> ForsPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError or TypeError for anything else."""
         return cls(
             int(saved["fors_scn"]),
             frozenset(map(str, saved.get("fors_xids", ()))),

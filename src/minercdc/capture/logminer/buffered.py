@@ -55,7 +55,7 @@ class _Reading:
 
 
 class BufferedAssembly:
-    """Assembles what LogMiner shows without COMMITTED_DATA_ONLY.
+    """Makes events of what LogMiner shows without COMMITTED_DATA_ONLY: it buffers the rows of each transaction until its COMMIT.
 
     Lasts as long as one `stream` of the capture: passes over redo follow one another, each from where the last one ended. For one
     thread. It owns `buffer`, and closes it.
@@ -114,7 +114,7 @@ class BufferedAssembly:
         return mark, scn
 
     def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """See `passes.Assembly`."""
+        """SQL and binds that read all rows, committed or not, from `marks` on; the parameters as of `query.build_query`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
@@ -126,8 +126,10 @@ class BufferedAssembly:
             at.skip = at.rows
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """End a pass, all of whose rows were taken; yields what was held until now. All of a finished log is read, so the
-        next pass need not begin in it, even when no row of it was shown. Nothing is done until it is iterated over."""
+        """End a pass, all of whose rows were taken; yields what was held until now, and was committed below `begun.bound`.
+        All of a finished log is read, so the next pass need not begin in it, even when no row of it was shown. STARTs of
+        transactions without captured rows that have ended are forgotten. Nothing is done until it is iterated over. Raises as
+        `take`."""
         yield from self._release(begun.bound)
         for thread, sequence in begun.complete.items():
             at = self._thread(thread)
@@ -145,7 +147,8 @@ class BufferedAssembly:
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`. The native path takes the rows, where there is one; those it cannot take go to `take`."""
+        """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch. The
+        native path takes the rows, where there is one; those it cannot take go to `take`."""
         if self._miner is None:
             yield from self.take(joiner.join(batch))
             return
@@ -164,7 +167,8 @@ class BufferedAssembly:
             at += 1
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call; and (schema, table) of those among them
+        that are captured, or were."""
         return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
@@ -181,20 +185,22 @@ class BufferedAssembly:
                 yield row, address
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Keep a change of a captured table until its transaction ends, as `TransactionBuffer.append`; its errors."""
         self._buffer.append(row, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`: the row that it undoes is taken out of the buffer."""
+        """Take the row that this one undoes out of the buffer; no effect when it is not there. Raises as
+        `TransactionBuffer.undo`."""
         self._buffer.undo(row, address)
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Remember the START of a transaction, as `TransactionBuffer.begin`."""
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`. The COMMIT's number within its redo record is counted now, even when other threads delay the
-        delivery."""
+        """Yields the transaction that this COMMIT ends, after what was held and was committed earlier; nothing when it was
+        delivered before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number
+        within its redo record is counted now in any case. Raises as `Delivery.commit`."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -209,13 +215,14 @@ class BufferedAssembly:
             self._buffer.end(row)  # its START is of no use any more
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """See `dispatch.RowHandler`."""
+        """Drop the changes of a transaction, and its files."""
         if transaction := self._buffer.end(row):
             self._forget(transaction)
             transaction.close()
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`."""
+        """Yields the SchemaChanges of a DDL statement and a Progress, after what was held and was committed earlier; at or
+        above the pass's bound it is held. Raises as `Delivery.ddl`."""
         if self._waits(row):
             self._hold(row, address)
         else:
@@ -223,11 +230,15 @@ class BufferedAssembly:
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """See `passes.Assembly`."""
+        """A Progress with the present position, for when there are no events.
+
+        :param time_us: source time up to which every commit was emitted, in microseconds since 1970 in UTC; 0: not known.
+        """
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """The position of all that was emitted: a restart goes on from it."""
+        """The position after all that was emitted. Each thread's redo is read again from the oldest transaction that is open
+        or held and not kept, or from where the rows of the kept ones end."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:
@@ -256,7 +267,8 @@ class BufferedAssembly:
         return [transaction for transaction in self._buffer.open() if transaction not in held] + asleep
 
     def give_up(self, transaction: Transaction) -> None:
-        """Do not wait for the end of an open transaction any more: its changes are lost."""
+        """Do not wait for the end of a transaction of `open` any more: its changes are lost, and positions name it as given
+        up."""
         if self._keeping is not None and self._keeping.give_up(transaction):
             return
         self._forget(transaction)
@@ -271,7 +283,7 @@ class BufferedAssembly:
 
     def _advance(self, row: LogMinerRow) -> RedoAddress | None:
         """Move the thread's reading on to this row, and return the row's address: None when it has none; with `rows` 0 when an
-        earlier pass has read it."""
+        earlier pass has read it. For a new record, kept transactions are written out before that; raises as `Keeping.meet`."""
         place = address_of(row.thread, row.rs_id)
         if place is None:
             return None
@@ -309,7 +321,8 @@ class BufferedAssembly:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
 
     def _release(self, before_scn: int) -> Iterator[Event]:
-        """Deliver the held COMMITs and DDL below `before_scn`, in order of SCN; not those at the pass's bound or above it."""
+        """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not of those
+        at the pass's bound or above it. Raises as `Delivery.commit` and `Delivery.ddl`."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
             if row.code == OpCode.DDL:

@@ -132,8 +132,8 @@ class LogMinerCapture:
         )
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
-        """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
-        adapter, or of other pluggable databases."""
+        """The position that `LogMinerPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of
+        another adapter, or of other pluggable databases."""
         return with_pdbs(loaded(LogMinerPosition.from_json, saved, "LogMiner"), self._pdbs)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -142,6 +142,7 @@ class LogMinerCapture:
 
         :raises TypeError: `start` is of another adapter.
         :raises StateDirectoryError: `minercdc.state.dir` cannot be written.
+        :raises DeliveryError, SinkError: copies of kept transactions cannot be written to Kafka, or read.
         :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
@@ -170,11 +171,13 @@ class LogMinerCapture:
             self.close()
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
+        """The open transactions with captured changes, at the point that redo is read to; none when LogMiner holds them back
+        itself, or nothing is streamed."""
         return [shown(transaction, self._containers.tx_id(transaction.key)) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
-        """See `contracts.OpenTransactions`."""
+        """Give an open transaction up, with a warning: its changes are lost, after a restart from a later position too. False
+        when none of this id is open."""
         found = [transaction for transaction in self._open() if self._containers.tx_id(transaction.key) == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
@@ -209,7 +212,7 @@ class LogMinerCapture:
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is delivered
-        twice; the MiningSessionError is raised once `log.mining.log.query.max.retries` in a row failed."""
+        twice; the MiningSessionError is raised once `log.mining.log.query.max.retries` in a row failed. Raises as `stream`."""
         failures = 0
         while not stop.is_set():
             self._measuring.asks_source()
@@ -288,7 +291,8 @@ class LogMinerCapture:
 
     def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
         """Begin a pass, before the logs are listed: have the log writer write, and return the time of the database's host,
-        without zone. What was committed until then is in the logs that are listed afterwards."""
+        without zone. What was committed until then is in the logs that are listed afterwards. Sets the offset of the clock.
+        Oracle's errors pass through, as `codes.classify` makes them."""
         self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(connection))
@@ -299,7 +303,8 @@ class LogMinerCapture:
         return host_time
 
     def _start(self, session: MiningSession, assembly: Assembly, logs: PassLogs, *, lagging: bool) -> Pass:
-        """Start LogMiner on the logs of a pass; returns what the assembly has to know of the pass.
+        """Start LogMiner on the logs of a pass; returns what the assembly has to know of the pass. Raises Oracle's errors, as
+        `MiningSession.use_logs` and `MiningSession.start`.
 
         :param lagging: there are later logs, which this pass does not read.
         """
@@ -394,8 +399,8 @@ class LogMinerCapture:
         return None
 
     def _waited_for(self, session: MiningSession, assembly: Assembly) -> Cause:
-        """Why there is no log to read: redo is not written or archived, or not shipped to, or applied in, the database that
-        mines."""
+        """Why there is no log to read: redo is not written or archived (REDO), or not shipped to, or not applied in, the database
+        that mines. Raises as `LogWindow.is_archived`."""
         if session.mined is None or not self._window.is_archived(session.primary, assembly):
             return Cause.REDO
         return Cause.SHIPPING if session.mined.is_downstream else Cause.APPLY

@@ -73,7 +73,8 @@ class CommittedAssembly:
         return self.marks()
 
     def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """See `passes.Assembly`."""
+        """SQL and binds that read all committed transactions from the least SCN of `marks` on; the parameters as of
+        `query.build_query`."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
         return committed_query(least, container, excluded_owners, lobs=self._lobs)
 
@@ -109,15 +110,16 @@ class CommittedAssembly:
         return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`."""
+        """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch."""
         return self.take(joiner.join(batch))
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`; only rows of transactions that no earlier pass delivered are counted."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call, of transactions that no earlier pass
+        delivered; and (schema, table) of those among them that are captured, or were."""
         return self._delivery.settled()
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Keep a change of a captured table until its COMMIT, as `TransactionBuffer.append`; its errors."""
         self._buffer.append(row, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
@@ -125,11 +127,12 @@ class CommittedAssembly:
         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Remember the START of a transaction, as `TransactionBuffer.begin`."""
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the transaction, unless an earlier pass delivered it or it has to wait for the next one."""
+        """Yields the transaction that this COMMIT ends, with a Progress; nothing when an earlier pass delivered it, or the
+        next pass has to, which then reads it again. Raises as `Delivery.commit`."""
         transaction = self._buffer.end(row)
         place = self._place(row, address)
         if self._waits(row, place):
@@ -149,12 +152,16 @@ class CommittedAssembly:
             raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`."""
+        """Yields the SchemaChanges of a DDL statement and a Progress; nothing when the next pass has to, which then reads it
+        again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """See `passes.Assembly`."""
+        """A Progress with the present position, for when there are no events.
+
+        :param time_us: source time up to which every commit was emitted, in microseconds since 1970 in UTC; 0: not known.
+        """
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
@@ -176,7 +183,8 @@ class CommittedAssembly:
         """Does nothing, since `open` is always empty."""
 
     def close(self) -> None:
-        """Forget the transaction that was not handed out whole, and close the buffer."""
+        """Forget the rows of transactions whose COMMIT was not taken, and delete their spill files: the next run reads them
+        again."""
         self._buffer.close()
 
     def _place(self, row: LogMinerRow, address: RedoAddress | None) -> RedoAddress | None:

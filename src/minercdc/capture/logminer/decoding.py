@@ -353,7 +353,7 @@ class TransactionDecoder:
         return left_out
 
     def _unread_row(self, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """What stands for a row of a suspended table, which is not decoded."""
+        """What stands for a row of a suspended table, which is not decoded; `seq` is its number."""
         table = self._shapes.captured(row.owner, row.table, row.object_id)
         left_out = self._raw(table, "the table is suspended", row, info, seq)
         left_out.counted = True

@@ -154,7 +154,9 @@ class Delivery:
         return self._containers.scans
 
     def scanner_of_whole_transactions(self) -> RowScanner | None:
-        """See `TransactionDecoder`; None when only transactions of some users are wanted, or of several containers."""
+        """The scanner by which the native path may decode a whole transaction at its COMMIT, as
+        `TransactionDecoder.scanner_of_whole_transactions`; None when that has none, when only transactions of some users are
+        wanted, and with several containers."""
         only = self._containers.only
         return only.decoder.scanner_of_whole_transactions() if self._wants is None and only is not None else None
 
@@ -164,7 +166,7 @@ class Delivery:
         return self._clock.offset_us
 
     def forget_old_names(self) -> None:
-        """Empty `captured` when `knows` would be False for all."""
+        """Empty `captured` when `tables` has changed since it was filled, so that `knows` would be False for all names."""
         if self._generation != self._tables.generation:
             self.captured.clear()
             self._generation = self._tables.generation
@@ -204,7 +206,8 @@ class Delivery:
             yield Progress(position(), Scn(self.complete_scn), time_us)
 
     def complete(self, scn: int) -> None:
-        """Note that every commit at or below `scn` has been delivered by a pass that ended."""
+        """Note that every commit at or below `scn` has been delivered by a pass that ended; a lower SCN than before has no
+        effect."""
         self.complete_scn = max(self.complete_scn, scn)
 
     def _info(self, row: LogMinerRow, transaction: Transaction) -> TransactionInfo:

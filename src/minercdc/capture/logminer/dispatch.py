@@ -25,19 +25,19 @@ class RowHandler(Protocol):
     without one."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Take a change of a captured table."""
+        """Take a change of a captured table, a row without ROLLBACK."""
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Take a row that undoes a change of a captured table."""
+        """Take a row with ROLLBACK=1: it undoes an earlier change of a captured table within its transaction."""
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Take the START of a transaction."""
+        """Take the START of a transaction, which says when it began and who began it. It may be missing, or come again."""
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
         """Take the COMMIT of a transaction: yields the events that are due now, none when they have to wait."""
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """Take the ROLLBACK of a whole transaction."""
+        """Take the ROLLBACK of a whole transaction: its changes are dropped."""
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
         """Take a DDL statement: yields the events that are due now, none when they have to wait."""

@@ -88,7 +88,9 @@ class _Picture:
     pick: Callable[[list[Any]], Row]
 
     def row(self, pieces: list[Any]) -> Row:
-        """The row; `pieces` is used up."""
+        """The Row whose values are in `pieces`, a statement of this form split at its apostrophes; the list is changed. Raises
+        ValueDecodeError for a value that does not fit its column.
+        """
         for i, convert in self.conversions:
             pieces[i] = convert(pieces[i])
         pieces += _CHOICES
@@ -109,7 +111,8 @@ class _Layout:
 
 
 class GlueReader:
-    """Reads statements of one table version; it learns their forms as they come, so it is kept as long as the table version.
+    """Reads statements of one table version, faster than the general parser `redo_text`, to which it leaves what it cannot
+    read. It learns the forms of statements as they come, so it is kept as long as the table version.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
@@ -237,7 +240,8 @@ class GlueReader:
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
-        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end."""
+        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end. Raises
+        _Unknown for another form."""
         while True:
             if rest.rstrip() in _ENDS:
                 glue.end = True
@@ -317,7 +321,8 @@ class GlueReader:
         return self._position(match[1]), rest[match.end() + len(after) :]
 
     def _constant(self, column: int | None, rest: str, glue: _Glue) -> str | None:
-        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none."""
+        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none. Raises
+        _Unknown for a value that is not read here."""
         match = _CONSTANT.match(rest)
         if match is None:
             return None
@@ -399,7 +404,8 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
 
 
 def _after_literal(text: str, call: bool) -> tuple[_Glue, str]:
-    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may have."""
+    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may have. Raises
+    _Unknown when a call does not end there."""
     if call and text == _BEFORE_FORMAT:
         return _Glue(call=True), ""
     if call and not text.startswith(")"):

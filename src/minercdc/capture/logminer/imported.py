@@ -193,7 +193,7 @@ def _changes(
     connection: oracledb.Connection, selection: LogSelection, container: str | None, partial: PartialTransaction
 ) -> list[_Change]:
     """The changes of a transaction that were not undone, in order, those of Oracle's own schemas left out. Mines the logs of
-    `selection` by this connection."""
+    `selection` by this connection, which the caller closes. Raises Oracle's errors, as `MiningSession`."""
     session = MiningSession(connection, _FETCH)
     session.use_logs(selection.files)
     session.start(selection.start_scn, committed=True)

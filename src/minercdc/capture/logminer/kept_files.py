@@ -200,7 +200,7 @@ class KeptFile:
     """One transaction's rows on disk, a stack of frames, in place of `spill.SpillFile`. Its rows survive from `seal` on. It
     is true while it has rows. Writing raises StateDirectoryError.
 
-    :param native: the buffer whose rows they are; None on the Python path.
+    :param native: converts the rows of the native path's buffer; None on the Python path.
     """
 
     def __init__(self, files: KeptFiles, native: NativeRows | None) -> None:
@@ -220,7 +220,7 @@ class KeptFile:
 
     @property
     def size(self) -> int:
-        """Bytes in its files, those of rows that were taken back included."""
+        """Bytes of its files on disk, those of earlier runs and of rows that were taken back included."""
         return self._length + sum(part.length for part in self._stored)
 
     @property
@@ -236,34 +236,38 @@ class KeptFile:
     # ---- as `SpillFile` ----
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """See `SpillFile.append`. Raises MiningSessionError, too, as `kept_rows.parts_of`."""
+        """Append rows after those that are there, in frames of about 1 MiB. Raises MiningSessionError, too, as
+        `kept_rows.parts_of`."""
         if rows:
             self._who = rows[-1].user, rows[-1].client_id
         for names, part, count in parts_of(rows):
             self._append(names, part, count)
 
     def pop(self) -> list[LogMinerRow]:
-        """See `SpillFile.pop`. They stay in the file, as ones that do not count. Raises as `read`."""
+        """Take back the last frame, and return its rows, oldest first; there must be one. Its bytes stay in the file, as ones
+        that do not count. Raises as `read`."""
         names, part = self._read(self._frames.pop())
         return list(rows_of(names, part, *self._who))
 
     def read(self) -> Iterator[LogMinerRow]:
-        """See `SpillFile.read`. Raises TransientSourceError for a damaged file."""
+        """All rows that count, oldest first, one frame in memory at a time. Raises TransientSourceError for a damaged file."""
         for frame in self._frames.copy():
             names, part = self._read(frame)
             yield from rows_of(names, part, *self._who)
 
     def append_part(self, part: bytes) -> None:
-        """See `SpillFile.append_part`."""
+        """Append rows as the native buffer has them, as one frame, in place of `append`."""
         assert self._native is not None
         self._append(*self._native.pack(part))
 
     def pop_part(self) -> bytes:
-        """See `SpillFile.pop_part`. It stays in the file, as one that does not count. Raises as `read`."""
+        """Take back the last frame, and return its rows as the native buffer has them, in place of `pop`; there must be one.
+        Its bytes stay in the file, as ones that do not count. Raises as `read`."""
         return self._unpacked(self._frames.pop())
 
     def parts(self) -> Iterator[bytes]:
-        """See `SpillFile.parts`. Raises TransientSourceError for a damaged file."""
+        """The rows of each frame that counts as the native buffer has them, oldest first, in place of `read`. Raises
+        TransientSourceError for a damaged file."""
         for frame in self._frames.copy():
             yield self._unpacked(frame)
 
@@ -353,7 +357,8 @@ class KeptFile:
         self._frame(ROWS, struct.pack("<I", len(listed)) + listed + part, rows)
 
     def _cut(self) -> None:
-        """Note in the file that frames were taken back since the last one."""
+        """Append a CUT frame with how many frames still count, if some that are in the files were taken back since the last
+        call."""
         if len(self._frames) < len(self._written):
             self._frame(CUT, struct.pack("<I", len(self._frames)), 0)
             self._written = self._frames.copy()

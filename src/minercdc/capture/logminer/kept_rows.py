@@ -32,13 +32,15 @@ PART_BYTES: Final = 1 << 20
 
 
 class NativeRows(Protocol):
-    """The buffer of the native path, as far as its rows are stored."""
+    """Converts rows between the form of the native path's buffer and the stored form; `native` implements it."""
 
     def pack(self, part: bytes) -> tuple[list[Name], bytes, int]:
-        """Rows of the native buffer in their stored form: names, the rows with numbers of these, and how many rows."""
+        """Rows of the native buffer in their stored form: the names of the rows, the rows' bytes, which have indexes into
+        these names, and the number of rows."""
 
     def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
-        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
+        """The rows, as the native buffer has them, of which `pack` made the names and bytes. Raises ValueError for what are
+        no rows."""
 
 
 def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:

@@ -59,8 +59,9 @@ _Other = TypeVar("_Other")
 
 
 class LargeRowAssembler(Generic[_Other]):
-    """Assembles the rows of one transaction. The caller feeds them in order (`take_dml`, `take_piece`, `take_other`), takes
-    what is `ready` after each, and calls `end` after the last; what belongs to no change keeps its place among the changes.
+    """Assembles changes with large values from the rows of one transaction: their values come in rows of their own. The caller
+    feeds the rows in order (`take_dml`, `take_piece`, `take_other`), takes what is `ready` after each, and calls `end` after
+    the last; what belongs to no change keeps its place among the changes.
 
     :param charset: NLS_CHARACTERSET, in which binary XML is printed.
     """
@@ -97,9 +98,10 @@ class LargeRowAssembler(Generic[_Other]):
             self._queue.append(change)
 
     def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take a row of one of the LARGE_CODES.
+        """Take a row of one of the LARGE_CODES: it is applied to the large value of the change that it belongs to, or begins an
+        UPDATE of its own. One of a column that is not captured has no effect.
 
-        :raises DecodeError: it cannot be read; the value it belongs to is not known any more.
+        :raises DecodeError: the row cannot be read; the value it belongs to is not known any more.
         """
         try:
             if row.code == OpCode.LOB_LOCATOR:
@@ -144,7 +146,7 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take SELECT_LOB_LOCATOR. Raises as `take_piece`."""
+        """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of. Raises as `take_piece`."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
         self._begins = not self._in_place
         if row.sql:

@@ -101,8 +101,9 @@ class LogWindow:
         )
 
     def read(self, selection: LogSelection, seconds: float, assembly: Assembly) -> None:
-        """To be called after a pass over `selection` that took `seconds`: if it left logs for the next one, decides how many that
-        takes."""
+        """To be called after a pass over `selection` that took `seconds`: if it left logs for the next pass, decides how many
+        of them per thread the next pass takes. Notes where `assembly` goes on: in another database than the source, the next
+        `choose` gives an empty selection while there is nothing beyond that."""
         self._read = selection, dict(assembly.begins())
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)

@@ -353,8 +353,8 @@ def _chain(
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
     wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that
-    holds the SCN of enabling; None when it ended before. Raises MissingLogError when that log is gone: that the thread was
-    enabled later does not prove that the first log there is its first.
+    holds the SCN of enabling; None when the thread ended before `start_scn`. Raises MissingLogError when that log is not listed,
+    or an open thread has no log at all: that a thread was enabled later does not prove that the first log there is its first.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """

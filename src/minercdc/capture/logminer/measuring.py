@@ -46,7 +46,8 @@ class Measuring:
         self._spent.enter(Cause.SOURCE)
 
     def begin(self, assembly: Assembly) -> None:
-        """Note that a pass begins, in which logs are looked for first."""
+        """Note that a pass begins: the time from now on counts as that of queries for logs, and redo is counted from the present
+        marks of `assembly`."""
         self._began = time.monotonic()
         self._marks = assembly.marks()
         self._spent.enter(Cause.SOURCE)

@@ -1,4 +1,5 @@
-"""Makes runs of committed transactions of fetched rows, by the native path. What it leaves, Python takes."""
+"""Makes runs of committed transactions of fetched rows, by the native path. Rows that it does not take are left to the Python
+path of `BufferedAssembly`."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ _MakeProgress: TypeAlias = Callable[[TransactionInfo, _Place, _Place, int], Prog
 
 
 class Mining:
-    """Takes the usual rows: changes, and the ends of transactions that can be scanned whole. One for each BufferedAssembly,
-    where the native path is in use.
+    """Takes the usual rows into the buffer: changes, and the ends of transactions that can be scanned whole, which become runs.
+    One for each BufferedAssembly, where the native path is in use; it owns nothing that has to be closed.
 
     :param start: position that the stream starts from.
     :param buffer: of the native path, see `transactions.transaction_buffer`.
     :param lobs: `lob.enabled`.
-    :ivar keeping: see `BufferedAssembly.keep`.
+    :ivar keeping: keeps transactions over restarts, set by `BufferedAssembly.keep`; None: none are kept.
     """
 
     def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool) -> None:

@@ -61,7 +61,8 @@ class Begun:
 
 
 def begun_before(ends: Iterable[End], scn: int) -> Begun:
-    """Which transactions were open at `scn`, by the STARTs, COMMITs and ROLLBACKs of a range of redo, in its order."""
+    """The transactions that were open at `scn` and were committed later, or do not end in the range: by the STARTs, COMMITs and
+    ROLLBACKs of a range of redo, in its order."""
     started: dict[tuple[int | None, bytes], int] = {}
     found: list[int] = []
     unplaced = 0
@@ -149,7 +150,7 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
 
 def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
     """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer. The SCN
-    before the selection's start when no earlier log is listed."""
+    before the selection's start when no earlier log is listed. Raises as `read_logs`."""
     older: list[LogFile] = sorted(
         (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
         key=lambda log: log.first_scn,

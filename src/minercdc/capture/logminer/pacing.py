@@ -39,7 +39,8 @@ class PassRate:
 
 def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:
     """How many logs per thread the next pass takes, after one that left some for it: twice as many after less than 10 s,
-    unless that might be more than 16 GiB; half as many, and not less than `least`, after more than 60 s or 16 GiB.
+    unless that might be more than 16 GiB; half as many, and not less than `least`, after more than 60 s or 16 GiB; else as many
+    as the last one.
 
     :param window: how many the pass that just ended could take.
     :param least: `log.mining.log.count.min`; 0: as many as there are.

@@ -40,7 +40,8 @@ class Assembly(Protocol):
 
     @property
     def committed(self) -> bool:
-        """Whether it reads what LogMiner shows with COMMITTED_DATA_ONLY."""
+        """Whether it takes rows of committed transactions only, as LogMiner shows them with COMMITTED_DATA_ONLY; the session has
+        to be started with that option then."""
 
     def marks(self) -> dict[int, RedoAddress]:
         """Per thread, where the next pass has to begin; without threads of which nothing is known."""
@@ -52,7 +53,8 @@ class Assembly(Protocol):
         """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:
-        """To be called before the rows of a pass are taken, after `query`."""
+        """Note which logs the pass reads. To be called after `query`, and before the rows of the pass are taken; also of a
+        pass that repeats one that broke off."""
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
         """Take whole rows, and yield the events that become ready; nothing is taken until it is iterated over. Raises
@@ -71,7 +73,7 @@ class Assembly(Protocol):
         over."""
 
     def open(self) -> list[Transaction]:
-        """The transactions that wait for their end."""
+        """The transactions with captured rows whose end has not been read; empty when LogMiner itself holds them back."""
 
     def give_up(self, transaction: Transaction) -> None:
         """Do not wait for the end of a transaction of `open` any more: its changes are lost, after a restart from a later
@@ -84,7 +86,8 @@ class Assembly(Protocol):
         """
 
     def position(self) -> LogMinerPosition:
-        """The position of all that was emitted: a restart goes on from it."""
+        """The position after all events that were emitted so far, made new at each call: a restart from it repeats none of
+        them, and reads open transactions again, or from their files."""
 
     def close(self) -> None:
         """Forget what is not complete, and delete its spill files; the next run mines it again. To be called once, at the end."""

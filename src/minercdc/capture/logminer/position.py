@@ -42,7 +42,7 @@ def address_of(thread: int, rs_id: str) -> RedoAddress | None:
 
 
 def log_start(sequence: int) -> RedoAddress:
-    """The address before the first record of a log."""
+    """The address before the first record of the log with this sequence number, from which the whole log is read."""
     return RedoAddress(f"0x{sequence:06x}.00000000.0000")
 
 
@@ -70,7 +70,7 @@ class KeptTransaction:
     :param time: of its start, by the database's host, ISO 8601 without zone.
     :param user, client_id: of its session, None when not known.
     :param rows: in the files, and not undone; `changes` counts undone ones, too.
-    :param is_large: see `transactions.Transaction`.
+    :param is_large: it has had rows of large values, or with a placeholder for the ROWID; as `Transaction.is_large`.
     :param tables: says which tables were captured when the rows were kept, see `keeping.captured_tables`.
     :param files: the rows, oldest first.
     """
@@ -149,10 +149,12 @@ class KeptTransaction:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMark:
-    """How far we are in one thread; the module says what its fields mean.
+    """How far we are in one redo thread: where mining begins after a restart, and what of it is delivered then already.
 
+    :param resume: first record of the oldest transaction that was open, and is not kept.
     :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
-    :param last_commit, last_ddl: None, with SCN 0, while none of this thread is delivered or followed.
+    :param last_commit: transactions that ended at or before it are delivered; `last_ddl` likewise for DDL. None, with SCN 0,
+        while none of this thread is delivered or followed.
     :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
         before `resume`. `kept_to_scn` is its SCN.
     """
@@ -278,7 +280,8 @@ class LogMinerPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> LogMinerPosition:
-        """Back from `to_json`. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError, TypeError or AttributeError for anything
+        else."""
         threads = {int(thread): ThreadMark.from_json(mark) for thread, mark in saved["threads"].items()}
         return cls(
             threads,

@@ -1,4 +1,5 @@
-"""Scans rows of redo into runs, by the native path. What cannot be scanned is decoded by `dml`."""
+"""Decodes rows of redo by the native path into runs, which hold many changes without an object for each. A row that the
+native path cannot scan is decoded by `dml`."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class MiningSession:
     itself, up to the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
 
     :param fetch_size: rows per fetch.
-    :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
+    :param dictionary_in_redo: LogMiner uses the dictionary in the listed logs, and follows DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
     :param primary: connection to the database that writes the redo, when `connection` is to another one; it is closed, too.
     :param downstream: `connection` is then to a downstream database; else to a physical standby, where LogMiner has no

@@ -59,7 +59,7 @@ class SpillFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the rows that it has."""
+        """Bytes of the file that its present rows take."""
         return self._ends[-1]
 
     def append(self, rows: list[LogMinerRow]) -> None:

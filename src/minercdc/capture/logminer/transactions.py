@@ -65,7 +65,7 @@ class Transaction:
     :ivar spill: its older rows, on disk; None while all are in memory.
     :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
-    :ivar is_large: it has had rows that may belong together, see `large_rows`.
+    :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`large_rows`).
     :ivar without_address: `row_identity` of its rows without redo address.
     :ivar kept: what positions name of it, None while it is not kept over a restart (`keeping.py`).
     """
@@ -192,7 +192,7 @@ class TransactionBuffer:
     :param several: rows are of several containers, in which XIDs are equal.
     :ivar given_up: open transactions whose rows are dropped, up to their end, as `mark_of` names them. Oracle gives an XID to one
         transaction of a container only: its sequence number counts the uses of the slot.
-    :ivar native_rows: see `kept_files.KeptFile`.
+    :ivar native_rows: converts rows of the native path's buffer for `KeptFile`; None here, on the Python path.
     """
 
     native_rows = None
@@ -265,7 +265,8 @@ class TransactionBuffer:
         return transaction
 
     def give_up(self, transaction: Transaction) -> None:
-        """Forget an open transaction of this buffer and all that may still come of it, up to its end."""
+        """Forget an open transaction of this buffer, close it, and drop what may still come of it, up to its end; it is noted in
+        `given_up`."""
         self._open.pop(transaction.key)
         self._bytes -= transaction.bytes
         self.given_up.add(mark_of(transaction.key, self._several))

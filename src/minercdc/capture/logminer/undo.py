@@ -35,7 +35,8 @@ class Undoable(Protocol):
 
 
 def undo_large(rows: Undoable, undo: LogMinerRow) -> bool:
-    """Take out the rows that the undo row `undo` cancels, as the module says; False when there is none."""
+    """Take out the rows that the undo row `undo` cancels, in a transaction with large values: those of the change, and of the
+    pieces of its values. False when there is none."""
     if undo.code == OpCode.DELETE:
         return _undo_insert(rows, undo)
     if undo.code == OpCode.UPDATE:

@@ -12,8 +12,8 @@ Wants: TypeAlias = Callable[[str | None, str | None], bool]
 
 
 def user_filter(config: LogMiningConfig) -> Wants | None:
-    """A function that decides by the lists of the configuration; None where all lists are empty, so that all transactions are
-    wanted.
+    """A function of a transaction's user and client ID, which says by the lists of the configuration whether the transaction is
+    wanted; None where all lists are empty, so that all transactions are wanted.
 
     Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a missing
     CLIENT_ID means that the session had none, and no list of those to include names it.

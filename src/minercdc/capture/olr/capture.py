@@ -46,7 +46,8 @@ class OlrCapture:
         self._confirmations: Confirmations | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> OlrPosition:
-        """Back from `OlrPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `OlrPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(OlrPosition.from_json, saved, "olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -54,7 +55,7 @@ class OlrCapture:
         `start` comes as an idle tick.
 
         :raises TypeError: `start` is of another adapter.
-        :raises LogGapError: the server cannot start there.
+        :raises LogGapError: the server cannot start at the SCN of `start`.
         :raises TransientSourceError, UnknownSourceError: the server or the database went away or does not answer, messages
             are missing, or what came is no message.
         :raises SourceError, ConfigError: the server cannot be used as it is, or the database cannot be read.

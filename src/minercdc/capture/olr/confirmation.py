@@ -56,7 +56,7 @@ class Confirmations:
 
     @property
     def waits(self) -> bool:
-        """Whether a complete unit is not confirmed yet."""
+        """Whether a unit that `end` noted, a transaction or a message beside transactions, is not confirmed yet."""
         return bool(self._units)
 
     def note(self, place: Place, *, checkpoint: bool = False) -> None:

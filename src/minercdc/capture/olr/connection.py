@@ -1,4 +1,4 @@
-"""A TCP connection to OpenLogReplicator."""
+"""A TCP connection to OpenLogReplicator: sends requests, receives answers and messages."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ def xid_of(text: str) -> str:
     """XID as LogMiner prints it (RAW, little-endian parts), as 16 lower-case hex digits. `text` is `0xUUUU.SSS.NNNNNNNN` with hex
     parts, the same with decimal parts and no `0x`, or 16 hex digits, which are those of the XID already.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text has none of these forms.
     """
     if _XID_PLAIN.fullmatch(text):
         return text.lower()
@@ -133,7 +133,7 @@ def time_of(text: str) -> int:
     microseconds or nanoseconds since 1970; what is smaller than a microsecond is cut off. Which unit it is shows in the size
     of the number, for the years 1973 to 5138.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text is neither.
     """
     if text.lstrip("-").isascii() and text.lstrip("-").isdigit() and len(text) < 25:
         number = int(text)

@@ -12,14 +12,15 @@ from minercdc.config.load import ConnectorConfig
 
 
 class TxlogFactory:
-    """The `capture.adapter.AdapterFactory` of `txlog`."""
+    """The `capture.adapter.AdapterFactory` of `txlog`: opens an adapter that selects rows by what triggers noted."""
 
     family = "txlog"
     reads_redo = False
     prerequisites = TxlogPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. Whether the stream can go on
+        from a position shows at its start: `unreadable` always gives None."""
         config = context.config
         capture = TxlogCapture(
             *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),

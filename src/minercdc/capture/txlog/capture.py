@@ -100,7 +100,8 @@ class TxlogCapture:
         self._unseen: frozenset[TableId] = frozenset()
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
-        """Back from `TxlogPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `TxlogPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(TxlogPosition.from_json, saved, "txlog")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -129,7 +130,7 @@ class TxlogCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """No effect: nothing is kept for what is not confirmed."""
+        """No effect: SY$TXLOG keeps what was noted, confirmed or not."""
 
     def close(self) -> None:
         """End the thread that waits for alerts, and close the connection; safe to call twice."""
@@ -149,7 +150,7 @@ class TxlogCapture:
 
     def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
         """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last transaction
-        that was emitted when the stop came in between."""
+        that was emitted when the stop came in between. Raises as `stream`."""
         connection = self._connection.get()
         shapes = self._shapes(connection)
         if not shapes:

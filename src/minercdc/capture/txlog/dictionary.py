@@ -99,7 +99,8 @@ def read_existing(connection: oracledb.Connection) -> Existing:
 
 
 def _read_texts(cursor: oracledb.Cursor, found: Existing) -> None:
-    """Set `objects`, `sources`, `views` and `columns` of `found`."""
+    """Read `objects`, `sources`, `views` and `columns` of `found` from the dictionary views of the user's own schema. The
+    driver's errors pass through."""
     found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, name, line in cursor.execute(_SOURCE):

@@ -28,7 +28,8 @@ class TxlogPosition:
     txn: int = 0
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back."""
+        """Whether going from `other` to this position would go back: something that is delivered at `other` is not at this
+        one."""
         return self.place < other.place
 
     @property
@@ -42,7 +43,7 @@ class TxlogPosition:
         return max(self.since, self.scn)
 
     def __str__(self) -> str:
-        """`SCN n`, for the log."""
+        """`SCN n` with `delivered_scn`, for the log."""
         return f"SCN {self.delivered_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -54,5 +55,5 @@ class TxlogPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> TxlogPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError or TypeError for anything else."""
         return cls(int(saved["txlog_since"]), int(saved.get("txlog_scn", 0)), int(saved.get("txlog_txn", 0)))
