@@ -83,6 +83,7 @@ def fetch_columns(
     """Batches of rows, none of them empty; None, and nothing was read, when the driver cannot give these columns.
 
     The first batch is fetched at once. The native path has to be in use.
+
     :param sql: selects `columns`.
     :param fetch_size: rows of each batch but the last one.
     :raises oracledb.Error: here or later.

@@ -39,6 +39,7 @@ def prefetch(
 
     The iterator raises the exceptions of `batches`. Leaving the context waits up to 3 s for the thread, then closes
     `batches`, unless the thread still runs.
+
     :param cancel: called on leaving while the thread still fetches; must end the call that blocks it.
     :param depth: how many batches may wait.
     """

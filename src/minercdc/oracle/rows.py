@@ -45,6 +45,7 @@ class RowConverter:
 
     Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
     value: the last expressions say which is null.
+
     :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
     :ivar places: for each column, its place in a fetched row, -1 when it is not read; and the place that says whether a LOB is
         null (1 or 0), -1 for other columns.

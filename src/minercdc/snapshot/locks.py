@@ -36,6 +36,7 @@ def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeo
     """Within the context, hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
     A rollback releases the locks, so the connection must have nothing to commit.
+
     :param timeout_ms: for each table, rounded to seconds, at least one; 0 does not wait.
     :raises TransientSourceError: a table was busy for that long (ORA-30006, ORA-00054).
     :raises PrerequisiteError: a table is gone, or the user may not lock it.

@@ -165,6 +165,7 @@ def read_ranges(
     The iterator raises errors of `connect`, TransientSourceErrors, and faults of our own code; other SourceErrors of a range's
     SELECT, and PrerequisiteErrors, come in its `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each
     thread.
+
     :param connect: to the database of a TableId; called by each thread, again where its next range is of another database.
     :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
         on; none for a SELECT of the user's that has given rows.

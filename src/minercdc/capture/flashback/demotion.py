@@ -1,7 +1,7 @@
 """Makes the events of a table that leaves the common windows, and of one that joins them again.
 
 A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
-reason, which is DDL, is suspended. Once a window has it again, its suspension ends by itself: the table is read
+reason, such as DDL or a missing grant, is suspended. Once a window has it again, its suspension ends by itself: the table is read
 again by an incremental snapshot, with the deletes that were missed (`signals/resuming.py`), while the stream goes on.
 """
 

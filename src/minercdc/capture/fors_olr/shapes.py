@@ -5,9 +5,8 @@ So the shapes are those of the server's start. A row of an altered table cannot 
 
     seen by the row         a column or type that the table does not have; another object id, or an insert without some column, where
                             the dictionary shows another shape
-    seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL
-    came after
-                            that SCN, so changes up to it are as the known shape has them.
+    seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL came
+                            after that SCN, so changes up to it are as the known shape has them.
 """
 
 from __future__ import annotations
