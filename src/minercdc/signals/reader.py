@@ -130,10 +130,7 @@ class ReaderContext:
 
 @dataclass(slots=True)
 class _Window:
-    """The window of a chunk whose high mark is not written yet.
-
-    :param opened_ms: when its low mark was written, milliseconds since the epoch.
-    """
+    """The window of a chunk whose high mark is not written yet; its low mark was at `opened_ms`, milliseconds since the epoch."""
 
     id: str
     opened_ms: int

@@ -197,7 +197,7 @@ class Resumptions:
 
     def _begin_requested(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """Begin what signals `resume-table` requested, in their order, or refuse it. One whose table a blocking snapshot
-        reads waits."""
+        reads waits. Raises as `step`."""
         for signal_id, table in state.resumes:
             entry = self._suspended.find(table)
             if entry is not None and self._is_read_whole(state, table):
@@ -216,7 +216,7 @@ class Resumptions:
 
     def _begin_again(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
         """Begin once more, for the same signal, with tables of which rows from before the repair came after they were read
-        (`SuspendedTable.again`)."""
+        (`SuspendedTable.again`). Raises as `step`."""
         for entry in [one for one in self._suspended.tables() if one.again]:
             if self._is_read_whole(state, entry.table):
                 continue
@@ -229,7 +229,7 @@ class Resumptions:
         """Begin with tables that may be read again by themselves (`automatic`), and whose cause is gone by the dictionary.
 
         Where the dictionary never showed the cause, the table was repaired before we looked, or the cause is another one. Such a
-        table is tried a few times only.
+        table is tried a few times only. Raises as `step`.
         """
         for entry in self.suspended():
             table = entry.table

@@ -181,7 +181,7 @@ class InitialSnapshot:
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
-        possible."""
+        possible. Raises as `take`."""
         found = []
         for inside, some in self._databases.by_database(connection, schemas):
             statistics = read_row_statistics(inside, [schema.id for schema in some])
@@ -196,7 +196,7 @@ class InitialSnapshot:
 
     def _chunks(self, connection: oracledb.Connection, schema: TableSchema) -> tuple[ChunkProgress, ...]:
         """The ranges of a table that are read side by side; a single one when there is one thread, or a SELECT of the user's,
-        or the table is small."""
+        or the table is small. Raises as `take`."""
         config = self._config
         whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema)
         wanted = 1 if whole else config.snapshot_max_threads * config.snapshot_max_threads_multiplier

@@ -187,7 +187,7 @@ class Delivery:
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
         """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the transaction's
-        `commit_us` to the time of `operation`, and yields those that were held before it."""
+        `commit_us` to the time of `operation`, and yields those that were held before it. Raises as `Clock.us`."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:

@@ -146,8 +146,7 @@ class LogMinerCapture:
         :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
-        :raises SourceError, PrerequisiteError: Oracle's other errors; a MiningSessionError once retries are used up.
-        :raises ConfigError: as `oracle.connect.connect`.
+        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used; a MiningSessionError once retries are used up.
         """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
@@ -171,13 +170,11 @@ class LogMinerCapture:
             self.close()
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """The open transactions with captured changes, at the point that redo is read to; none when LogMiner holds them back
-        itself, or nothing is streamed."""
+        """The open transactions with captured changes; none when LogMiner holds them back itself, or nothing is streamed."""
         return [shown(transaction, self._containers.tx_id(transaction.key)) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
-        """Give an open transaction up, with a warning: its changes are lost, after a restart from a later position too. False
-        when none of this id is open."""
+        """Give an open transaction up, with a warning: its changes are lost for good. False when none of this id is open."""
         found = [transaction for transaction in self._open() if self._containers.tx_id(transaction.key) == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
@@ -189,8 +186,7 @@ class LogMinerCapture:
         return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
-        """Remove files of kept transactions that the position does not name, now that it is durable. LogMiner itself keeps
-        nothing for a reader."""
+        """Remove files of kept transactions that the position, which is durable now, does not name."""
         if isinstance(position, LogMinerPosition):
             self._files.confirm(position)
 
@@ -290,9 +286,8 @@ class LogMinerCapture:
         self._measuring.asks_source()
 
     def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
-        """Begin a pass, before the logs are listed: have the log writer write, and return the time of the database's host,
-        without zone. What was committed until then is in the logs that are listed afterwards. Sets the offset of the clock.
-        Oracle's errors pass through, as `codes.classify` makes them."""
+        """Begin a pass, before the logs are listed: have the log writer write, set the clock's offset, and return the time of the
+        database's host, without zone; what was committed until then is in the logs. Raises as `codes.classify`."""
         self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(connection))
@@ -326,7 +321,7 @@ class LogMinerCapture:
         return Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
 
     def _look(self, connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
-        """The last redo that is written, per thread (`last_redo`). The time of the query counts as lag that the source causes."""
+        """The last redo that is written, per thread; raises as `last_redo`. The time of the query counts as lag by the source."""
         self._measuring.asks_source()
         found = last_redo(connection)
         self._measuring.waits_for_redo()

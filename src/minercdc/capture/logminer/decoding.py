@@ -106,8 +106,7 @@ class TransactionDecoder:
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
-        Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not
-        count.
+        Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not count.
 
         :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`, or `suspend` and the row has no table to
             suspend.

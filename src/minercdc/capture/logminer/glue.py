@@ -204,7 +204,8 @@ class GlueReader:
         return _keep(self._assignments[call], text, glue)
 
     def _read_assignments(self, rest: str, glue: _Glue) -> None:
-        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end."""
+        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end. Raises
+        _Unknown for another form."""
         while True:
             column, rest = self._column(rest, " = ")
             constant = self._constant(column, rest, glue)
@@ -285,7 +286,8 @@ class GlueReader:
         return _keep(self._layouts, text, layout)
 
     def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
-        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one.
+        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one. Raises _Unknown for
+        another form.
 
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.

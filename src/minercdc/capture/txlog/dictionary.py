@@ -119,7 +119,7 @@ def _read_texts(cursor: oracledb.Cursor, found: Existing) -> None:
 
 def _read_own_tables(cursor: oracledb.Cursor, found: Existing) -> None:
     """Set `has_settings` and `registered` of `found` from SYNC_CORE_SETTINGS and SY$SOURCES, where these are there.
-    `found.objects` and `found.columns` are set before."""
+    `found.objects` and `found.columns` are set before. The driver's errors pass through."""
     if ("TABLE", SETTINGS) in found.objects:
         cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
         found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0
