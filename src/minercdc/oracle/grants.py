@@ -140,7 +140,7 @@ SEVERAL_INSTANCES: Final = Grant(
 
 def platform_of(connection: oracledb.Connection) -> Platform:
     """Who runs the database, by what only such databases have: the user RDSADMIN (RDS); CLOUD_SERVICE of the session's context
-    (AUTONOMOUS). ORACLE when there is neither.
+    (AUTONOMOUS). ORACLE when there is neither, and where the context cannot be queried for that parameter.
 
     :raises SourceError, PrerequisiteError: Oracle refuses.
     """

@@ -23,7 +23,8 @@ _TERMINATOR = 102  # of a negative NUMBER
 
 
 def moved_image(data: bytes, move: Move, move_text: Callable[[str], str]) -> bytes:
-    """Other stored bytes, as many, by the rules of the module; some bytes stay.
+    """Other bytes in place of a value's stored bytes, as many, that decode as the same type: text, a moment, an interval or a
+    number, as is guessed from the bytes. Some bytes stay, as those of sign, zone and year.
 
     :param move: is called for each byte or field that moves, from the first to the last.
     :param move_text: gives of a character one of the same class and length.

@@ -53,7 +53,7 @@ class Tap:
         """A connection on which everything is noted, around the one that `make` opens; closing it closes that. Raises what
         `make` raises; a MinerCdcError is noted.
 
-        :param to: see `ROOT`.
+        :param to: where it leads: `root`, `pdb`, or the name of one of several pluggable databases.
         """
         try:
             made = make()

@@ -226,7 +226,7 @@ def pdb_open(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_instances(source: ExaminedSource) -> Iterator[Finding]:
-    """Finds nothing, but raises PrerequisiteError where GV$TRANSACTION is needed and not granted."""
+    """Finds nothing, but raises PrerequisiteError where GV$TRANSACTION is needed and not granted; and as `transactions_view`."""
     view = transactions_view(source.connection)
     if view.startswith("G"):
         source.rows(f"SELECT 1 FROM {view} WHERE 1 = 0", f"reading {view}")

@@ -150,8 +150,8 @@ class ShapeUnclear(Exception):
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE, with the `version` of `table`. A KeyUnclear changes nothing: the caller calls
-    `with_key_of` for it.
+    """The table after ALTER TABLE, with the `version` of `table`. It has no key once a column of the key is dropped, and no
+    `stored` after SET UNUSED, since the names are not known then. A KeyUnclear changes nothing: the caller calls `with_key_of`.
 
     :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has.
     """

@@ -36,7 +36,7 @@ _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the c
 class SignalTable:
     """The signal table, `signal.data.collection`.
 
-    :param listens: the channel is enabled; without it the table is only there for marks.
+    :param listens: channel `source` is enabled: inserted rows are signals; without it the table is only there for marks.
     :param published: whether its rows are captured as any other table's.
     """
 

@@ -49,7 +49,7 @@ class Watch:
 
     @contextmanager
     def pausing(self) -> Iterator[None]:
-        """Within the context streaming is paused, and time counts as spent on that."""
+        """Within the context time counts as spent on a pause; the caller does the pausing."""
         with self._counters.spent.during(Cause.PAUSED):
             yield
 

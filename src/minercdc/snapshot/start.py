@@ -141,7 +141,7 @@ def fix_given(
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
 
-    :param mine_from: see `capture.adapter.Adapter`.
+    :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN. Oracle's
         other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
@@ -160,7 +160,7 @@ def fix_handover(places: Sequence[Place], scn: int, mine_from: MineFrom, *, desc
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
 
-    :param mine_from: see `capture.adapter.Adapter`.
+    :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """

@@ -23,7 +23,7 @@ class IncrementalReader:
     """Reads the changed rows of one table in one version. It keeps no connection.
 
     :param strategy: how the changed rows are found.
-    :param overlap_ms: see `minercdc.flashback.incremental.overlap.ms`.
+    :param overlap_ms: milliseconds by which a date is looked back before the last reading, for transactions that were open then.
     :param fetch_size: rows of one fetch.
     :param lobs: read large values; else they are UNAVAILABLE.
     """

@@ -62,8 +62,8 @@ class Judged:
 
 
 class Phases:
-    """Keeps in which phase each table is, one of those that the module names; a position has what lasts of it. For each
-    window that was read, `judge` comes first, then `left_out`, `announced` and `changed`.
+    """Keeps in which phase each table is: in the windows, suspended, or read incrementally; a position has what lasts of it. For
+    each window that was read, `judge` comes first, then `left_out`, `announced` and `changed`.
 
     :param tables: shapes known so far; `judge` and `announced` change it.
     :param is_captured: whether a table is captured, and not read for its signals only.

@@ -71,7 +71,7 @@ class Delivery:
     :param position: where it begins.
     :param lob_max: `minercdc.fors.lob.max.bytes`.
     :param on_failure: `event.processing.failure.handling.mode`.
-    :param unread: see `CaptureContext`.
+    :param unread: names of suspended tables, whose rows in a transaction are not decoded.
     :ivar complete_scn: every commit at or below it is emitted.
     :ivar time_us: time of the last Commit that was not passed over, microseconds since the epoch in UTC; 0 while there was none.
     """

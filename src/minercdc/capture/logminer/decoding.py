@@ -47,7 +47,7 @@ slower: the code of each step drives that of the other out of the processor's ca
 
 
 class TransactionDecoder:
-    """Decodes rows with the shape their table has now.
+    """Decodes the rows of committed transactions, with the shape their table has now; one for each container of a capture.
 
     DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
 

@@ -21,7 +21,8 @@ from minercdc.figures.redo import Counted
 
 @dataclass(slots=True)
 class Delivered:
-    """What of one thread has been delivered; the fields are as of `ThreadMark`, None and 0 for nothing."""
+    """What of one redo thread has been delivered: COMMITs up to `last_commit` and its SCN, DDL up to `last_ddl`; None and 0 for
+    nothing."""
 
     last_commit: RedoAddress | None = None
     last_commit_scn: int = 0

@@ -286,7 +286,8 @@ class KeptFile:
     # ---- what survives ----
 
     def seal(self, seen: set[tuple[Any, ...]]) -> tuple[KeptPart, ...]:
-        """Make all rows so far durable, in Kafka too where files are copied; returns what an offset has to name.
+        """Make all rows so far durable, in Kafka too where files are copied; returns what an offset has to name. Files of
+        earlier runs are replaced by a new one when there are many, or one of them has no copy.
 
         :param seen: identities of undo rows without address, all so far.
         :raises StateDirectoryError: the rows cannot be written.

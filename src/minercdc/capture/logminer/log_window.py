@@ -70,7 +70,8 @@ class LogWindow:
         the dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
-        :param mined: see `logs.read_logs`; what the threads have written is asked of the primary all the same.
+        :param mined: the other database in which LogMiner runs, whose logs are listed; None: it runs in the source. What the
+            threads have written is read from the primary in any case.
         :raises LogGapError: a log is missing in the list, as also for a moment while one is archived; or the dictionary that
             was written to the redo is not archived yet.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.

@@ -73,6 +73,7 @@ def table_findings(connection: oracledb.Connection, captured: TableFilter) -> It
 
     :param connection: to where the tables are, in the primary.
     :raises SourceError, PrerequisiteError: the dictionary cannot be read.
+    :raises ConfigError: a pattern of `captured` took too long.
     """
     with oracle_errors("reading ALL_TABLES"), connection.cursor() as cursor:
         cursor.execute(_UNNAMED)

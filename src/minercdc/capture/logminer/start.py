@@ -34,7 +34,7 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
 
     :param mine_from: an SCN at or below the start of every transaction that commits after `snapshot_scn`.
     :param connect: opens a connection, which is closed here.
-    :param pdbs: see `LogMinerPosition`.
+    :param pdbs: names of the pluggable databases that are captured, when there are several; () for one database.
     :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
@@ -73,7 +73,7 @@ def missing(
     """As `missing_redo`: the error that says why the stream cannot go on, None when it can. Kept transactions whose files are not
     there, or damaged, need the redo from their start. Raises as `missing_redo` and `KeptFiles.damage`.
 
-    :param rules: see `keeping.unusable`.
+    :param rules: of what is kept; None: this way of mining can use no files of kept transactions.
     :param secondary: where LogMiner runs, if not in the source.
     """
     lost = unusable(position, files, rules)

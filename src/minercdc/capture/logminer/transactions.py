@@ -329,7 +329,7 @@ class TransactionBuffer:
         :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to
             Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
-        :param floors: see `Keeping`.
+        :param floors: by thread, the record up to which the rows of kept transactions are in files, and its SCN.
         """
 
     def counted(self) -> list[tuple[tuple[str | None, str | None, int], int, int]]:

@@ -66,7 +66,7 @@ class Delivery:
 
     :param position: where it begins.
     :param on_failure: `event.processing.failure.handling.mode`.
-    :param unread: see `CaptureContext`.
+    :param unread: names of suspended tables, whose rows in a transaction are not decoded.
     :ivar complete_scn: every commit at or below it is emitted.
     :ivar time_us: time of the source up to which every commit is emitted, as the last checkpoint says, in microseconds since the
         epoch in UTC; 0 until one has come.

@@ -28,7 +28,7 @@ class Shapes:
     `read_table` and `unlogged` pass through.
 
     :param read_table: present shape of a table, None when it does not exist.
-    :param unlogged: see `CaptureContext.unlogged`.
+    :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param lobs: `lob.enabled`.
     """
 

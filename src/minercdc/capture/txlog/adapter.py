@@ -19,8 +19,8 @@ class TxlogFactory:
     prerequisites = TxlogPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. Whether the stream can go on
-        from a position shows at its start: `unreadable` always gives None."""
+        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` always gives None:
+        minercdc removes nothing from the log of transactions, and whether others did is not looked at."""
         config = context.config
         capture = TxlogCapture(
             *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),
