@@ -33,11 +33,15 @@ FIRST_PGA = 4 * 1024 * 1024
 
 
 class SandboxSession:
-    """One client's session, made of parts: statements, transaction control, settings, LOBs.
+    """One client's session, made of parts: statements, transaction control, settings, LOBs; see `interfaces.Session` and
+    `execution.SqlSession`. `SandboxDatabase` makes it and lists it in `sessions` until `close`.
 
+    :ivar service: upper case; it decides whether the session sees the standby.
     :ivar state: state of packages in the session, by package name.
-    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory, a number that DBMS_SANDBOX.GROW_PGA changes.
+    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory, a number that DBMS_SANDBOX.GROW_PGA
+        changes.
     :ivar details: program, machine, osuser, pid, terminal and driver, as the client named them at connect.
+    :ivar logon_time: host seconds.
     """
 
     def __init__(self, database: Instance, client: Client, service: str, details: Mapping[str, str]) -> None:
@@ -72,12 +76,12 @@ class SandboxSession:
 
     @property
     def on_standby(self) -> bool:
-        """Whether it is a session of the physical standby; see `standby.Standby`."""
+        """Whether the session's service is now that of the physical standby; see `standby.Standby.serves`."""
         return self.database.standby.serves(self.service)
 
     @property
     def schema(self) -> str:
-        """Within a stored program its owner, else the current schema."""
+        """Within a stored program of its definer's rights the owner, else the current schema."""
         return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:
@@ -87,7 +91,7 @@ class SandboxSession:
 
     @property
     def environment(self) -> Environment:
-        """The present environment of translations."""
+        """What translations of statements depend on, as it is now; a new object at each access."""
         settings = self.settings
         return Environment(
             *(
@@ -113,14 +117,16 @@ class SandboxSession:
         yield from self.catalog.tables()
 
     def _forget_private(self, *, session_ends: bool = False) -> None:
-        """Drop the session's rows of temporary tables: those kept for a transaction, or all. Plans on them go, too."""
+        """At the end of a transaction: drop the session's rows of temporary tables that live as long as it, or with
+        `session_ends` of all. Plans are forgotten if there were any. Under the storage lock."""
         if self._private.forget(session_ends=session_ends):
             self.statements.planner.forget()
 
     @contextmanager
     def _in_call(self) -> Iterator[None]:
-        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction. Raises ORA-03001 for a
-        statement that is nested deeper than Python's stack, which is undone."""
+        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction (ORA-00028).
+        Raises ORA-01012 after `close`, ORA-00028 for a session killed before, ORA-03001 for a statement that is nested deeper
+        than Python's stack, which is undone; errors of SQLite become Oracle's."""
         if self._closed:
             raise OraError(1012, "not logged on")
         # A cancel that came while nothing ran is void.
@@ -172,6 +178,7 @@ class SandboxSession:
         return result
 
     def _before_fetch(self, sql: str) -> None:
+        """Before each fetch of a query of this text. Raises ORA-00028 for a killed session, and as `Faults.meet`."""
         self.check_alive()
         self.database.faults.meet("fetch", self.user, sql)
 
