@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE."""
+"""Trees of INSERT, UPDATE, DELETE and MERGE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 @dataclass(slots=True)
 class Returning:
-    """`RETURNING items INTO binds`; the binds by index."""
+    """`RETURNING items INTO binds`; the binds by index, one for each item."""
 
     items: list[Expr]
     binds: list[int]
@@ -19,7 +19,7 @@ class Returning:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `limit` 0 when left out, None for UNLIMITED."""
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `name` None without INTO, `limit` 0 when left out, None for UNLIMITED."""
 
     owner: str | None
     name: str | None
@@ -30,7 +30,8 @@ class ErrorLog:
 
 @dataclass(slots=True)
 class Insert:
-    """INSERT of one table, from VALUES or a query. `columns`: with their offsets; `more`: the rows of VALUES after the first."""
+    """INSERT of one table, from VALUES or a query; the other is None. `columns`: with their offsets, [] for all; `more`: the rows
+    of VALUES after the first."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -44,7 +45,8 @@ class Insert:
 
 @dataclass(slots=True)
 class InsertInto:
-    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert."""
+    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert; `columns` with their offsets, [] for all; `values` None
+    without VALUES."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -53,7 +55,8 @@ class InsertInto:
 
 @dataclass(slots=True)
 class InsertMany:
-    """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: ELSE."""
+    """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: those
+    of ELSE."""
 
     first: bool
     branches: list[tuple[Expr | None, list[InsertInto]]]

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class LiteralKind(Enum):
-    """Kinds of literals. DEFAULT is the word in VALUES and SET."""
+    """Kinds of literals. NATIONAL is a string N'..'; DEFAULT is the word in VALUES and SET."""
 
     NUMBER = "N"
     STRING = "S"
@@ -20,7 +20,7 @@ class LiteralKind(Enum):
 
 @dataclass(slots=True)
 class Literal:
-    """A literal; `text` is its content, without quotes or the word before it."""
+    """A literal; `text` is its content, without quotes or the word before it, doubled quotes being single."""
 
     kind: LiteralKind
     text: str
@@ -42,7 +42,7 @@ class IntervalLiteral:
 
 @dataclass(slots=True)
 class Bind:
-    """`:name`; `index` is its place among the binds."""
+    """`:name`; `index` is its place, from 0, among the statement's binds, of which each appearance is one."""
 
     index: int
     name: str
@@ -51,7 +51,8 @@ class Bind:
 
 @dataclass(slots=True)
 class Name:
-    """A column, pseudo-column, sequence value or function without parentheses; `outer`: `(+)` follows it."""
+    """A column, pseudo-column, sequence value or function without parentheses, by its `parts` between the points; `quoted`: a
+    part is; `outer`: `(+)` follows it."""
 
     parts: tuple[str, ...]
     at: int

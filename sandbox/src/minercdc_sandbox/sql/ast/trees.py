@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, Lock
 
 @dataclass(slots=True)
 class OrderItem:
-    """One term of ORDER BY."""
+    """One term of ORDER BY; `nulls_first` also where it is only the default of DESC."""
 
     expr: Expr
     descending: bool
@@ -23,7 +23,7 @@ FrameBound: TypeAlias = "tuple[str, Expr | None]"
 
 @dataclass(slots=True)
 class Frame:
-    """`mode`: ROWS, RANGE or GROUPS."""
+    """The frame of a window; `mode`: ROWS, RANGE or GROUPS."""
 
     mode: str
     first: FrameBound
@@ -33,7 +33,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Window:
-    """OVER (..)."""
+    """OVER (..); `frame` None without a frame clause."""
 
     partition: list[Expr] = field(default_factory=list)
     order: list[OrderItem] = field(default_factory=list)
@@ -50,7 +50,8 @@ class Keep:
 
 @dataclass(slots=True)
 class Call:
-    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP. `name` may be qualified."""
+    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP, `over`: OVER, None without it. `name` may be
+    qualified."""
 
     name: str
     args: list[Expr]
@@ -101,7 +102,7 @@ class Negative:
 
 @dataclass(slots=True)
 class Binary:
-    """Arithmetic and `||`."""
+    """Arithmetic with `op` + - * / and `||`."""
 
     op: str
     left: Expr
@@ -145,7 +146,7 @@ class Between:
 
 @dataclass(slots=True)
 class In:
-    """`operand [NOT] IN (items)`."""
+    """`operand [NOT] IN (items)`, a list or a query."""
 
     operand: Expr
     items: list[Expr] | Query
@@ -246,7 +247,7 @@ Expr: TypeAlias = (
 
 @dataclass(slots=True)
 class Partition:
-    """`PARTITION (name)` or `PARTITION FOR (values)`."""
+    """`PARTITION (name)`, or `PARTITION FOR (values)` with `name` None."""
 
     name: str | None
     values: list[Expr]
@@ -257,7 +258,9 @@ class Partition:
 class TableRef:
     """A table in FROM, or the target of DML.
 
+    :ivar owner, alias: None without one.
     :ivar as_of: 'SCN' or 'TIMESTAMP', and the expression.
+    :ivar partition: of PARTITION (..); None without it.
     :ivar versions: 'SCN' or 'TIMESTAMP', low and high end of VERSIONS BETWEEN; None for MINVALUE and MAXVALUE.
     :ivar inline: the subquery of `UPDATE (SELECT ..)`; then `name` is ''.
     """
@@ -274,7 +277,7 @@ class TableRef:
 
 @dataclass(slots=True)
 class Derived:
-    """A subquery in FROM; `lateral`: it may name columns of the relations before it."""
+    """A subquery in FROM; `as_of` as in `TableRef`; `lateral`: it may name columns of the relations before it."""
 
     query: Query
     alias: str | None
@@ -285,7 +288,7 @@ class Derived:
 
 @dataclass(slots=True)
 class Join:
-    """`kind`: INNER, LEFT, RIGHT, FULL, CROSS."""
+    """A join of two relations. `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] where there is none of these."""
 
     left: Relation
     right: Relation
@@ -326,7 +329,8 @@ Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 @dataclass(slots=True)
 class Item:
-    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the name of a column without alias."""
+    """A select item. `expr` None is `*`, of the relation `star_of` or, when that is (), of all; `heading`: the name of a column
+    without alias."""
 
     expr: Expr | None
     alias: str | None
@@ -348,7 +352,7 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """One query block.
+    """One query block: a SELECT without what may follow it in a `Query`.
 
     :ivar group_by: the expressions of GROUP BY, of grouping sets those of all.
     :ivar grouping: the grouping sets if there are several, else None; `spread` makes it [] for GROUP BY ().
@@ -367,7 +371,7 @@ class Select:
 
 @dataclass(slots=True)
 class SetOperation:
-    """`op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`."""
+    """A set operation on two queries. `op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`."""
 
     op: str
     left: Select | SetOperation | Query
@@ -377,10 +381,11 @@ class SetOperation:
 
 @dataclass(slots=True)
 class Query:
-    """A query with its clauses.
+    """A query with the clauses around its body.
 
-    :ivar with_: name, column names and query of each CTE.
+    :ivar with_: name, column names ([] for none) and query of each CTE.
     :ivar fetch: number of rows of FETCH, or with `percent` their percentage; `ties` is WITH TIES.
+    :ivar for_update: of FOR UPDATE; None without it.
     """
 
     body: Select | SetOperation | Query
