@@ -131,7 +131,8 @@ def _set_nls(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _sleep(session: ViewSession, arguments: Arguments) -> None:
-    """Sleep for SECONDS; a cancel ends it within 0.05 seconds (ORA-01013). Raises ORA-38148 for NULL and a negative number."""
+    """Sleep for SECONDS; a cancel ends it within 0.05 seconds (ORA-01013). Raises ORA-38148 for NULL and a negative number, and
+    as `Arguments.number`."""
     seconds = arguments.number("SECONDS")
     if seconds is None or seconds < 0:
         raise OraError(38148, "invalid time limit specified")

@@ -57,7 +57,7 @@ class OpenQueries:
     def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
         """Open a planned query: read its first row, and register a cursor on stored rows with `history`. The caller closes the
         rows. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to, ORA-04091 for a table that a trigger may not
-        read, and the errors of AS OF expressions and of the first row."""
+        read, the errors of AS OF expressions and of the first row, and as `begin_run`."""
         session = self._session
         if not plan.stored:
             cursor_run = begin_run(session, binds)
@@ -87,7 +87,7 @@ class OpenQueries:
 
     def settle(self) -> None:
         """Read the rest of open cursors that show this transaction's own changes into memory: call it before the transaction
-        changes more or ends, with the storage locked."""
+        changes more or ends, with the storage locked. Raises as `Rows.fetch`."""
         for rows in list(self._open):
             if rows.saw_own_changes:
                 rows.drain()
@@ -95,7 +95,7 @@ class OpenQueries:
 
     def _picked(self, plan: Plan, run: Run) -> PickedRows | None:
         """Rows of a query that its one view can answer itself, without SQLite; None when the view cannot, or the condition cannot
-        be tested outside SQLite."""
+        be tested outside SQLite. Reading them raises as the view does."""
         [use] = plan.uses.values()
         view = self._session.database.views[use.name]
         if view.picked is None:

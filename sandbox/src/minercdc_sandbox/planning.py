@@ -68,7 +68,8 @@ class Planner:
         return Queries(env, Expressions(env, bind_types)).plan(tree)
 
     def locking(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> list[ScanPlan]:
-        """The scans of a query FOR UPDATE, one for each table that it locks; remembered. `tree` must be that of `sql`."""
+        """The scans of a query FOR UPDATE, one for each table that it locks; remembered. `tree` must be that of `sql`. Raises as
+        `tables_to_lock` and `plan_scan`."""
 
         def make(env: Environment) -> list[ScanPlan]:
             return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, tree)]

@@ -109,7 +109,8 @@ class LobScalars:
         return cell
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions by name without `o_`; none is to be called with NULL."""
+        """The functions by name without `o_`; none is to be called with NULL. The functions raise as those of `locator`,
+        `convert`, `vectors`, `oson` and `DBMS_LOB` that they call."""
         lobs = self._lobs
         return {
             "lob_at": lambda cell, data_object, vid, slot: at_row(cell, data_object, vid >> VERSION_BITS, slot),

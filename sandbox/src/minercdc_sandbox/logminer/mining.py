@@ -199,7 +199,8 @@ class Mining:
     def _plain_batches(
         self, rows: BatchRows, files: Sequence[LogFile], first_record: FirstRecord
     ) -> Iterator[list[tuple[Cell, ...]]]:
-        """`_plain_rows` of one thread, picked; batches that differ in nothing but their rows are not taken apart into records."""
+        """`_plain_rows` of one thread, picked; batches that differ in nothing but their rows are not taken apart into records.
+        Raises as `RedoLog.chunks`."""
         known: dict[TransactionKey, MinedTransaction] = {}
         wanted = [self._wanted(file, first_record) for file in files]
         reading = ThreadReading(self.redo, files, self.wanted, wanted, known, self._memory)

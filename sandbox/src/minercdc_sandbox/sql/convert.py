@@ -72,7 +72,7 @@ def _of_text(family: Family, how: Conversion) -> Callable[[Any], Cell] | None:
 
 def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
     """Conversion between LOBs and VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored (None). Raises
-    ORA-00932 for others."""
+    ORA-00932 for others; the conversion raises as `short_text` and `short_raw`."""
     lobs = how.lobs
     if have in (Family.CLOB, Family.XML) and family in TEXT:
         return _strict(lambda cell: short_text(lobs, cell))
@@ -176,7 +176,7 @@ def model_of(family: Family, nls: Nls) -> str:
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
     """TO_CHAR of a date or timestamp of a `TimeKind` by `model`. `digits`: of plain FF; `zone`: of the session, for all but
-    ZONED. Raises as `to_char`, `temporal.zone_of` and `temporal.to_wall`."""
+    ZONED. Raises as `to_char`, `temporal.retime` and `temporal.offset_of`."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))

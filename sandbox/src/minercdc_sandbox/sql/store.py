@@ -46,7 +46,8 @@ _LARGE_COLUMNS = frozenset(
 
 
 def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
-    """`storer` for LOBs, XML and LONG, whose values come as text, bytes or a locator, for BFILE and for BOOLEAN."""
+    """`storer` for LOBs, XML and LONG, whose values come as text, bytes or a locator, for BFILE and for BOOLEAN. Raises ORA-00932
+    for other types; the function raises as `check_xml`, `boolean` and the conversion."""
     lobs, have, kind = how.lobs, source.family, lob_kind(column)
     if column.type is OraType.BOOLEAN:
         return lambda cell: None if cell is None else boolean(cell, source)
@@ -80,7 +81,8 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
 
 
 def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
-    """`storer` for JSON and VECTOR: text is parsed, the images that clients send are checked."""
+    """`storer` for JSON and VECTOR: text is parsed, the images that clients send are checked. Raises ORA-00932 for other types;
+    the function raises as `parse_json`, `parse_vector` and `check_vector`."""
     lobs, have = how.lobs, source.family
     if have not in (*TEXT, Family.CLOB, Family.RAW, Family.NULL, _IMAGES[column.type]):
         raise inconsistent(_IMAGES[column.type], have)

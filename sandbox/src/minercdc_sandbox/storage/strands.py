@@ -196,7 +196,7 @@ class Strands:
 
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
         """Write the transaction's strand to the log of its thread, which switches when it is then full and `may_switch`; nothing
-        for an empty strand."""
+        for an empty strand. The strand is empty then; the first one that is written sets `logged_from`."""
         strand, transaction.strand = transaction.strand, []
         transaction.strand_records = transaction.strand_bytes = 0
         if strand:

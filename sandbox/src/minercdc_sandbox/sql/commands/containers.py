@@ -20,7 +20,7 @@ def _in_root(session: SqlSession) -> None:
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`: a new PDB, which is MOUNTED; its
     administrator has DBA. Raises ORA-01031, ORA-65040 outside the root, ORA-65012, ORA-00988, ORA-00907, ORA-03001 for one that
-    is not made from the seed."""
+    is not made from the seed. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):
@@ -38,7 +38,8 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects. Raises ORA-01031, ORA-65040
-    outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025 while it is open."""
+    outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025 while it is open. Commits the open transaction
+    first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):

@@ -134,7 +134,8 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 
 def alter_database(session: SqlSession, parser: Parser) -> None:
     """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others,
-    ORA-01031 without the privilege, ORA-12920, ORA-12921, and the errors of the redo log."""
+    ORA-01031 without the privilege, ORA-12920, ORA-12921, and as `RedoLog.enable_thread`, `RedoLog.disable_thread` and the other
+    methods of the redo log."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE", "FORCE", "NO"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")
@@ -163,7 +164,8 @@ def alter_database(session: SqlSession, parser: Parser) -> None:
 
 def _force_logging(session: SqlSession, parser: Parser, *, wanted: bool) -> None:
     """Read the end and set FORCE LOGGING, as a DDL. All changes are in the redo here in any case. Raises ORA-12920 or ORA-12921
-    when it is so already (Error Messages)."""
+    when it is so already (Error Messages). Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax
+    errors are those of `Parser`."""
     parser.end()
     if session.catalog.force_logging == wanted:
         number, word = (12920, "already in") if wanted else (12921, "not in")

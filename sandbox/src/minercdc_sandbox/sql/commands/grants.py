@@ -31,7 +31,8 @@ class _Request:
 
 
 def create_role(session: SqlSession, parser: Parser) -> None:
-    """CREATE ROLE, in this container. Raises ORA-01031, ORA-01921 for the name of a role or user."""
+    """CREATE ROLE, in this container. Raises ORA-01031, ORA-01921 for the name of a role or user. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     parser.word("NOT", "IDENTIFIED")
     while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
@@ -47,7 +48,8 @@ def create_role(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_role(session: SqlSession, parser: Parser) -> None:
-    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919."""
+    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     parser.end()
     with committed(session):
@@ -64,7 +66,8 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
 
 def grant(session: SqlSession, parser: Parser) -> None:
     """GRANT to users and roles of this container; what they have with an option keeps it. Raises ORA-00942, ORA-00990, ORA-01031,
-    ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns."""
+    ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns. Commits the open transaction first, as `committed`, and
+    logs itself as DDL. Syntax errors are those of `Parser`."""
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)
@@ -80,7 +83,8 @@ def grant(session: SqlSession, parser: Parser) -> None:
 
 def revoke(session: SqlSession, parser: Parser) -> None:
     """REVOKE; ALL of an object's privileges takes those that there are. One that fails takes none. Raises ORA-01927, ORA-01951
-    and ORA-01952 for a privilege or role that was not granted, and as `grant`."""
+    and ORA-01952 for a privilege or role that was not granted, and as `grant`. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)

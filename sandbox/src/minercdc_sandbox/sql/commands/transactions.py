@@ -105,7 +105,8 @@ def set_role(session: SqlSession, parser: Parser) -> None:
 
 def lock_table(session: SqlSession, parser: Parser) -> None:
     """LOCK TABLE: lock the tables in a transaction, begun if there is none, one after another; those before one that fails stay
-    locked. Raises ORA-00942, ORA-01031, ORA-01737, ORA-03001 for partitions, and as `Locks.lock_table` and `Storage.begin`."""
+    locked. Raises ORA-00942, ORA-01031, ORA-01737, ORA-03001 for partitions, ORA-02017 for WAIT without whole seconds, other
+    syntax errors as `Parser`, and as `Locks.lock_table` and `Storage.begin`."""
     names = parser.listed(lambda: (parser.token.start, parser.qualified()))
     if parser.token.text in ("PARTITION", "SUBPARTITION"):
         raise OraError(3001, f"unimplemented feature: LOCK TABLE .. {parser.token.text}", parser.token.start)

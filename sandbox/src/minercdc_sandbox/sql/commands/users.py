@@ -52,7 +52,8 @@ class _Options:
 
 def create_user(session: SqlSession, parser: Parser) -> None:
     """CREATE USER, without privileges; the redo does not have the password. Raises ORA-00988, ORA-00922, ORA-01031, ORA-01920 for
-    the name of a role, and as `Catalog.add_user`."""
+    the name of a role, and as `Catalog.add_user`. Commits the open transaction first, as `committed`, and logs itself as DDL.
+    Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     options = _options(parser)
@@ -67,7 +68,8 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 def alter_user(session: SqlSession, parser: Parser) -> None:
     """ALTER USER: password (which ends its expiry), PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK, GRANT and REVOKE CONNECT THROUGH;
     the redo does not have the password. Raises ORA-01918, ORA-00988, ORA-00922, ORA-03001 for a proxy that is limited, and
-    ORA-01031: without ALTER USER, users may change their own password only (SQL Language Reference, ALTER USER, Prerequisites)."""
+    ORA-01031: without ALTER USER, users may change their own password only (SQL Language Reference, ALTER USER, Prerequisites).
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     proxies = parser.is_word("GRANT") or parser.is_word("REVOKE")
     secret = password(parser) if parser.is_word("IDENTIFIED") else None
@@ -91,7 +93,8 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
 
 def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
     """Read and apply `GRANT CONNECT THROUGH proxy` and `REVOKE ..` (SQL Language Reference, ALTER USER, proxy_clause). Raises
-    ORA-01918 for an unknown proxy, ORA-03001 for roles and authentication that a proxy is limited to."""
+    ORA-01918 for an unknown proxy, ORA-03001 for roles and authentication that a proxy is limited to. Commits the open
+    transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     granted = parser.take().text == "GRANT"
     parser.expect_word("CONNECT")
     parser.expect_word("THROUGH")
@@ -111,7 +114,7 @@ def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
 def drop_user(session: SqlSession, parser: Parser) -> None:
     """DROP USER [CASCADE], with all that the user owns, the recycle bin too, and grants on it. Raises ORA-01031, ORA-01918,
     ORA-01922 for objects outside the recycle bin without CASCADE, ORA-28014 for SYS and SYSTEM, and ORA-01940 for a user who is
-    connected."""
+    connected. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     cascade = parser.word("CASCADE")
     parser.end()

@@ -36,8 +36,9 @@ def is_of_partitions(parser: Parser) -> bool:
 
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply a change of partitions; the caller holds the storage lock and the table alone, and logs the DDL. Raises
-    ORA-14501 for a table without partitions, ORA-03001 for subpartitions, and the errors of the change: ORA-02149, ORA-02266,
-    those between ORA-14004 and ORA-14760, and of EXCHANGE as `target_table` and `take_alone`."""
+    ORA-14501 for a table without partitions, ORA-03001 for subpartitions, of the changes ORA-02149, ORA-02266, those between
+    ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, and of EXCHANGE as
+    `target_table` and `take_alone`."""
     at = parser.token.start
     by = table.partitioning
     if by is None:
@@ -74,7 +75,8 @@ def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
 
 
 def _end(parser: Parser) -> None:
-    """Read clauses that may follow, without effect here, and the end of the statement: indexes stay usable anyway."""
+    """Read clauses that may follow, without effect here, and the end of the statement: indexes stay usable anyway. Raises
+    ORA-00933 for anything else, and as `physical_options`."""
     physical_options(parser)
     if parser.any_word("UPDATE", "INVALIDATE"):
         parser.word("GLOBAL")

@@ -33,8 +33,8 @@ _ARCHIVAL_ERRORS = {
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
-    """ALTER TABLE, read from after these words: commit, change the table and log the DDL. Raises as `target_table` and
-    `take_alone`, and the errors of the change."""
+    """ALTER TABLE, read from after these words: commit, change the table and log the DDL. Raises as `committed`, `target_table`,
+    `take_alone` and `_alter`; the table is then as before, but what was open is committed."""
     at = parser.token.start
     owner, name = parser.qualified()
     with committed(session):
@@ -58,7 +58,10 @@ def _places(table: Table) -> object:
 
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version."""
+    """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version. Raises
+    ORA-03001 for another change, and as the function that makes it: `definition_item`, `check_columns`, `check_defaults`,
+    `add_column`, `add_virtual`, `add_constraints`, `set_state`, `drop_column`, `rename_column`, `rename_table`,
+    `alter_partitions`, `move_table`, `_row_archival`."""
     if is_of_partitions(parser):
         alter_partitions(session, parser, table)
         return False
@@ -112,7 +115,7 @@ def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Apply [NO] ROW ARCHIVAL, whose words were read: with NO the archive state of all rows is lost. Returns True: the stored
-    columns changed. Raises ORA-38396, ORA-38397."""
+    columns changed. Raises ORA-38396 when the table has it already, ORA-38397 for NO when it has none."""
     adding = parser.tokens[parser.at - 3].text != "NO"
     parser.end()
     if adding == (table.archival is not None):
@@ -158,7 +161,8 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
 
 
 def _drop_columns(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply `COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED. Raises as `drop_column`."""
+    """Read and apply `COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED. Raises as `column_list` and
+    `drop_column`."""
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     cascade = parser.word("CASCADE", "CONSTRAINTS")
     parser.end()

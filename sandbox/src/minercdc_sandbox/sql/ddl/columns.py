@@ -34,7 +34,8 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
     """Add a stored column at the end of the table, whose slot is set; rows get its default, without redo. Raises ORA-01430,
-    ORA-01758 for NOT NULL where rows have no value for it, and the errors of the default."""
+    ORA-01758 for NOT NULL where rows have no value for it, and as `Parser.expr`, `Expressions.value` and `storer` of its
+    default."""
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")
     default = None
@@ -54,7 +55,7 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False) -> None:
     """Drop a column, a virtual one too, with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904,
-    ORA-12983, ORA-12984, ORA-12991, ORA-12992, ORA-54031.
+    ORA-12983, ORA-12984, ORA-12991, ORA-12992, ORA-54031, ORA-30673.
 
     :param cascade: CASCADE CONSTRAINTS: constraints on several columns and foreign keys that refer to the column go, too.
     """

@@ -119,8 +119,8 @@ def check_name(session: SqlSession, table: Table, name: str | None, at: int) -> 
 
 
 def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
-    """Add a CHECK to the definition; rows are not looked at. Raises what is wrong with its condition, ORA-02264, and ORA-03001
-    for a deferrable one."""
+    """Add a CHECK to the definition; rows are not looked at. Raises as `columns_of_check` and `plan_checks`, ORA-02264, and
+    ORA-03001 for a deferrable one."""
     if spec.deferrable:
         raise OraError(3001, "unimplemented feature: deferrable CHECK", spec.at)
     check_name(session, table, spec.name, spec.at)
@@ -166,7 +166,8 @@ def _check_parents(session: SqlSession, table: Table, constraint: Constraint) ->
 
 
 def check_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Check the table's rows against all its enabled checks. Raises ORA-02293 with this constraint's name."""
+    """Check the table's rows against all its enabled checks. Raises ORA-02293 with this constraint's name for a row that fails,
+    and other errors of the conditions as `CheckPlan.enforce`."""
     plan = plan_checks(session.environment, table)
     if plan is None:
         return
@@ -226,7 +227,7 @@ def row_count(session: SqlSession, table: Table, where: str = "1") -> int:
 
 def named_constraint(parser: Parser, table: Table) -> Constraint:
     """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: the table's constraint of that kind. Raises ORA-02443 when there is
-    none."""
+    none, and syntax errors as `Parser` and `column_list`."""
     found: Constraint | None
     if parser.word("PRIMARY", "KEY"):
         found = table.key
@@ -287,7 +288,7 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
 
 def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: ConstraintSpec, *, cascade: bool) -> None:
     """Set the state of a constraint to that of `spec`, by ENABLE, DISABLE or MODIFY CONSTRAINT; makes or drops the index of a
-    key. `cascade`: as of `release_key`. Raises as `release_key` and `validate`."""
+    key, and makes its columns NOT NULL or looser. `cascade`: as of `release_key`. Raises as `release_key` and `validate`."""
     was = constraint.enabled
     constraint.validated, constraint.rely = spec.validated, spec.rely
     if was and not spec.enabled:

@@ -29,7 +29,8 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Le
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
     """CREATE TABLE, read from after these words: commit, make the table, log the DDL and, of AS, insert the rows in a transaction
     of their own. Raises ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918, ORA-02440, ORA-14459,
-    ORA-54026, ORA-54039, and as `named_once` and `_checked_rows`, and the errors of its parts.
+    ORA-54026, ORA-54039, and as `committed`, `definition_item`, `partition_by`, `add_partitions`, `add_identity`, `add_virtual`,
+    `named_once` and `_checked_rows`; other syntax errors as `Parser`.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """
@@ -99,7 +100,8 @@ def _take_columns(session: SqlSession, definition: Definition, query: ast.Query)
 
 
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
-    """Read the clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL."""
+    """Read the clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL. Raises as
+    `large_storage` and `physical_options`."""
     physical_options(parser)
     row_dependencies, archival = False, False
     while True:
@@ -118,7 +120,7 @@ def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
 def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
     """The rows of CREATE TABLE .. AS, with LOBs of the table's own. "If any rows violate the constraint, then the database does
     not create the table and returns an error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these
-    rows. Makes the partitions that INTERVAL needs. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400."""
+    rows. Makes the partitions that INTERVAL needs. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, and as `plan_checks`."""
     rows = _own_contents(session, table, found)
     checks = plan_checks(session.environment, table)
     required = [(at, column_path(table, column)) for at, column in enumerate(table.columns) if not column.nullable]
@@ -151,7 +153,8 @@ def _check_key(table: Table, constraint: Constraint, rows: Sequence[tuple[Cell, 
 
 
 def _row_movement(parser: Parser) -> bool:
-    """Read the clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT; whether the last of these is ENABLE."""
+    """Read the clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT; whether the last of these is
+    ENABLE. Raises ORA-00905, and as `physical_options`."""
     physical_options(parser)
     enabled = False
     while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
@@ -163,7 +166,7 @@ def _row_movement(parser: Parser) -> bool:
 
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The rows with LOBs in the table's own segment: temporary LOBs that the query made go with the session."""
+    """The rows with LOBs in the table's own segment: temporary LOBs that the query made go with the session. Raises as `storer`."""
     how = conversion(session.environment, table)
     fits = {
         at: storer(column_type(column), column, column_path(table, column), how)

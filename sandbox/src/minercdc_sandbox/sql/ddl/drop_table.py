@@ -16,7 +16,8 @@ from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 def drop_table(session: SqlSession, parser: Parser) -> None:
     """DROP TABLE, read from after these words: into the recycle bin, unless PURGE or a temporary table. Foreign keys of other
-    tables that refer to it go with CASCADE CONSTRAINTS. Raises ORA-02449 without it, and as `target_table` and `take_alone`."""
+    tables that refer to it go with CASCADE CONSTRAINTS. Raises ORA-02449 without it, and as `target_table` and `take_alone`.
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     cascade = parser.word("CASCADE", "CONSTRAINTS")
@@ -77,7 +78,8 @@ def _recycle_name(object_id: int, name: str = "") -> str:
 
 def truncate_table(session: SqlSession, parser: Parser) -> None:
     """TRUNCATE TABLE, read from after these words: rows go without redo, data object ids are new. Raises ORA-02266 for a table
-    that enabled foreign keys of others refer to, and as `target_table` and `take_alone`."""
+    that enabled foreign keys of others refer to, and as `target_table` and `take_alone`. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     if parser.any_word("DROP", "REUSE"):

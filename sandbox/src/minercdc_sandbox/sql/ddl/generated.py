@@ -25,7 +25,7 @@ def archive_state() -> Column:
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:
     """Make the sequence of the identity column `name`, ISEQ$$_<object id>, which the table may have one of, and the column's
-    default. Raises the errors of the options."""
+    default. Raises as `SequenceOptions.apply`."""
     catalog, now = session.catalog, session.storage.clock.now()
     sequence = Sequence(
         *(table.container, table.owner, f"ISEQ$$_{table.object_id}", catalog.new_object_id(), now),
@@ -49,8 +49,8 @@ def number_rows(session: SqlSession, table: Table, name: str) -> None:
 
 
 def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -> None:
-    """Add a virtual column at `place` among all columns; one without a type gets that of its expression. Raises ORA-01430, and
-    the errors of the expression, in which other virtual columns are unknown."""
+    """Add a virtual column at `place` among all columns; one without a type gets that of its expression. Raises ORA-01430, and as
+    `Parser.expr` and `Expressions.value`; other virtual columns are unknown in the expression."""
     assert column.virtual is not None
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")

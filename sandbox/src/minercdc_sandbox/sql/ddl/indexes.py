@@ -16,7 +16,8 @@ from minercdc_sandbox.tables import ConstraintKind, Index, Table
 def create_index(session: SqlSession, parser: Parser, *, unique: bool = False) -> None:
     """CREATE [UNIQUE] INDEX, read from after these words. Raises ORA-00904, ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452
     for keys that are not unique, ORA-03001 for another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table`
-    and `take_alone`."""
+    and `take_alone`. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of
+    `Parser`."""
     owner, name = parser.qualified()
     parser.expect_word("ON", 969, "missing ON keyword")
     at = parser.token.start
@@ -58,7 +59,8 @@ def _index_column(parser: Parser) -> str:
 
 
 def _index_options(parser: Parser) -> bool:
-    """Read storage clauses and kinds of index; whether it is LOCAL. Raises ORA-03001 for other kinds of index."""
+    """Read storage clauses and kinds of index; whether it is LOCAL. Raises ORA-03001 for other kinds of index, ORA-00907 for
+    STORAGE without its end."""
     local = False
     while physical_options(parser) or parser.token.text in ("LOCAL", "GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
         at = parser.token.start
@@ -81,7 +83,8 @@ def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
 
 def alter_index(session: SqlSession, parser: Parser) -> None:
     """ALTER INDEX, read from after these words: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises
-    ORA-01418, ORA-00955, ORA-03001 for other changes, and as `take_alone`."""
+    ORA-01418, ORA-00955, ORA-03001 for other changes, and as `take_alone`. Commits the open transaction first, as `committed`,
+    and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     at = parser.token.start
     new_name, rebuilt = None, False
@@ -122,7 +125,8 @@ def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, In
 
 
 def drop_index(session: SqlSession, parser: Parser) -> None:
-    """DROP INDEX, read from after these words. Raises ORA-01418, ORA-02429 for the index of a key, and as `take_alone`."""
+    """DROP INDEX, read from after these words. Raises ORA-01418, ORA-02429 for the index of a key, and as `take_alone`. Commits
+    the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):

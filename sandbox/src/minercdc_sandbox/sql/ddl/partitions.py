@@ -23,7 +23,7 @@ _MOMENTS = (OraType.DATE, OraType.TIMESTAMP)
 
 def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
     """Partition a new table as CREATE TABLE describes it. Raises ORA-00904, ORA-14013 for a name twice, ORA-14037 for bounds that
-    do not rise, and as `bound_cells` and `interval_step`."""
+    do not rise, and as `bound_cells`, `new_partition` and `interval_step`."""
     table.positions(by.columns)
     table.partitioning = Partitioning(by.method, by.columns, [])
     if by.interval is not None:
@@ -78,7 +78,7 @@ def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text
 
 def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None], at: int) -> Bound:
     """The cells of one bound, as the key columns store them; MAXVALUE (None in `bound`) is the integer 1. Raises ORA-14019 for
-    another number of values, at the offset `at`, and the errors of the values."""
+    another number of values, at the offset `at`, and as `Expressions.value`, `evaluate` and `storer`."""
     assert table.partitioning is not None
     places = table.positions(table.partitioning.columns)
     if len(bound) != len(places):

@@ -26,7 +26,8 @@ P = TypeVar("P", bound=StoredProgram)
 
 def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing: bool = False) -> None:
     """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE, read from after these words; `kind` is that word. Raises
-    ORA-03001 with the errors of compilation, ORA-00955, ORA-01031, ORA-01918."""
+    ORA-03001 with the errors of compilation, ORA-00955, ORA-01031, ORA-01918. Commits the open transaction first, as `committed`,
+    and logs itself as DDL. Syntax errors are those of `Parser`."""
     start = parser.tokens[parser.at - (2 if kind == "PACKAGE BODY" else 1)].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
@@ -77,7 +78,8 @@ def _compiled(program: StoredProgram, compile_: Callable[[], None]) -> None:
 def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
     """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW, read from after the word TRIGGER. Raises ORA-03001
     with the errors of compilation, ORA-04081 for a name that is taken, ORA-04095 for that of a trigger on another table,
-    ORA-00942 for a table of another schema without its name, and as `program_owner`, `read_header` and `target_table`."""
+    ORA-00942 for a table of another schema without its name, and as `program_owner`, `read_header` and `target_table`. Commits
+    the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     start = parser.tokens[parser.at - 1].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
@@ -114,7 +116,8 @@ def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = Fal
 
 def alter_trigger(session: SqlSession, parser: Parser) -> None:
     """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO, read from after these words. Raises ORA-04080, ORA-04081 for a new
-    name that is taken, ORA-01031, ORA-03001 for another change and with the errors of compilation."""
+    name that is taken, ORA-01031, ORA-03001 for another change and with the errors of compilation. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     word = parser.any_word("ENABLE", "DISABLE", "COMPILE", "RENAME")
     new = parser.name() if word == "RENAME" and parser.word("TO") else name
@@ -147,7 +150,8 @@ def enable_triggers(session: SqlSession, table: Table, *, enabled: bool) -> None
 
 def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
     """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE], read from after these words: compile it
-    to find its errors. Raises ORA-04043, ORA-01031, ORA-03001 for another change and with the errors of compilation."""
+    to find its errors. Raises ORA-04043, ORA-01031, ORA-03001 for another change and with the errors of compilation. Commits the
+    open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     if not parser.word("COMPILE"):
         raise OraError(3001, f"unimplemented feature: ALTER {kind} {parser.token.text}", parser.token.start)
@@ -162,7 +166,8 @@ def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
 
 def drop_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
     """DROP PACKAGE [BODY] | FUNCTION | PROCEDURE | TRIGGER, read from after these words; a package goes with its body. Raises
-    ORA-04043, of a trigger ORA-04080, and ORA-01031."""
+    ORA-04043, of a trigger ORA-04080, and ORA-01031. Commits the open transaction first, as `committed`, and logs itself as DDL.
+    Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):

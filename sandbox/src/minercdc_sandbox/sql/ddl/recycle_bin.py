@@ -19,7 +19,8 @@ def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:
 def flashback_table(session: SqlSession, parser: Parser) -> None:
     """FLASHBACK TABLE .. TO BEFORE DROP, read from after these two words, which needs "only the privileges necessary to drop the
     table" (SQL Language Reference, FLASHBACK TABLE). Its triggers keep their BIN$ names. Raises ORA-38305 when the table is not
-    in the bin, ORA-38312 when the name is taken, ORA-01031, ORA-03001 for TO SCN and TO TIMESTAMP."""
+    in the bin, ORA-38312 when the name is taken, ORA-01031, ORA-03001 for TO SCN and TO TIMESTAMP. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     if not parser.word("TO", "BEFORE", "DROP"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
@@ -42,7 +43,8 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
 
 def purge(session: SqlSession, parser: Parser) -> None:
     """PURGE TABLE name, RECYCLEBIN (the user's own tables), DBA_RECYCLEBIN (all of the container), read from after PURGE. Raises
-    ORA-01031, ORA-03001 for another PURGE, and ORA-38307 when the table is not in the bin."""
+    ORA-01031, ORA-03001 for another PURGE, and ORA-38307 when the table is not in the bin. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     everything = parser.word("DBA_RECYCLEBIN")
     mine = parser.word("RECYCLEBIN")
     if not everything and not mine:

@@ -66,7 +66,8 @@ class Assigned:
 
 
 def plan_assigned(x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]) -> Assigned:
-    """Plan the assignments of a statement. Raises ORA-00904, ORA-00957, ORA-01733, ORA-32796, ORA-54017, and the errors of the values."""
+    """Plan the assignments of a statement. Raises ORA-00904, ORA-00957, ORA-01733, ORA-32796, ORA-54017, and as
+    `Expressions.value`, `Conversions.to_type` and `plan_checks`."""
     x.note_drawn(assignments)
     table = target.table
     how = conversion(x.env, table)

@@ -56,7 +56,8 @@ def plan_scan(
     returning: ast.Returning | None = None,
     privilege: str = "SELECT",
 ) -> ScanPlan:
-    """Plan the scan of UPDATE, DELETE and FOR UPDATE; checks the privilege. Raises the errors of its parts.
+    """Plan the scan of UPDATE, DELETE and FOR UPDATE; checks the privilege. Raises as `change_target`, `plan_join`,
+    `plan_assigned`, `plan_returning`, `in_partition` and `Conditions.condition`.
 
     :param privilege: UPDATE, DELETE, or SELECT for FOR UPDATE, which does not go through joins.
     """
@@ -117,7 +118,7 @@ def version_rows(x: Expressions, table: Table) -> str:
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Failed | None = None) -> list[Target]:
     """Run the scan: the rows to change, with their new values, which without UPDATE triggers are checked. Nothing is claimed.
-    Raises as `execute`, `Assigned.given` and `Assigned.check`.
+    Raises as `begin_run`, `execute`, `Assigned.given` and `Assigned.check`.
 
     :param failed: called for a row whose new values raise an error, which is then left out; None: the error is raised.
     """
@@ -210,7 +211,7 @@ class ChangePlan:
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, binds: BindRow) -> list[Target]:
         """Run it with LOG ERRORS, row by row: a row that fails is undone and logged. Returns the rows that were changed. Raises
-        as `FailedRows.note` and `RowChanges.claim`."""
+        as `FailedRows.note`, `RowChanges.claim`, `RowChanges.lock_for_dml` and `targets_of`."""
         storage, client = session.storage, session.client
         storage.changes.lock_for_dml(client, self.scan.table)
         begun = session.transactions.mark()

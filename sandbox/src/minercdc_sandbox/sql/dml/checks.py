@@ -35,7 +35,7 @@ class CheckPlan:
     parameters: list[Parameter]
 
     def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
-        """Check a row, given with all stored columns. Raises ORA-02290, ORA-01402, and the errors of the conditions."""
+        """Check a row, given with all stored columns. Raises ORA-02290, ORA-01402, and as `evaluate_row`."""
         [found] = evaluate_row(self.sql, self.parameters, begin_run(session, row=tuple(row)))
         if isinstance(found, int) and found == len(self.names):
             raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
@@ -49,7 +49,7 @@ def row_field(at: int) -> Callable[[Run], object]:
 
 
 def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
-    """The enabled checks of a table; None when there are none. Raises the errors of their conditions.
+    """The enabled checks of a table; None when there are none. Raises as `Conditions.condition`.
 
     :param view: the statement's target; of a view WITH CHECK OPTION the plan checks its WHERE too.
     """

@@ -53,7 +53,7 @@ class InsertPlan:
 
     def _together(self, session: SqlSession, call: StatementCall) -> Result:
         """Insert the VALUES rows of all rows of binds in one call of the storage, with the result of `run`. Only without
-        RETURNING, `guards` and triggers."""
+        RETURNING, `guards` and triggers. Raises as `RowPlan.row` and `RowChanges.insert`."""
         result = Result()
         rows: list[BindRow] = []
         origin: list[int] = []
@@ -89,7 +89,7 @@ class InsertPlan:
 
     def _singly(self, session: SqlSession, call: StatementCall) -> Result:
         """Insert one VALUES row at a time, with the result of `run`: each has its own values to give back, references to check,
-        or triggers."""
+        or triggers. Raises as `iterate` and `RowPlan.row`."""
         table = self.rows.table
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
@@ -121,7 +121,7 @@ class InsertPlan:
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
         """Insert with LOG ERRORS, row by row, with the result of `run`: a row that fails is undone and logged. Raises as
-        `FailedRows.note`."""
+        `FailedRows.note` and `RowPlan.completed`."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             failed = FailedRows(session, errors, binds)
@@ -144,7 +144,8 @@ class InsertPlan:
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
-    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and the errors of its parts, with their positions."""
+    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and, with their positions, as `change_target`, `wanted_partition`,
+    `RowPlanner.expression`, `Queries.query`, `plan_returning` and `plan_error_log`."""
     target = change_target(env, insert.target, "INSERT")
     x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)

@@ -114,7 +114,7 @@ def plan_join(
     privilege: str,
 ) -> JoinScan:
     """Find the table that is changed, check the privilege, and translate the join. Raises ORA-00904, ORA-01733, ORA-01752,
-    ORA-01776, ORA-01779, ORA-03001, and as `change_target`.
+    ORA-01776, ORA-01779, ORA-03001, and as `change_target` and `from_clause`.
 
     :param assigned: the columns that UPDATE assigns, with their offsets in the text; none for DELETE, which takes the first
         key-preserved table.
@@ -165,7 +165,7 @@ def _assigned_source(shown: Sequence[_Shown], assigned: Sequence[tuple[str, int]
 
 
 def _shown(queries: Queries, joined: JoinView, inner: Scope) -> Iterator[_Shown]:
-    """Columns of the view under their names, in its order."""
+    """Columns of the view under their names, in its order. Raises as `item_columns`."""
     names = iter(joined.view.columns) if joined.view is not None else None
     for item in joined.select.items:
         for visible, expr in queries.item_columns(item, inner):
@@ -183,7 +183,8 @@ def _source_of(visible: Visible, inner: Scope) -> tuple[int, str] | None:
 
 
 def _place(expr: ast.Expr, inner: Scope) -> tuple[int, str] | None:
-    """The source, by number, and column that an expression names; None for an expression that is no column of the join."""
+    """The source, by number, and column that an expression names; None for an expression that is no column of the join. Raises
+    ORA-00918 for a name of several columns."""
     if not isinstance(expr, ast.Name):
         return None
     for number, source in enumerate(inner.sources):

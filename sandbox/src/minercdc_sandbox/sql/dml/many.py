@@ -33,7 +33,7 @@ class ManyPlan:
     otherwise: list[RowPlan] = field(default_factory=list)
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds; the count is of all tables. Raises as `iterate`; a run that fails is undone."""
+        """Run it for each row of binds; the count is of all tables. Raises as `iterate` and `RowPlan.row`; a run that fails is undone."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             count = 0
@@ -85,7 +85,7 @@ def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[Bin
 
 def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) -> Callable[[int], RowPlan]:
     """Translate one INTO: its values become `items` of the query. Returns a function that finishes it when the width of the row
-    is known, as defaults come after it. Raises the errors of its parts."""
+    is known, as defaults come after it. Raises as `change_target`, `wanted_partition`, `check_count` and `RowPlanner.expression`."""
     target = change_target(x.env, into.target, "INSERT")
     planner = RowPlanner(x, target, conversion(x.env, target.table), 0)
     if into.target.partition is not None:

@@ -92,7 +92,8 @@ class MergePlan:
 
 
 def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
-    """Plan a MERGE. Raises ORA-38104 for an updated column that ON names, and what its parts raise."""
+    """Plan a MERGE. Raises ORA-38104 for an updated column that ON names, and as `change_target`, `plan_assigned`,
+    `Conditions.condition` and `RowPlanner.expression`."""
     x = Expressions(env, bind_types)
     queries = Queries(env, x)
     target = change_target(env, merge.target, "UPDATE" if merge.update is not None else "INSERT")
@@ -124,7 +125,7 @@ def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast
 
 
 def _after(x: Expressions, target: ChangeTarget, assigned: Assigned, source: Scope, delete: ast.Expr) -> str:
-    """SQL of DELETE WHERE with the assigned columns standing for their new values."""
+    """SQL of DELETE WHERE with the assigned columns standing for their new values. Raises as `Conditions.condition`."""
     new = dict(zip(assigned.positions, assigned.sql, strict=True))
     columns = []
     for visible in target.scope(x, "t0").sources[0].columns:
@@ -140,7 +141,7 @@ def _insert_rows(
     x: Expressions, target: ChangeTarget, merge: ast.Merge, source: Scope, items: list[str], binds: int
 ) -> RowPlan | None:
     """Plan the insert; None without one. Its values are computed by the same query, as `items` that it appends, so the query's
-    row is what makers read."""
+    row is what makers read. Raises as `check_count`, `RowPlanner.expression` and `Conditions.condition`."""
     if merge.insert is None:
         return None
     columns, values, where = merge.insert

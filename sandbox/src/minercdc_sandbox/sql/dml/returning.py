@@ -40,8 +40,7 @@ class ReturningPlan:
     def rows(
         self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
     ) -> list[tuple[Cell, ...]]:
-        """The values of each affected row, in order, of aggregates one row of all of them. Raises the errors of the expressions
-        and conversions.
+        """The values of each affected row, in order, of aggregates one row of all of them. Raises as `evaluate_row`.
 
         :param affected: rows with their version ids.
         """
@@ -61,7 +60,7 @@ class ReturningPlan:
 def plan_returning(
     env: Environment, target: ChangeTarget, returning: ast.Returning, bind_types: Sequence[BindType], how: Conversion
 ) -> ReturningPlan:
-    """Plan RETURNING. Raises the errors of its expressions, ORA-01008 for a bind that is not given, ORA-00932 for one of a type that
+    """Plan RETURNING. Raises as `Expressions.value`, ORA-01008 for a bind that is not given, ORA-00932 for one of a type that
     the value does not convert to."""
     x = Expressions(env, bind_types)
     Queries(env, x)

@@ -44,7 +44,7 @@ class RowPlan:
     alone: bool = False
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs, then the computed values, which draw from sequences. Raises the errors of their expressions."""
+        """The inputs, then the computed values, which draw from sequences. Raises as `evaluate_row`."""
         if self.computed is None:
             return inputs
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
@@ -107,7 +107,7 @@ class RowPlanner:
         return found
 
     def given(self, at: int, n: int, kind: SqlType) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer`."""
+        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer` and `default`."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
         self.given_inputs[at] = (n, kind)
@@ -118,8 +118,8 @@ class RowPlanner:
         return lambda row: fit(row[n]) if row[n] is not None else other(row)
 
     def expression(self, at: int, expr: ast.Expr) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from an expression: a bind is an input, anything else is computed. Raises ORA-01008, ORA-32795 and
-        the errors of the expression."""
+        """Maker of the column at `at` from an expression: a bind is an input, anything else is computed. Raises ORA-01008,
+        ORA-32795 and as `Expressions.value` and `storer`."""
         column = self.target.table.columns[at]
         if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             return self.default(column)
@@ -141,8 +141,8 @@ class RowPlanner:
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
-        """Maker of the column's default, NULL without one; adds its expression to `computed`. Raises the errors of the
-        expression, and as `storer`."""
+        """Maker of the column's default, NULL without one; adds its expression to `computed`. Raises as `Parser.expr`,
+        `Expressions.value` and `storer`."""
         if column.default is None:
             return lambda row: None
         typed = self.x.value(default_of(column), None)

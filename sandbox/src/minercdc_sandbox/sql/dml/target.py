@@ -73,8 +73,8 @@ class ChangeTarget:
         return self.table.position(below)
 
     def scope(self, x: Expressions, alias: str, *, by_position: bool = False) -> Scope:
-        """The scope of the columns of one row, in the row source `alias`, by the names of the statement. Raises the errors of
-        computed columns.
+        """The scope of the columns of one row, in the row source `alias`, by the names of the statement. Raises as
+        `stored_columns`.
 
         :param by_position: the row source has columns c0, c1, .. by position, not by slot.
         """
@@ -97,7 +97,7 @@ class ChangeTarget:
         return [Visible(name, replace(x.value(expr, inner), vid=None)) for name, expr in self.computed.items()]
 
     def condition(self, x: Expressions, alias: str) -> list[str]:
-        """SQL of each of the conditions in `where`, over the row source `alias`; [] for a table."""
+        """SQL of each of the conditions in `where`, over the row source `alias`; [] for a table. Raises as `Conditions.condition`."""
         below = stored_columns(x, self.table, self.names, alias)
         scope = Scope([Source(((self.table.name,), self.inner), below, None, self.table)])
         return [x.condition(term, scope) for term in self.where]
@@ -201,5 +201,5 @@ def column_path(table: Table, column: Column) -> str:
 
 
 def default_of(column: Column) -> ast.Expr:
-    """The default's expression, parsed again at each call; NULL without one."""
+    """The default's expression, parsed again at each call; NULL without one. Raises as `Parser.expr`."""
     return Parser(column.default or "NULL").expr()

@@ -46,7 +46,8 @@ class Declarations:
     def read(self, *ends: str) -> list[Step]:
         """Read declarations up to BEGIN or one of the words `ends`, which is left unread; returns the steps that run, in this
         order, each time the block is entered. Raises PLS-00103, PLS-00218 and PLS-00322 for a missing initial value, PLS-00371
-        for a name declared twice, and as the readers of its parts."""
+        for a name declared twice, and as `TypeReader.datatype`, `TypeReader.declaration`, `subprogram`, `StaticSql.statement` and
+        `TargetCompiler.assigning`."""
         steps: list[Step] = []
         while not any(self._parser.is_word(word) for word in ("BEGIN", *ends)):
             step = self._declaration()
@@ -55,7 +56,7 @@ class Declarations:
         return steps
 
     def _declaration(self) -> Step | None:
-        """Read one declaration; the step that runs when the block is entered, None for nothing to run."""
+        """Read one declaration; the step that runs when the block is entered, None for nothing to run. Raises as `read`."""
         word = self._parser.token.text if self._parser.token.kind is TokenKind.WORD else ""
         if word in self._without_step:
             self._without_step[word]()
@@ -125,8 +126,8 @@ class Declarations:
 
     def subprogram(self) -> None:
         """Read a procedure or function, or a forward declaration without body, into the present scope. Raises PLS-00305 for a
-        name that has another meaning already, PLS-00103 for clauses and types that the sandbox does not have, and the errors of
-        its parts."""
+        name that has another meaning already, PLS-00103 for clauses and types that the sandbox does not have, PLS-00375 as
+        `Compilation.finished`, and as `TypeReader.unsized` and `Statements.block_of`."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)

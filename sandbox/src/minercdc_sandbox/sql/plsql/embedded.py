@@ -102,7 +102,9 @@ class StaticSql:
         return found
 
     def _word(self, cut: _Cut) -> None:
-        """Read one word of the statement; elements, attributes, binds of rows and records give way to names of places."""
+        """Read one word of the statement; elements, attributes, binds of rows and records give way to names of places. Raises as
+        `_bind`, `_packaged`, `_current_row` and `Attributes.compiled`, PLS-00231 for a local function, PLS-00382 for a whole
+        collection."""
         token, before = self._parser.token, self._parser.tokens[self._parser.at - 1]
         if token.kind is TokenKind.BIND:
             self._bind(cut)

@@ -45,7 +45,8 @@ class Loops:
 
     def loop(self, word: str, label: str | None) -> Step:
         """Read and compile the loop that begins with `word`: LOOP, WHILE or FOR; `label` stands before it, None without one.
-        Raises PLS-00103, PLS-00373 for another label after END LOOP, and the errors of its parts.
+        Raises PLS-00103, PLS-00373 for another label after END LOOP, and as `ExpressionCompiler.condition`, `StaticSql.statement`
+        and `Statements.statements`.
 
         The step raises ORA-01013 on cancel, ORA-06502 for a NULL bound, what the query of a cursor loop raises, which it closes,
         and what its statements raise.
@@ -180,7 +181,7 @@ class Loops:
 
     def _cursor_loop(self, name: str, label: str | None) -> Step:
         """Read `c | (query) LOOP .. END LOOP;`, after `FOR record IN`; `name`: of the record. The step opens the cursor, and
-        closes it however the loop ends."""
+        closes it however the loop ends. Raises as `CursorStatements.arguments`, `StaticSql.statement` and `_loop_body`."""
         token = self._parser.token
         found = self._names.find(token.text) if token.is_name else None
         opening: Step | None = None

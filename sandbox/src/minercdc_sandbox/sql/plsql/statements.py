@@ -72,8 +72,9 @@ class Statements:
         }
 
     def block_of(self, scope: Scope) -> Step:
-        """Read and compile `[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`; DECLARE has been
-        read. Raises PLS-00113 for another name after END than the label of the scope, PLS-00103, and the errors of its parts."""
+        """Read and compile `[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`; DECLARE, if it
+        stands there, has been read. Raises PLS-00113 for another name after END than the label of the scope, PLS-00103, and as
+        `Declarations.read` and `body`."""
         with self._names.inside(scope):
             entering = self.declarations.read()
             body = self.body()
@@ -87,7 +88,7 @@ class Statements:
 
     def body(self) -> Step:
         """Read and compile `BEGIN .. [EXCEPTION ..] END`. Handlers run with the changes that the body has made. Raises PLS-00103,
-        and the errors of its parts."""
+        and as `statements`."""
         self._parser.need("BEGIN")
         body = self.statements("EXCEPTION", "END")
         handlers = self._handlers() if self._parser.word("EXCEPTION") else []
@@ -96,7 +97,7 @@ class Statements:
 
     def statements(self, *ends: str) -> Step:
         """Read and compile one or more statements up to one of the words `ends`, which is left unread. The step notes the line of
-        a statement that raises an error. Raises PLS-00103 without a statement, and the errors of the statements."""
+        a statement that raises an error. Raises PLS-00103 without a statement, and what the compilers of the statements raise."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []

@@ -69,7 +69,8 @@ class Unit:
                 self._all_defined()
 
     def _single(self, compilation: Compilation) -> None:
-        """Compile the text `FUNCTION | PROCEDURE [owner.]name ..`, which becomes public."""
+        """Compile the text `FUNCTION | PROCEDURE [owner.]name ..`, which becomes public. Raises PLS-00103, and as
+        `Declarations.subprogram`."""
         parser = compilation.parser
         if parser.peek(2).text == ".":
             del parser.tokens[1:3]
@@ -84,7 +85,8 @@ class Unit:
         self.public = {found.name: found}
 
     def _section(self, program: StoredProgram, scope: Scope) -> list[Step]:
-        """Compile the text `PACKAGE [BODY] name IS declarations [BEGIN ..] END [name];`; the steps that initialize it, in order."""
+        """Compile the text `PACKAGE [BODY] name IS declarations [BEGIN ..] END [name];`; the steps that initialize it, in order.
+        Raises PLS-00103, and as `Declarations.read` and `Statements.body`."""
         compilation = Compilation(program.text, self._session, self._slots)
         parser, statements = compilation.parser, Statements(compilation)
         parser.need("PACKAGE")

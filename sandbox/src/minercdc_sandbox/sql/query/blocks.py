@@ -53,7 +53,7 @@ class Blocks(Pivots):
         fitted: list[SqlType] | None = None,
     ) -> tuple[str, list[Visible]]:
         """SQL and result columns, named c0, c1, .., of one SELECT with its ORDER BY. Raises ORA-00979 and ORA-00937 as
-        `check_grouped`, ORA-01791, ORA-30930, and the errors of its parts.
+        `check_grouped`, ORA-01791, ORA-30930, as `from_clause`, `plant`, `Expressions.value` and `Conditions.condition`.
 
         :param parent: the scope of the query around it; None for none.
         :param ties: the rows also have a column `ties`, their rank in ORDER BY, if there is one.
@@ -165,7 +165,7 @@ class Blocks(Pivots):
         return sql, result
 
     def _fitted(self, columns: list[Visible], kinds: list[SqlType], at: int) -> list[Visible]:
-        """The columns of a recursive branch in the anchor's types. Raises ORA-01789, ORA-01790."""
+        """The columns of a recursive branch in the anchor's types. Raises ORA-01789, ORA-01790, and as `Conversions.to_type`."""
         if len(columns) != len(kinds):
             raise OraError(1789, "query block has incorrect number of result columns", at)
         found = []

@@ -44,7 +44,8 @@ class Joins(Relations):
         return sql, conjunction([term for term in terms if not _marked(term)])
 
     def _old_joins(self, outer: list[ast.Expr], texts: list[str], spans: list[tuple[int, int]], scope: Scope) -> str:
-        """SQL of FROM: relations without (+) first, then each marked one after those its conditions name. Raises ORA-01416, ORA-01468."""
+        """SQL of FROM: relations without (+) first, then each marked one after those its conditions name. Raises ORA-01416,
+        ORA-01468, ORA-00918."""
         conditions: dict[int, list[ast.Expr]] = {}
         needs: dict[int, set[int]] = {}
         for term in outer:
@@ -99,7 +100,8 @@ class Joins(Relations):
 
     def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> tuple[str, list[Visible]]:
         """SQL of the condition of USING, and its columns: each is one afterwards and comes first: the left one, of RIGHT the
-        right one, of FULL the one that is there. The columns of both sides are hidden. Raises ORA-00904."""
+        right one, of FULL the one that is there. The columns of both sides are hidden. Raises ORA-00904, ORA-00918, and as
+        `Conversions.to`."""
         tests: list[str] = []
         columns: list[Visible] = []
         for name in join.using:

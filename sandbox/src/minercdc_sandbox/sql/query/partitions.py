@@ -26,7 +26,7 @@ def wanted_partition(env: Environment, table: Table, said: ast.Partition) -> Wan
     partition.
 
     Raises ORA-14501 for a table without partitions, ORA-02149 for an unknown name, ORA-14019 for another number of values. The
-    function raises ORA-02149 for values that no partition holds, and their own errors.
+    function raises ORA-02149 for values that no partition holds, and as `evaluate` and the function of `storer`.
     """
     by = table.partitioning
     if by is None:

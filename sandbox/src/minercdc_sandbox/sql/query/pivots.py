@@ -29,7 +29,8 @@ class Pivots(Joins):
 
     def _pivot(self, pivot: ast.Pivot, scope: Scope) -> str:
         """SQL of PIVOT: grouped by the columns that neither FOR nor an aggregate names; each value is a column of the aggregate
-        of matching rows, for each aggregate. Raises as `relation`."""
+        of matching rows, for each aggregate. Raises ORA-00918, ORA-00913 for another number of values than columns, and as
+        `relation` and `Conversions.comparable`."""
         inner = Scope(parent=scope.parent)
         source = self.relation(pivot.source, inner)
         used = {n.parts[-1] for call, _ in pivot.aggregates for n in ast.descendants(call) if isinstance(n, ast.Name)}
@@ -51,7 +52,7 @@ class Pivots(Joins):
 
     def _unpivot(self, unpivot: ast.Unpivot, scope: Scope) -> str:
         """SQL of UNPIVOT: one row per row and IN item; rows whose values are all NULL are left out unless INCLUDE NULLS. Raises
-        as `relation`."""
+        as `relation`, `common_type` and `Conversions.to_type`."""
         inner = Scope(parent=scope.parent)
         source = self.relation(unpivot.source, inner)
         used = {name.parts[-1] for names, _ in unpivot.columns for name in names}

@@ -120,7 +120,7 @@ class Queries(Blocks):
 
     def _recursive(self, name: str, names: list[str], body: ast.SetOperation) -> None:
         """Translate a recursive query of WITH and note it. The anchor decides the types; inside, the name means the rows of the
-        step before. Raises ORA-32038, ORA-32486, and as `block`."""
+        step before. Raises ORA-32038, ORA-32486, and as `compound`."""
         anchor, columns = self.compound(body.left, None)
         if len(names) != len(columns):
             raise OraError(32038, "number of WITH clause column names does not match number of elements", body.at)
@@ -138,7 +138,7 @@ class Queries(Blocks):
 
     def _spread(self, query: ast.Query, select: ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
         """SQL and result columns of a query with grouping sets; ORDER BY may name expressions that are not selected. Raises
-        ORA-03001 as `query`."""
+        ORA-03001 as `query`, and as `spread` and `compound`."""
         if query.ties or select.hierarchy is not None:
             raise OraError(3001, "unimplemented feature: WITH TIES or CONNECT BY with grouping sets", select.at)
         shown = len(select.items)
@@ -152,7 +152,7 @@ class Queries(Blocks):
 
     def _limited(self, sql: str, query: ast.Query, columns: list[Visible]) -> str:
         """The SQL under OFFSET and FETCH, if there are any; WITH TIES compares the rank that the column `ties` is, PERCENT the
-        number of rows there are."""
+        number of rows there are. Raises as `Expressions.value` and `Conversions.to`."""
         if query.fetch is None and query.offset is None:
             return sql
         heads = ",".join(f"c{n}" for n in range(len(columns)))
