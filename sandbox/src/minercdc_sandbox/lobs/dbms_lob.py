@@ -142,7 +142,7 @@ def append(session: SqlSession, arguments: Arguments) -> Out:
 
 def copy(session: SqlSession, arguments: Arguments) -> Out:
     """COPY: AMOUNT units of SRC_LOB from SRC_OFFSET on, as many as there are, to DEST_OFFSET of DEST_LOB; the offsets are 1 if
-    not given. Raises as `access.read` and `write`."""
+    not given. DEST_LOB comes back with its new locator. Raises as `access.read` and `write`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)

@@ -118,6 +118,9 @@ class MinedTransaction:
     :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are
         unknown.
     :ivar rows: how many of its records were read so far: SEQUENCE#. The reader counts.
+    :ivar xid: cells of the XID; `named_xid` of a START, with the transaction's name, `partial_xid` of rows without the last part.
+    :ivar session: cells of user and session, as START has them.
+    :ivar scns, times: cells of start and commit of a committed transaction; None before they are set.
     """
 
     def __init__(self, first: RedoRecord, started: bool) -> None:

@@ -76,6 +76,8 @@ class BatchHead(NamedTuple):
     :param op: the value of its `RedoOp`.
     :param scn, time: SCN and host seconds of its first row.
     :param position: see `PackedBatch.position`.
+    :param rows: in order, changed by one statement; `shared`: they share one record.
+    :param placeholder: LogMiner does not show the ROWIDs.
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """
 

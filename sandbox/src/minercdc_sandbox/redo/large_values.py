@@ -121,9 +121,10 @@ def lob_kind(column: TypedColumn) -> LobKind:
 class Step:
     """One record of a row's change.
 
+    :param before, after: the row before and after the record, None where its `op` has none.
     :param changed: positions of the columns that it sets; () for an INSERT.
-    :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in the
-        value's units; of a trim 0 and the new length; None for other records.
+    :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in
+        the value's units; of a trim 0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.
     """
 

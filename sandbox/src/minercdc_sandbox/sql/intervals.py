@@ -63,7 +63,7 @@ def encode_months(months: int) -> bytes:
 
 
 def decode_months(cell: bytes) -> int:
-    """The months of an INTERVAL YEAR TO MONTH."""
+    """The months of an INTERVAL YEAR TO MONTH, with its sign."""
     return (int.from_bytes(cell[:4], "big") - _BIAS) * 12 + cell[4] - 60
 
 

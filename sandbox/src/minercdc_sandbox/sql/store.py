@@ -47,7 +47,8 @@ _LARGE_COLUMNS = frozenset(
 
 def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
     """`storer` for LOBs, XML and LONG, whose values come as text, bytes or a locator, for BFILE and for BOOLEAN. Raises ORA-00932
-    for other types; the function raises as `check_xml`, `boolean` and the conversion."""
+    for other types; the function makes a new LOB in the column's segment, unless the locator is of that segment already, and
+    raises as `check_xml`, `boolean` and the conversion."""
     lobs, have, kind = how.lobs, source.family, lob_kind(column)
     if column.type is OraType.BOOLEAN:
         return lambda cell: None if cell is None else boolean(cell, source)

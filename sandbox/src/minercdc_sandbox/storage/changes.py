@@ -175,7 +175,7 @@ class RowChanges:
 
     def _log_failed_insert(self, client: Client, transaction: Transaction, table: Table, row: tuple[Cell, ...]) -> None:
         """Log the insert and its undo of a row whose key is taken: Oracle writes the row before it finds the key taken in the
-        index. Takes a row number."""
+        index. Uses up the next row number of its segment."""
         place = _place(table, row)
         rid, place.next_rid = place.next_rid, place.next_rid + 1
         row_id = rowid.of_row(table, rid)

@@ -54,6 +54,7 @@ class Oac(NamedTuple):
     """The client's description of one bind or define, as it was sent.
 
     :param kind: type number of the wire.
+    :param flags, cont_flags: bits as they were sent.
     :param buffer_size: bytes that the client has for a value.
     :param charset_form: 2 of a national character type, 1 of any other.
     :param max_chars: characters of a text; units of a LOB to prefetch.

@@ -20,6 +20,8 @@ class CallEnd:
 
     :param call: the request's sequence byte; ojdbc refuses an error that names another call.
     :param sequence: counts the replies of the connection.
+    :param in_transaction: the session has a transaction open.
+    :param field_version: TTC field version that was agreed.
     :param cursor: number of the call's cursor; 0 for none.
     :param rows: row count.
     :param row_id: ROWID of the last row changed; None for none.

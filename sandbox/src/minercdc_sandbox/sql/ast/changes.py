@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 @dataclass(slots=True)
 class Returning:
-    """`RETURNING items INTO binds`; the binds by index, one for each item."""
+    """`RETURNING items INTO binds`; the binds by index, one for each item. `at`: its offset."""
 
     items: list[Expr]
     binds: list[int]
@@ -19,7 +19,8 @@ class Returning:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `name` None without INTO, `limit` 0 when left out, None for UNLIMITED."""
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `name` None without INTO, `limit` 0 when left out, None for
+    UNLIMITED. `at`: its offset."""
 
     owner: str | None
     name: str | None
@@ -31,7 +32,7 @@ class ErrorLog:
 @dataclass(slots=True)
 class Insert:
     """INSERT of one table, from VALUES or a query; the other is None. `columns`: with their offsets, [] for all; `more`: the rows
-    of VALUES after the first."""
+    of VALUES after the first. `at`: its offset."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -56,7 +57,7 @@ class InsertInto:
 @dataclass(slots=True)
 class InsertMany:
     """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: those
-    of ELSE."""
+    of ELSE. `at`: its offset."""
 
     first: bool
     branches: list[tuple[Expr | None, list[InsertInto]]]
@@ -71,7 +72,7 @@ Assignment: TypeAlias = "tuple[str, Expr, int]"
 
 @dataclass(slots=True)
 class Merge:
-    """MERGE. `update`: SET, WHERE and DELETE WHERE; `insert`: columns, values and WHERE; None for a clause left out."""
+    """MERGE. `update`: SET, WHERE and DELETE WHERE; `insert`: columns, values and WHERE; None for a clause left out. `at`: its offset."""
 
     target: TableRef
     source: Relation
@@ -83,7 +84,7 @@ class Merge:
 
 @dataclass(slots=True)
 class Update:
-    """`UPDATE target SET assignments [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+    """`UPDATE target SET assignments [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`. `at`: its offset."""
 
     target: TableRef
     assignments: list[Assignment]
@@ -95,7 +96,7 @@ class Update:
 
 @dataclass(slots=True)
 class Delete:
-    """`DELETE target [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+    """`DELETE target [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`. `at`: its offset."""
 
     target: TableRef
     where: Expr | None

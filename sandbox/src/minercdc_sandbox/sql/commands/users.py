@@ -34,7 +34,7 @@ def _masked(sql: str) -> str:
 
 @dataclass(slots=True)
 class _Options:
-    """Options of CREATE and ALTER USER besides the password; None where there is none.
+    """Options of CREATE and ALTER USER besides the password; None or False where there is none; `tablespace`: the default one.
 
     :ivar others: options that mean nothing here: quotas, profiles, roles, editions.
     """

@@ -74,7 +74,7 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
 
 def _query(parser: Parser, definition: Definition) -> ast.Query | None:
     """Read the query of CREATE TABLE .. AS, and the end of the statement; None without one. Raises ORA-01773 for declared types,
-    ORA-01027 for binds."""
+    ORA-01027 for binds, ORA-00933 for more words, and as `Parser.query`."""
     query: ast.Query | None = None
     if parser.word("AS"):
         if any(column.type for column in definition.columns):

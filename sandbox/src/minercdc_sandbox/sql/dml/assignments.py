@@ -23,6 +23,7 @@ from minercdc_sandbox.tables import Column, Table
 class Assigned:
     """The columns that a statement assigns, in column order, and how their values get into rows; none of a DELETE.
 
+    :param positions: of the columns in the table.
     :param sql: of each new value.
     :param types: of the new values, before conversion.
     :param fits: convert them to the columns' types.

@@ -33,6 +33,8 @@ class MergePlan:
     """The plan of MERGE. A row of its query has the target's version or NULLs; with an update the new values, whether to update,
     and whether to delete then; with an insert its values, and whether to insert.
 
+    :param parameters: of `sql`, the query.
+    :param assigned: how the rows of an update change.
     :param insert: None without WHEN NOT MATCHED; `update`: whether there is WHEN MATCHED.
     """
 

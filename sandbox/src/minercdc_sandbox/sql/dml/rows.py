@@ -27,6 +27,7 @@ class RowPlan:
     :param makers: of each column: makes its cell from that row.
     :param required: position and path of columns that are NOT NULL.
     :param computed: SQL of the computed expressions; None without any.
+    :param parameters: of `computed`.
     :param checks: None without any.
     :param only: the partition that the statement named, where all rows must go; None for any.
     :param given: place in that row, and type, of each column that the statement gives.
@@ -75,6 +76,9 @@ class RowPlanner:
     """Makes the parts of a `RowPlan` for one statement: call `positions`, then a maker for each column given, then `plan`.
 
     :param width: how many inputs come first in the row that makers read; `computed` is the SQL of the values after them.
+    :param x: translates the expressions.
+    :param how: settings of conversions.
+    :param only: the partition that the statement names; None for any.
     :param given_inputs: filled as `RowPlan.given`.
     """
 

@@ -48,6 +48,9 @@ class Tree:
     """The relation of a hierarchical SELECT, made by `plant`. Translating the SELECT's expressions in the scope of `outer` adds
     to it, so `sql` must be called after them, once.
 
+    :ivar x: translates the expressions.
+    :ivar clause: START WITH and CONNECT BY.
+    :ivar alias: of the relation in SQL.
     :ivar source: SQL of FROM.
     :ivar items: SQL of the columns of FROM.
     :ivar row, child: scopes of a row of the tree, and of the row that CONNECT BY tests as its child.

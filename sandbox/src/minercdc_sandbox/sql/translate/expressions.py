@@ -212,7 +212,7 @@ class Expressions(Conditions):
         return Typed(f"case {' '.join(parts)}{last} end", target)
 
     def _cast(self, expr: ast.Cast, scope: Scope | None) -> Typed:
-        """CAST: a text that is too long is cut, other values are fitted to the type. Raises as `declare` and `fitted`."""
+        """CAST: a text that is too long is cut, other values are fitted to the type. Raises as `value`, `to`, `declare` and `fitted`."""
         operand = self.value(expr.operand, scope)
         name = expr.target.name
         if name in ("VARCHAR2", "VARCHAR", "CHAR", "NVARCHAR2", "NCHAR") and expr.target.numbers:
