@@ -54,7 +54,7 @@ class Planner:
         self._plans.clear()
 
     def query(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
-        """The plan of a query, remembered; `tree` must be that of `sql`."""
+        """The plan of a query, remembered; `tree` must be that of `sql`. Raises as `Queries.query`."""
 
         def make(env: Environment) -> Plan:
             return Queries(env, Expressions(env, bind_types)).plan(tree)
@@ -78,7 +78,8 @@ class Planner:
         return scans
 
     def change(self, sql: str, tree: ast.Change, bind_types: tuple[BindType, ...]) -> ChangePlan:
-        """The plan of a DML statement, remembered; `tree` must be that of `sql`."""
+        """The plan of a DML statement, remembered; `tree` must be that of `sql`. Raises as `plan_insert`, `plan_scan`,
+        `plan_merge` and the other planners of DML."""
         plan: ChangePlan = self._planned(sql, bind_types, lambda env: _PLANNERS[type(tree)](env, tree, bind_types))
         return plan
 

@@ -56,7 +56,7 @@ class LobScalars:
         return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
-        """DBMS_LOB.GETLENGTH, in units, as a NUMBER."""
+        """DBMS_LOB.GETLENGTH, in units, as a NUMBER. Raises as `LobStore.value`."""
         return number.integer(self._lobs.value(cell).length)
 
     def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
@@ -69,7 +69,7 @@ class LobScalars:
 
     def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
         """DBMS_LOB.INSTR: 1-based unit where the nth occurrence begins, from the offset on, 0 for none; None for an offset or nth
-        below 1."""
+        below 1. Raises as `LobStore.value`."""
         start, turn = number.to_int(offset), number.to_int(nth)
         if start < 1 or turn < 1:
             return None
@@ -87,7 +87,8 @@ class LobScalars:
             at += 1
 
     def compare(self, a: bytes, b: bytes, amount: bytes, offset_a: bytes, offset_b: bytes) -> bytes:
-        """DBMS_LOB.COMPARE: 0 when at most `amount` units from the 1-based offsets on are equal, else -1 or 1 by their stored bytes."""
+        """DBMS_LOB.COMPARE: 0 when at most `amount` units from the 1-based offsets on are equal, else -1 or 1 by their stored
+        bytes. Raises as `LobStore.value`."""
         count = number.to_int(amount)
         sides = [
             self._lobs.raw(self._lobs.value(cell), number.to_int(offset) - 1, count)

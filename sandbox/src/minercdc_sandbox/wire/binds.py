@@ -159,7 +159,8 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
 
 
 def _read_image(reader: TtcReader) -> Cell:
-    """The image, as bytes, of JSON (OSON) or VECTOR; None for NULL. On the wire: a locator that says nothing, then the image."""
+    """The image, as bytes, of JSON (OSON) or VECTOR; None for NULL. On the wire: a locator that says nothing, then the image.
+    Raises as `TtcReader`."""
     return reader.clr() if reader.dalc() else None
 
 

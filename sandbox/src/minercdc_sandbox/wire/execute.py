@@ -63,7 +63,7 @@ def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
 
 def fetch(talk: Conversation) -> None:
     """Function 5: send more rows of a cursor, with ORA-01403 at their end or when it is not open. Raises ORA-01001 for an unknown
-    one, ORA-01002 for one that was not described, ORA-01007 for another number of defines, and as `Rows.fetch`."""
+    one, ORA-01002 for one that was not described, ORA-01007 for another number of defines, and as `Rows.fetch` and `TtcReader`."""
     number, count = talk.reader.ub(), talk.reader.ub()
     cursor = talk.cursor_of(number)
     reply = talk.reply()

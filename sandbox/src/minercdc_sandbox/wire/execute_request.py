@@ -108,7 +108,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
 
 
 def _skip_newer(talk: Conversation) -> None:
-    """Read past the fields that only clients of 12.2 and later send."""
+    """Read past the fields that only clients of 12.2 and later send. Raises as `TtcReader`."""
     r = talk.reader
     if talk.agreed.field_version >= FIELD_VERSION_12_2:
         r.u8()  # pointer (al8sqlsig)

@@ -147,7 +147,7 @@ _KEPT_METRICS = frozenset(("client_id", "module", "action", "client_info"))
 
 def _end_to_end_metrics(talk: Conversation) -> None:
     """Piggyback 135: client identifier, module, action and the like: pointer and length of each, then the values that are there.
-    Sets the session's metrics; an empty value clears one."""
+    Sets the session's metrics; an empty value clears one. Raises as `TtcReader`."""
     r = talk.reader
     r.raw(2)  # pointers (cidnam, cidser)
     r.ub()  # flags
@@ -176,7 +176,7 @@ def _pipeline_begin(talk: Conversation) -> None:
 
 def _switch_transaction(talk: Conversation) -> None:
     """Piggyback 103, a sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places
-    for the answer, names; then the bytes of those that are there. Raises ORA-03001 once they are read."""
+    for the answer, names; then the bytes of those that are there. Raises as `TtcReader`, and ORA-03001 once all is read."""
     r = talk.reader
     r.ub()
     r.u8()

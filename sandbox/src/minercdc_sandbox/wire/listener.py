@@ -115,8 +115,8 @@ class Listener:
                 self._open.pop(connection, None)
 
     def _watch(self) -> None:
-        """Every 20 ms, interrupt the calls of clients that cancelled or vanished while they run: only another thread can look at
-        their sockets."""
+        """Until the listener stops, every 20 ms interrupt the calls of clients that cancelled or vanished while they run: only
+        another thread can look at their sockets."""
         while not self._stopping.wait(_WATCH_SECONDS):
             for connection in tuple(self._open):
                 if connection.talk is not None:

@@ -61,7 +61,7 @@ _READ_ONLY = 1
 
 def _locator_size(talk: Conversation) -> int:
     """Read the pointer to and the size of a locator; returns the size in bytes, 0 without a pointer, as the size that CREATE
-    TEMPORARY sends for its destination is a duration."""
+    TEMPORARY sends for its destination is a duration. Raises as `TtcReader`."""
     pointer, size = talk.reader.u8(), talk.reader.ub()
     return size if pointer else 0
 

@@ -178,7 +178,8 @@ class TtcReader:
         return packet.body[2:]
 
     def require(self, size: int) -> None:
-        """Receive until there are at least `size` unread bytes in `data`; for small sizes."""
+        """Receive until there are at least `size` unread bytes in `data`; for small sizes. Raises Disconnected, BreakReceived,
+        ProtocolError and OSError as all reads."""
         while len(self.data) - self.position < size:
             self.data = self.data[self.position :] + self._next_body()
             self.position = 0
@@ -202,7 +203,7 @@ class TtcReader:
         return b"".join(pieces)
 
     def u8(self) -> int:
-        """The next byte, 0 to 255."""
+        """The next byte, 0 to 255. Raises as `require`."""
         if self.position >= len(self.data):
             self.require(1)
         value = self.data[self.position]
@@ -210,7 +211,7 @@ class TtcReader:
         return value
 
     def peek(self) -> int:
-        """The next byte, 0 to 255, left unread."""
+        """The next byte, 0 to 255, left unread. Raises as `require`."""
         self.require(1)
         return self.data[self.position]
 
@@ -222,7 +223,8 @@ class TtcReader:
         return int.from_bytes(self.raw(size), "big")
 
     def clr(self) -> bytes | None:
-        """The bytes of a `clr` field, in one or more pieces; None for NULL, which the empty string is too."""
+        """The bytes of a `clr` field, in one or more pieces; None for NULL, which the empty string is too. Raises ProtocolError
+        as `raw`, and as `require`."""
         size = self.u8()
         if size in (0, 255):
             return None
@@ -234,7 +236,7 @@ class TtcReader:
         return b"".join(pieces)
 
     def dalc(self) -> bytes:
-        """The bytes of a `dalc` field; b'' for NULL."""
+        """The bytes of a `dalc` field; b'' for NULL. Raises as `ub` and `clr`."""
         return (self.clr() or b"") if self.ub() else b""
 
 

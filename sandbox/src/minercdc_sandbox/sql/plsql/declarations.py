@@ -110,7 +110,8 @@ class Declarations:
         return enter
 
     def _cursor_parameters(self) -> list[tuple[Variable, Compiled | None]]:
-        """Read `name [IN] type [:= value], ..)`, after the left parenthesis; each parameter with its default, None without one."""
+        """Read `name [IN] type [:= value], ..)`, after the left parenthesis; each parameter with its default, None without one.
+        Raises PLS-00103, and as `TypeReader.datatype`."""
         parameters = self._parser.listed(self._cursor_parameter)
         self._parser.need(")")
         return parameters

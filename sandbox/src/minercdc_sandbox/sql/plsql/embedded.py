@@ -139,7 +139,7 @@ class StaticSql:
             self._parser.at += 1
 
     def _bind(self, cut: _Cut) -> None:
-        """Read a bind, or `:new.column`, which gives way to a place."""
+        """Read a bind, or `:new.column`, which gives way to a place. Raises as `BlockParser.row_field` and `BlockParser.bind`."""
         token = self._parser.token
         cut.upto(token.start)
         field = self._parser.row_field(self._parser.take())
@@ -191,7 +191,8 @@ class StaticSql:
         cut.resume()
 
     def _record_values(self, cut: _Cut, variable: Variable) -> None:
-        """Read `record` or `records(i)` after VALUES, which gives way to a list of places."""
+        """Read `record` or `records(i)` after VALUES, which gives way to a list of places. Raises PLS-00103, and as
+        `Attributes.index_of`."""
         token = self._parser.take()
         cut.upto(token.start)
         places = []

@@ -180,7 +180,7 @@ class ExpressionCompiler:
 
     def _checked(self, make: Callable[[], Any]) -> Any:
         """The result of `make`, which translates; SQL's errors become PL/SQL's within ORA-06550: PLS-00201 for ORA-00904,
-        PLS-00382 for ORA-00932, all others with their own text."""
+        PLS-00382 for ORA-00932, all others with their own text. Raises these."""
         try:
             return make()
         except OraError as error:

@@ -90,7 +90,8 @@ class Frame:
         return found
 
     def _lob(self, type_: OraType, cell: Any, source: SqlType) -> Cell:
-        """A locator and NULL stay what they are; text and bytes become a new temporary LOB of `type_`."""
+        """A locator and NULL stay what they are; text and bytes become a new temporary LOB of `type_`. Raises as `convert` and
+        its conversion."""
         if cell is None or is_locator(cell):
             return cell
         kind = _LOBS[type_]

@@ -165,8 +165,8 @@ class Loops:
         return self._bounds()
 
     def _bounds(self) -> Callable[[Frame], range]:
-        """Read `low .. high`; a function that computes the range, both included. The function raises ORA-06502 for NULL and for
-        what is no number."""
+        """Read `low .. high`; a function that computes the range, both included, empty when `high` is below `low`. Raises
+        PLS-00103, and as `ExpressionCompiler.compiled`; the function raises ORA-06502 for NULL and for what is no number."""
         low = integer_of(self._expressions.compiled(self._parser.sum()))
         self._parser.need("..")
         high = integer_of(self._expressions.compiled(self._parser.sum()))

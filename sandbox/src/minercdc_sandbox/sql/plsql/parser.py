@@ -132,7 +132,8 @@ class BlockParser(Parser):
         return index
 
     def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
-        """Read `.COUNT`, or `(i).ERROR_INDEX | ERROR_CODE`, after SQL%BULK_EXCEPTIONS; `parts`: the name before `%`."""
+        """Read `.COUNT`, or `(i).ERROR_INDEX | ERROR_CODE`, after SQL%BULK_EXCEPTIONS; `parts`: the name before `%`. Raises
+        PLS-00103 for anything else."""
         owner = ast.Name(tuple(parts), at)
         if self.op("."):
             return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)

@@ -125,7 +125,7 @@ class Statements:
 
     def _goto(self) -> Step:
         """Read and compile `GOTO label;`: of a statement in this sequence or in one around it, which `Compilation.finished`
-        checks. The step raises `Leave`, and ORA-01013 on cancel."""
+        checks. The step raises `Leave`, and ORA-01013 on cancel. Raises PLS-00103."""
         self._parser.need("GOTO")
         token = self._parser.take()
         self._parser.need(";")
@@ -188,7 +188,8 @@ class Statements:
         return _choice(branches, otherwise)
 
     def _case_statement(self) -> Step:
-        """Read and compile a CASE statement. The step raises ORA-06592 when nothing matches and there is no ELSE."""
+        """Read and compile a CASE statement. Raises PLS-00103, and as `ExpressionCompiler.truth` and `statements`; the step
+        raises ORA-06592 when nothing matches and there is no ELSE."""
         self._parser.need("CASE")
         operand = None if self._parser.is_word("WHEN") else self._parser.expression_tree()
         branches: list[tuple[Test, Step]] = []

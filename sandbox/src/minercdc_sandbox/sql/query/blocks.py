@@ -87,7 +87,7 @@ class Blocks(Pivots):
         self, select: ast.Select, source: str, where: ast.Expr | None, scope: Scope
     ) -> tuple[str, ast.Expr | None]:
         """Relations and remaining condition of a hierarchical SELECT: a join in WHERE comes before CONNECT BY, the other
-        conditions after it."""
+        conditions after it. Raises as `Conditions.condition`."""
         if len(select.relations) < 2:
             return source, where
         joined = conjunction([term for term in conjuncts(where) if not _hierarchical(term)])

@@ -158,7 +158,8 @@ class Relations:
 
     def _version_bound(self, kind: str, end: ast.Expr | None, table: Table, *, lowest: bool) -> str:
         """One end of VERSIONS BETWEEN as a parameter; None as `end` is MINVALUE or MAXVALUE. The `lowest` is noted in `tables`:
-        reaching back before the table's newest definition is ORA-01466 at run time, before the undo ORA-30052."""
+        reaching back before the table's newest definition is ORA-01466 at run time, before the undo ORA-30052. Raises as
+        `_as_of`."""
         if end is not None:
             parameter, key = self._as_of((kind, end))
         elif lowest:
