@@ -192,7 +192,8 @@ class SandboxDatabase:
         }
 
     def open_downstream(self) -> ForeignLogs:
-        """See `execution.Instance`."""
+        """Make the downstream database at the first call; the redo that it receives, the same object at each call. See
+        `execution.Instance`."""
         if self.shipped is None:
             views, procedures, constants = tuple(self.views.values()), self.procedures, self.constants
             other = SandboxDatabase(views=views, procedures=procedures, constants=constants, now=self._now)
@@ -210,7 +211,8 @@ class SandboxDatabase:
         return self._downstream if self._downstream is not None and service.upper() == downstream.SERVICE else self
 
     def password_of(self, user: str, service: str) -> str | None:
-        """See `interfaces.Database`; for an unknown service the user is looked up in the root."""
+        """The password in clear text, None for an unknown user; for an unknown service the user is looked up in the root. See
+        `interfaces.Database`."""
         if (other := self._of(service)) is not self:
             return other.password_of(user, service)
         container, _ = self._places().get(service.upper(), (ROOT, 1))
@@ -218,12 +220,13 @@ class SandboxDatabase:
         return None if found is None else found.password
 
     def services(self) -> Sequence[str]:
-        """See `interfaces.Database`; with the downstream database's, once it is open."""
+        """Service names in upper case, with the downstream database's once it is open; see `interfaces.Database`."""
         return (*self._places(), *((downstream.SERVICE,) if self._downstream is not None else ()))
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
-        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member
-        `proxy` of `client` that may not log on in the user's place; and as `Faults.meet`."""
+        """Open a session of a user whose password, or whose proxy's, was proved, and put it into `sessions`; see
+        `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
+        `client` that may not log on in the user's place; and as `Faults.meet`."""
         if (other := self._of(service)) is not self:
             return other.open_session(user, service, client)
         self.faults.meet("connect", user)
@@ -265,7 +268,8 @@ class SandboxDatabase:
         return session
 
     def change_password(self, user: str, service: str, password: str) -> None:
-        """See `interfaces.Database`; for an unknown service the user is looked up in the root. Durable when it returns."""
+        """Set the password and end its expiry, durable when it returns; nothing for an unknown user. For an unknown service the
+        user is looked up in the root. See `interfaces.Database`."""
         if (other := self._of(service)) is not self:
             other.change_password(user, service, password)
             return

@@ -139,11 +139,11 @@ class ForeignLogs:
         return any(one.name == name for one in self._others)
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """See `RedoLog.records`; of a log of the source, received or not."""
+        """The records of a log of the source, received or not; see `RedoLog.records`, also for what it raises."""
         return self._source.records(thread, sequence)
 
     def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]:
-        """See `RedoLog.chunks`; of a log of the source, received or not."""
+        """The chunks of a log of the source, received or not; see `RedoLog.chunks`, also for what it raises."""
         return self._source.chunks(thread, sequence, first)
 
     def _archived(self) -> list[ArchivedLog]:

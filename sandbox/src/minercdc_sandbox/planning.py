@@ -63,7 +63,7 @@ class Planner:
         return plan
 
     def apart(self, tree: ast.Query, bind_types: Sequence[BindType] = ()) -> Plan:
-        """A new plan of a query; it is not remembered. Raises as the other methods."""
+        """A new plan of a query; it is not remembered. Raises as `Queries.query`."""
         env = self._environment()
         return Queries(env, Expressions(env, bind_types)).plan(tree)
 

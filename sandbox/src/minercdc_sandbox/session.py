@@ -85,7 +85,7 @@ class SandboxSession:
         return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:
-        """See `interfaces.Session`."""
+        """Set end-to-end metrics by name, None clears one; see `interfaces.Session`."""
         for name, value in names.items():
             setattr(self.client if name == "client_id" else self.settings, name, value)
 
@@ -112,7 +112,7 @@ class SandboxSession:
         )
 
     def tables(self) -> Iterator[Table]:
-        """See `execution.SqlSession`."""
+        """The session's own copies of temporary tables, then all tables of the catalog; see `execution.SqlSession`."""
         yield from self._private
         yield from self.catalog.tables()
 
@@ -159,7 +159,8 @@ class SandboxSession:
         row_counts: bool = False,
         commit: bool = False,
     ) -> Result:
-        """See `interfaces.Session`."""
+        """Run one statement or block, as `interfaces.Session` says; what it costs goes into V$SQLAREA, and a dictionary that it
+        changed is durable when it returns. Raises OraError, as `_in_call`, and the errors of the faults that hit it."""
         self.database.faults.meet("execute", self.user, sql)
         cost = self.database.sql_area.cost_of(sql, self.schema, self.settings.module, self.container)
         with self._in_call(), cost.call():
@@ -183,33 +184,37 @@ class SandboxSession:
         self.database.faults.meet("fetch", self.user, sql)
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
-        """See `interfaces.Session`."""
+        """Columns of a query without running it, None for another statement; see `interfaces.Session`. Raises as `_in_call`, and
+        the errors of the text."""
         with self._in_call():
             return self.statements.parsed(sql).describe(self.statements)
 
     def commit(self) -> None:
-        """See `interfaces.Session`."""
+        """Commit the transaction, if there is one; see `interfaces.Session`. Raises ORA-00028 for a killed session, as
+        `TransactionControl.commit`, and the errors of the faults that hit it."""
         self.database.faults.meet("commit", self.user)
         self.check_alive()
         self.transactions.commit()
 
     def rollback(self) -> None:
-        """See `interfaces.Session`."""
+        """Roll the transaction back, if there is one; see `interfaces.Session`. Raises ORA-00028 for a killed session, and the
+        errors of the faults that hit it."""
         self.database.faults.meet("rollback", self.user)
         self.check_alive()
         self.transactions.rollback()
 
     def in_transaction(self) -> bool:
-        """See `interfaces.Session`."""
+        """Whether a transaction has begun, be it by SET TRANSACTION only."""
         return self.client.transaction is not None
 
     def check_alive(self) -> None:
-        """See `interfaces.Session`."""
+        """Raises ORA-00028 once another session has killed this one; else does nothing."""
         if self.client.killed:
             raise OraError(28, "your session has been killed")
 
     def kill(self) -> None:
-        """See `execution.SqlSession`."""
+        """End the session from another one, in any thread: its call ends soon, its transaction is rolled back at once or then,
+        later calls raise ORA-00028; see `execution.SqlSession`. Takes the storage lock."""
         with self.storage.lock:
             self.client.killed = self.client.cancelled = True
             self.storage.lock.notify_all()
@@ -217,13 +222,13 @@ class SandboxSession:
                 self.transactions.rollback()
 
     def cancel(self) -> None:
-        """See `interfaces.Session`."""
+        """Any thread: let the running statement raise ORA-01013 soon; void when none runs. Waits for the storage lock."""
         self.client.cancelled = True
         with self.storage.lock:
             self.storage.lock.notify_all()
 
     def close(self) -> None:
-        """See `interfaces.Session`."""
+        """Roll back and free everything of the session, in any state; safe to call twice. See `interfaces.Session`."""
         if self._closed:
             return
         self.client.cancelled = False

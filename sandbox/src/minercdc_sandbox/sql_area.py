@@ -87,7 +87,8 @@ class CountedRows:
         self._rows, self._cost, self._before_fetch = rows, cost, before_fetch
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows`; raises as `before_fetch`, before any row is read."""
+        """As `fetch` of the rows: the fetch and its rows are counted when it succeeds, its time in any case. Raises as
+        `before_fetch`, before any row is read, and as that."""
         self._before_fetch()
         with self._cost.call():
             rows = self._rows.fetch(count)
@@ -96,7 +97,7 @@ class CountedRows:
         return rows
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Close the rows."""
         self._rows.close()
 
 

@@ -208,7 +208,8 @@ class StatementRunner:
             self.names = outer
 
     def check(self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES) -> Columns:
-        """See `execution.InnerStatements`."""
+        """Plan a query or DML statement of a block without running it; its columns, None for any other statement and DML. Raises
+        the errors of syntax, names, types and privileges. See `execution.InnerStatements`."""
         with self.naming(names):
             return self.parsed(sql).check(self, tuple(bind_types))
 
@@ -219,7 +220,8 @@ class StatementRunner:
         bind_rows: Sequence[tuple[Any, ...]] = ((),),
         names: VariableNames = NO_VARIABLES,
     ) -> Result:
-        """See `execution.InnerStatements`."""
+        """Run a statement of a block or program; see `execution.InnerStatements`. Raises what the statement raises, ORA-00028 for
+        a killed session; errors of SQLite become Oracle's."""
         self.session.check_alive()
         with self.naming(names):
             try:
@@ -228,11 +230,11 @@ class StatementRunner:
                 raise translated(error, begin_run(self.session)) from error
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """See `execution.InnerStatements`."""
+        """A new plan, which is not remembered, of a query without binds inside another statement. Raises as `Planner.query`."""
         return self.planner.apart(query)
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """See `execution.InnerStatements`."""
+        """Run a query inside another statement and close it; all its rows. Raises as `OpenQueries.open` and `Rows.fetch`."""
         rows = self.queries.open(plan, binds)
         found = rows.fetch(1 << 62)
         rows.close()

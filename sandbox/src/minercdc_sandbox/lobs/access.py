@@ -41,7 +41,8 @@ def current_length(session: SqlSession, locator: bytes) -> int:
 
 
 def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
-    """See `interfaces.LobCalls.read`."""
+    """The content of at most `amount` units from the 1-based `offset` on, '' or b'' after the end: text, or bytes of a BLOB.
+    Raises ORA-21560 for an offset or amount out of range, and as `LobStore.value`."""
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)

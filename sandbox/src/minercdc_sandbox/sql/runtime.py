@@ -149,8 +149,8 @@ class QueryRows:
         return self._cursor is not None and self._run.own != NO_TRANSACTION
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`: after the last row []. Raises ORA-01001 once closed, ORA-01555 when versions may be gone,
-        and as `execute`."""
+        """At most `count` next rows, as `interfaces.Rows.fetch`; after the last row []. Raises ORA-01001 once closed, ORA-01555
+        when versions may be gone, and as `execute`."""
         if self._drained is not None:
             return list(islice(self._drained, count))
         if self._cursor is None:
@@ -187,7 +187,7 @@ class QueryRows:
                 self._cursor = None
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Close the cursor, if it is open; later fetches raise ORA-01001. Safe to call twice."""
         if self._cursor is not None:
             with self._lock:
                 self._cursor.close(True)
@@ -222,7 +222,8 @@ class PickedRows:
             self._found += batch
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`. Raises ORA-01001 once it is closed, ORA-01013 on cancel, and the errors of the view."""
+        """At most `count` next rows, as `interfaces.Rows.fetch`; after the last row []. Raises ORA-01001 once it is closed,
+        ORA-01013 on cancel, and as the view."""
         if self._batches is None:
             raise OraError(1001, "invalid cursor")
         self._more(count)
@@ -230,7 +231,7 @@ class PickedRows:
         return rows
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Read no more of the view; later fetches raise ORA-01001. Safe to call twice."""
         self._batches, self._found = None, []
 
 
@@ -241,9 +242,9 @@ class FixedRows:
         self._rows = iter(rows)
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`; after `close` there are no rows."""
+        """At most `count` next rows; [] after the last and after `close`."""
         return list(islice(self._rows, count))
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Drop the rows left; safe to call twice."""
         self._rows = iter(())

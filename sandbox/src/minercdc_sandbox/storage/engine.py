@@ -142,7 +142,7 @@ class Storage:
 
     @property
     def horizon(self) -> int:
-        """See `Durability`."""
+        """SCN before which row versions may be gone: snapshots older than it get ORA-01555."""
         return self.durability.horizon
 
     @property

@@ -58,7 +58,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """OPEN and CLOSE of named PDBs, ALL [EXCEPT ..] or, without a name, the session's own; ADD, DROP, ENABLE and DISABLE as
     `alter_database`. ALL leaves out those that are so already. CLOSE kills the sessions of the PDB but this one. Raises
-    ORA-01031, ORA-65011, ORA-65017, ORA-65019, ORA-65020, ORA-65046 in the root without a name, ORA-65118, ORA-03001 for others."""
+    ORA-01031, ORA-65011, ORA-65017, ORA-65019, ORA-65020, ORA-65046 in the root without a name, ORA-65118, ORA-03001 for others.
+    Syntax errors are those of `Parser`."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return

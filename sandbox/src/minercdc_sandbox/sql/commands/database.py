@@ -25,7 +25,7 @@ def need(session: SqlSession, privilege: str) -> None:
 def alter_system(session: SqlSession, parser: Parser) -> None:
     """ALTER SYSTEM: log switches of all open threads, CHECKPOINT, KILL and DISCONNECT SESSION, SET. Raises ORA-03001 for others,
     ORA-01031 without the privilege, ORA-00026, ORA-00027 and ORA-00030 for a session, ORA-00922, ORA-02017, ORA-16019 and
-    ORA-16179 for a value."""
+    ORA-16179 for a value. Syntax errors are those of `Parser`."""
     if parser.token.text not in ("SWITCH", "ARCHIVE", "CHECKPOINT", "KILL", "DISCONNECT", "SET"):
         raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
     need(session, "ALTER SYSTEM")
@@ -135,7 +135,7 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 def alter_database(session: SqlSession, parser: Parser) -> None:
     """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others,
     ORA-01031 without the privilege, ORA-12920, ORA-12921, and as `RedoLog.enable_thread`, `RedoLog.disable_thread` and the other
-    methods of the redo log."""
+    methods of the redo log. Syntax errors are those of `Parser`."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE", "FORCE", "NO"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")

@@ -13,7 +13,8 @@ from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
-    """COMMIT [WORK]. Raises ORA-02091 when a deferred constraint is violated, and as `Session.commit`."""
+    """COMMIT [WORK]. Raises ORA-02091 when a deferred constraint is violated, and as `Session.commit`. Syntax errors are those of
+    `Parser`."""
     parser.word("WORK")
     parser.word("WRITE", "WAIT")
     parser.end()
@@ -22,7 +23,7 @@ def commit(session: SqlSession, parser: Parser) -> None:
 
 def rollback(session: SqlSession, parser: Parser) -> None:
     """ROLLBACK [WORK], also TO SAVEPOINT. Raises ORA-01086 for a savepoint that the transaction does not have, and as
-    `Session.rollback`."""
+    `Session.rollback`. Syntax errors are those of `Parser`."""
     parser.word("WORK")
     if parser.word("TO"):
         parser.word("SAVEPOINT")
@@ -35,7 +36,7 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 
 
 def savepoint(session: SqlSession, parser: Parser) -> None:
-    """SAVEPOINT; one of the same name is replaced. Raises as `Storage.begin`."""
+    """SAVEPOINT; one of the same name is replaced. Raises as `Storage.begin`. Syntax errors are those of `Parser`."""
     name = parser.name()
     parser.end()
     session.transactions.savepoint(name)
@@ -43,7 +44,7 @@ def savepoint(session: SqlSession, parser: Parser) -> None:
 
 def set_transaction(session: SqlSession, parser: Parser) -> None:
     """SET TRANSACTION, which begins one, but for READ WRITE and READ COMMITTED, which do nothing. Raises ORA-01453 after a change
-    or lock in the transaction, ORA-03001 for other kinds, and as `Storage.begin`."""
+    or lock in the transaction, ORA-03001 for other kinds, and as `Storage.begin`. Syntax errors are those of `Parser`."""
     if session.client.transaction is not None and session.client.transaction.undo:
         raise OraError(1453, "SET TRANSACTION must be first statement of transaction")
     if parser.word("NAME"):
@@ -67,7 +68,7 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 def set_constraints(session: SqlSession, parser: Parser) -> None:
     """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`, until the transaction ends; IMMEDIATE checks what was deferred of
     these. One that fails changes nothing: the keys are checked at COMMIT. Raises ORA-02447, ORA-02448, ORA-00905, and as
-    `verify_deferred`."""
+    `verify_deferred`. Syntax errors are those of `Parser`."""
     everything = parser.word("ALL")
     names = [] if everything else parser.listed(parser.qualified)
     mode = parser.any_word("DEFERRED", "IMMEDIATE")

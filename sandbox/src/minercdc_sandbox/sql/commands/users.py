@@ -19,7 +19,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def password(parser: Parser) -> str:
-    """Read `IDENTIFIED BY password`; returns the password, case kept. Raises ORA-00988."""
+    """Read `IDENTIFIED BY password`; returns the password, case kept. Raises ORA-00988. Syntax errors are those of `Parser`."""
     parser.expect_word("IDENTIFIED")
     parser.expect_word("BY")
     token = parser.take()
@@ -170,7 +170,8 @@ def _drop_objects(session: SqlSession, place: Container, name: str) -> None:
 
 
 def _options(parser: Parser) -> _Options:
-    """Read the options to the end of the statement. Raises ORA-00922, ORA-00959 without a tablespace's name."""
+    """Read the options to the end of the statement. Raises ORA-00922, ORA-00959 without a tablespace's name. Syntax errors are
+    those of `Parser`."""
     found = _Options()
     while parser.token.kind is not TokenKind.END:
         if parser.word("DEFAULT", "TABLESPACE"):
@@ -189,7 +190,7 @@ def _options(parser: Parser) -> _Options:
 
 
 def _other_option(parser: Parser) -> None:
-    """Read an option that means nothing here. Raises ORA-00922 for any other."""
+    """Read an option that means nothing here. Raises ORA-00922 for any other. Syntax errors are those of `Parser`."""
     if parser.word("CONTAINER"):
         parser.expect_op("=")
         known = parser.any_word("ALL", "CURRENT") is not None

@@ -210,7 +210,7 @@ def _without(text: str | None, gone: str | None) -> str:
 
 def _two_names(parser: Parser) -> tuple[str | None, str | None]:
     """Read `INTO (PARTITION a, PARTITION b)`: the names, None for one that Oracle is to make, as where INTO is left out. Raises
-    ORA-14004, ORA-03001 for another number."""
+    ORA-14004, ORA-03001 for another number. Syntax errors are those of `Parser`."""
     if not parser.word("INTO"):
         return None, None
     parser.expect_op("(")
@@ -340,7 +340,7 @@ def _log_change(session: SqlSession, table: Table) -> None:
 
 def move_table(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply ALTER TABLE MOVE: a new data object id and new ROWIDs, without redo of the rows; the caller holds the table
-    alone. Raises ORA-14511 for a partitioned table."""
+    alone. Raises ORA-14511 for a partitioned table. Syntax errors are those of `Parser`."""
     at = parser.token.start
     parser.expect_word("MOVE")
     _end(parser)

@@ -34,7 +34,7 @@ _ARCHIVAL_ERRORS = {
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
     """ALTER TABLE, read from after these words: commit, change the table and log the DDL. Raises as `committed`, `target_table`,
-    `take_alone` and `_alter`; the table is then as before, but what was open is committed."""
+    `take_alone` and `_alter`; the table is then as before, but what was open is committed. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     with committed(session):
@@ -115,7 +115,8 @@ def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Apply [NO] ROW ARCHIVAL, whose words were read: with NO the archive state of all rows is lost. Returns True: the stored
-    columns changed. Raises ORA-38396 when the table has it already, ORA-38397 for NO when it has none."""
+    columns changed. Raises ORA-38396 when the table has it already, ORA-38397 for NO when it has none. Syntax errors are those of
+    `Parser`."""
     adding = parser.tokens[parser.at - 3].text != "NO"
     parser.end()
     if adding == (table.archival is not None):
@@ -162,7 +163,7 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
 
 def _drop_columns(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply `COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED. Raises as `column_list` and
-    `drop_column`."""
+    `drop_column`. Syntax errors are those of `Parser`."""
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     cascade = parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
