@@ -103,7 +103,7 @@ def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
 
 def read(session: SqlSession, arguments: Arguments) -> Out:
     """READ: at most 32767 units from OFFSET on into BUFFER, their number into AMOUNT. Raises ORA-01403 after the end, ORA-21560
-    for an AMOUNT above 32767, and as `access.read`."""
+    for an AMOUNT above 32767 and for a number that is NULL or below 1, and as `_locator` and `access.read`."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -116,23 +116,25 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITE: the first AMOUNT units of BUFFER, at OFFSET. Raises ORA-06502 for bytes in a CLOB and for a text that is not
-    hexadecimal in a BLOB, ORA-21560 for an AMOUNT that is more than the buffer's, and as `access.write`."""
+    """WRITE: the first AMOUNT units of BUFFER, at OFFSET; LOB_LOC gets the new locator. Raises ORA-06502 for bytes in a CLOB and
+    for a text that is not hexadecimal in a BLOB, ORA-21560 for an AMOUNT that is more than the buffer's and for a number that is
+    NULL or below 1, and as `_locator` and `access.write`."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
 def write_append(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITEAPPEND: the first AMOUNT units of BUFFER, at the LOB's present end. Raises as `write` and `access.current_length`."""
+    """WRITEAPPEND: the first AMOUNT units of BUFFER, at the LOB's present end; LOB_LOC gets the new locator. Raises as `write`
+    and `access.current_length`."""
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
 def append(session: SqlSession, arguments: Arguments) -> Out:
-    """APPEND: the content of SRC_LOB at the end of DEST_LOB, which stays as it is when SRC_LOB is empty. Raises as `access.read`,
-    `write` and `current_length`."""
+    """APPEND: the content of SRC_LOB at the end of DEST_LOB, which gets the new locator; DEST_LOB stays as it is when SRC_LOB is
+    empty. Raises as `_locator`, `access.read`, `access.write` and `access.current_length`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -141,8 +143,9 @@ def append(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def copy(session: SqlSession, arguments: Arguments) -> Out:
-    """COPY: AMOUNT units of SRC_LOB from SRC_OFFSET on, as many as there are, to DEST_OFFSET of DEST_LOB; the offsets are 1 if
-    not given. DEST_LOB comes back with its new locator. Raises as `access.read` and `write`."""
+    """COPY: AMOUNT units of SRC_LOB from SRC_OFFSET on, as many as there are, to DEST_OFFSET of DEST_LOB, which gets the new
+    locator; the offsets are 1 if not given. Raises ORA-21560 for a number that is NULL or below 1, and as `_locator`,
+    `access.read` and `access.write`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
@@ -150,7 +153,7 @@ def copy(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def trim(session: SqlSession, arguments: Arguments) -> Out:
-    """TRIM to NEWLEN units. Raises as `access.trim`."""
+    """TRIM to NEWLEN units; LOB_LOC gets the new locator. Raises ORA-21560 for NULL and below 0, and as `_locator` and `access.trim`."""
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
@@ -158,7 +161,8 @@ def trim(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def erase(session: SqlSession, arguments: Arguments) -> Out:
-    """ERASE from OFFSET on, 1 if not given; AMOUNT becomes the number of units erased. Raises as `access.erase`."""
+    """ERASE AMOUNT units from OFFSET on, 1 if not given; LOB_LOC gets the new locator, AMOUNT the number of units erased. Raises
+    ORA-21560 for a number that is NULL or below 1, and as `_locator` and `access.erase`."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}

@@ -48,7 +48,7 @@ class LobScalars:
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
-        """The whole text of a CLOB or NCLOB."""
+        """The whole text of a CLOB or NCLOB. Raises as `LobStore.value`."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:

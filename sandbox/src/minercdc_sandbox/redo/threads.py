@@ -68,7 +68,7 @@ class ArchivedLog:
 
     @property
     def deleted(self) -> bool:
-        """Whether STATUS is D."""
+        """Whether STATUS is D: RMAN has deleted the file."""
         return self.status == ArchiveStatus.DELETED
 
 

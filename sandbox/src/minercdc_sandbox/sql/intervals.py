@@ -47,7 +47,7 @@ def encode(ns: int) -> bytes:
 
 
 def decode(cell: bytes) -> int:
-    """The nanoseconds of an INTERVAL DAY TO SECOND."""
+    """The nanoseconds of an INTERVAL DAY TO SECOND, with its sign."""
     days = int.from_bytes(cell[:4], "big") - _BIAS
     seconds = ((days * 24 + cell[4] - 60) * 60 + cell[5] - 60) * 60 + cell[6] - 60
     return seconds * SECOND_NS + int.from_bytes(cell[7:11], "big") - _BIAS

@@ -165,7 +165,7 @@ class Locks:
         self._rows[data_object_id, rid] = transaction
 
     def unlock_row(self, data_object_id: int, rid: int) -> None:
-        """Take back a lock of a row, and wake the threads that wait."""
+        """Take back a lock of a row, and wake the threads that wait. Under the storage lock."""
         self._rows.pop((data_object_id, rid), None)
         self._condition.notify_all()
 

@@ -172,13 +172,13 @@ class Segments:
         self.db.execute(sql, (vid, stamp, *row))
 
     def insert_versions(self, table: Table, rows: Sequence[tuple[int, tuple[Cell, ...]]], stamp: int) -> None:
-        """`insert_version` of many."""
+        """As `insert_version` for many rows, given with their version ids, all made by the same stamp or SCN."""
         if rows:
             sql = _insert_version(segment(table), tuple([c.slot for c in table.columns]))
             self.db.executemany(sql, [(vid, stamp, *row) for vid, row in rows])
 
     def mark_all(self, table: Table, vids: Sequence[int], stamp: int) -> None:
-        """`mark` of many."""
+        """As `mark` for many versions, with the same stamp."""
         if vids:
             # the text is the same for every transaction, so it is compiled once
             self.db.executemany(f"update {segment(table)} set x=? where vid=?", [(stamp, vid) for vid in vids])

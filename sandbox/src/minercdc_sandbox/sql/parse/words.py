@@ -57,7 +57,7 @@ class Words:
         return all(tokens[at + n].text == word and tokens[at + n].kind is TokenKind.WORD for n, word in enumerate(words))
 
     def is_any_word(self, *words: str) -> bool:
-        """Whether the next word is one of these."""
+        """Whether the next word is one of these; a quoted name is no word. Reads nothing."""
         return self.token.kind is TokenKind.WORD and self.token.text in words
 
     def word(self, *words: str) -> bool:

@@ -31,7 +31,7 @@ class Queries(Blocks):
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
-        """The plan of a whole statement; once. Raises as `query`."""
+        """The plan of a whole statement; call it once for an object. Raises as `query`."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
         uses = self._uses(sql)
