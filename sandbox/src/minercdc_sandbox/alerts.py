@@ -107,7 +107,7 @@ def _wait(session: ViewSession, arguments: Arguments, only: str | None) -> tuple
     Returns name, message and status: 0 for a message, which is then gone, 1 after TIMEOUT seconds, with name and message None.
     Without TIMEOUT it waits 1000 days. It never gets a message of an alert that the session is not registered for. Raises
     ORA-20000 (ORU-10024) for any alert without a registration, ORA-01013 on cancel, ORA-00028 when the session is killed, and as
-    COMMIT.
+    COMMIT and `Arguments.number`.
     """
     seconds = arguments.number("TIMEOUT")
     deadline = time.monotonic() + (_FOREVER if seconds is None else seconds)

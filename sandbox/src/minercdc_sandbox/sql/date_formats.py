@@ -29,7 +29,7 @@ _WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
 @lru_cache(maxsize=256)
 def elements(model: str) -> tuple[str, ...]:
     """The elements of a format model in order, as written, quoted texts with their quotes. Raises ORA-01821 for a part that is no
-    element."""
+    element. Remembered."""
     found, at = [], 0
     while at < len(model):
         match = _ELEMENT.match(model, at)
@@ -72,7 +72,7 @@ _FIXED = {
 @lru_cache(maxsize=256)
 def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
     """A function that makes TO_CHAR of a cell of a DATE or TIMESTAMP AD; None when the model has elements that only `to_char`
-    knows. Raises ORA-01821.
+    knows. Raises ORA-01821. Remembered.
 
     :param digits: of plain FF.
     """

@@ -21,7 +21,7 @@ _BEYOND = re.compile(r"\s*(?:\.\.|\.\s*\*|\[|\?|\.\s*[A-Za-z_]\w*\()")
 @lru_cache(maxsize=256)
 def steps(path: str) -> tuple[str | int, ...]:
     """The steps after `$`: names as str, indexes from 0 as int. Raises ORA-40442 for bad syntax, ORA-03001 for modes and steps
-    not read here."""
+    not read here. Remembered."""
     text = path.strip()
     if text.startswith(("lax ", "strict ")):
         raise OraError(3001, "unimplemented feature: JSON path modes")

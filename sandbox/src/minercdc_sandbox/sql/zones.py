@@ -35,7 +35,7 @@ def unknown_region() -> OraError:
 @lru_cache(maxsize=1 << 10)
 def parse(text: str) -> Zone:
     """The zone of `+05:30` or of a region's name in any case, blanks around it left out. Raises ORA-01874 beyond 15 hours or 59
-    minutes, ORA-01882 for an unknown region."""
+    minutes, ORA-01882 for an unknown region. Remembered."""
     match = _OFFSET.fullmatch(text.strip())
     if match is None:
         name = _KNOWN.get(text.strip().upper())
@@ -107,7 +107,7 @@ def offset_at(zone: Zone, utc: _FieldTuple) -> int:
 @lru_cache(maxsize=1 << 12)
 def offset_of_local(zone: Zone, local: _FieldTuple) -> int:
     """The zone's offset in minutes east at a local time. An hour that comes twice is standard time. Raises ORA-01878 for an hour
-    left out."""
+    left out. Remembered."""
     if isinstance(zone, int):
         return zone
     info, moment = ZoneInfo(zone), _plain(local)

@@ -63,11 +63,11 @@ class NameResolver:
             self.scope = outer
 
     def find(self, name: str) -> Declared | None:
-        """The meaning of a name in the present scope; see `Scope.find`."""
+        """The meaning of a name in the present scope or around, or a predefined exception; else None. See `Scope.find`."""
         return self.scope.find(name)
 
     def labelled(self, label: str) -> Scope | None:
-        """The scope with this label; see `Scope.labelled`."""
+        """The innermost scope with this label, from the present one outwards; None if there is none."""
         return self.scope.labelled(label)
 
     def declare(self, name: str, at: int, meaning: Declared) -> None:
