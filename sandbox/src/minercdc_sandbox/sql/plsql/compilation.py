@@ -58,7 +58,7 @@ class Compilation:
 
     def finished(self, body: Step) -> Step:
         """The step of the present unit whose body is `body`: in a transaction of its own if the unit is autonomous, so that the
-        step raises as `Transactions.autonomous`. Call it when the body has been read. Raises PLS-00375 for a GOTO whose label was
+        step raises as `TransactionControl.autonomous`. Call it when the body has been read. Raises PLS-00375 for a GOTO whose label was
         not found."""
         for label, at in self.unit.gotos:
             text = f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'"
