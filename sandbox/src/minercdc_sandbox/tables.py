@@ -308,7 +308,7 @@ class Table:
         return found
 
     def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
-        """The cells of a row that decide its partition, in a partitioned table."""
+        """The cells of a row that decide its partition, in the order of the partitioning columns; only of a partitioned table."""
         assert self.partitioning is not None
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 

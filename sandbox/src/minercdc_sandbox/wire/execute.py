@@ -109,7 +109,7 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
 def describe_text(talk: Conversation) -> None:
     """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first execute.
     Reply: 08, column count, columns. Raises ProtocolError for a text that is too long, ORA-01001 for an unknown cursor, OraError
-    of the statement."""
+    of the statement, and as `TtcReader`."""
     r = talk.reader
     r.u8()
     number, has_sql, sql_size = r.ub(), r.u8(), r.ub()

@@ -62,8 +62,8 @@ class ExecuteRequest:
 
 def read_execute(talk: Conversation) -> ExecuteRequest:
     """Read function 94 to its end; a text opens a cursor, or replaces that of the number sent, whose rows are closed. Raises
-    UnreadCall for an unknown cursor or a bind type that cannot be read, and ProtocolError; errors of other kinds are in
-    `refused`. The message's pointers are 1 when the thing they point to follows."""
+    UnreadCall for an unknown cursor or a bind type that cannot be read, ProtocolError, and as `TtcReader`; errors of other kinds
+    are in `refused`. The message's pointers are 1 when the thing they point to follows."""
     r = talk.reader
     options, number = r.ub(), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
@@ -123,7 +123,7 @@ def _skip_newer(talk: Conversation) -> None:
 
 def _read_rows(talk: Conversation, request: ExecuteRequest, iterations: int, bound: bool) -> None:
     """Read the bind values at the end of the message into `bind_rows`, and set `rows_wanted` of a query to its iterations.
-    `bound`: descriptions of binds came."""
+    `bound`: descriptions of binds came. Raises as `TtcReader` and `BindReader.read`."""
     cursor, options = request.cursor, request.options
     query = cursor.kind is StatementKind.QUERY
     # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
@@ -192,7 +192,7 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
     """Read functions 4 and 78 (`and_fetch`): execute a known cursor again; makes it the running call's cursor. Raises UnreadCall
-    for an unknown cursor or a bind type that cannot be read, and ProtocolError."""
+    for an unknown cursor or a bind type that cannot be read, ProtocolError, and as `TtcReader`."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

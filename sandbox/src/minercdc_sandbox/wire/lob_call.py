@@ -149,7 +149,7 @@ LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
 def lob_call(talk: Conversation) -> None:
     """Function 96: read the call, do it, answer it. Raises ORA-22285 for operations on files, ORA-03001 for others that the
     sandbox does not have and for a read of more than 268,435,456 units, ORA-29275 for half a character, what `LobCalls` raises,
-    and ProtocolError for a malformed call."""
+    ProtocolError for a malformed call, and as `TtcReader`."""
     call = _read_call(talk)
     size = len(call.locator)
     if call.operation != _FREE_TEMPORARY:
@@ -170,7 +170,7 @@ def lob_call(talk: Conversation) -> None:
 
 def free_temporaries(talk: Conversation) -> None:
     """Function 96 as a piggyback, which is not answered: python-oracledb frees temporary LOBs it dropped. Raises ProtocolError
-    for another operation, and as `LobCalls.free_temporary`."""
+    for another operation, and as `TtcReader` and `LobCalls.free_temporary`."""
     call = _read_call(talk)
     if call.operation & ~_ARRAY != _FREE_TEMPORARY:
         raise ProtocolError(f"LOB operation {call.operation:#x} as a piggyback")

@@ -40,7 +40,7 @@ _DENIED = OraError(1017, "invalid credential or not authorized; logon denied")
 
 def _read_pairs(talk: Conversation) -> tuple[str, int, dict[str, str]]:
     """Read user, mode (bits of roles) and pairs of a logon message; the user is '' when none is sent. Raises ProtocolError for
-    more than 200 pairs."""
+    more than 200 pairs, and as `TtcReader`."""
     r = talk.reader
     has_user, size = r.u8(), r.ub()
     mode = r.ub()
@@ -82,7 +82,7 @@ class Logon:
 
     def fast(self) -> None:
         """Fast authentication: read the message after its first byte, agree on protocol and data types, and answer all of it at
-        once with the challenge. Raises ProtocolError."""
+        once with the challenge. Raises ProtocolError, and as `TtcReader`."""
         talk = self._talk
         r, offered = talk.reader, talk.agreed.field_version
         r.raw(3)
@@ -105,7 +105,7 @@ class Logon:
 
     def phase_one(self) -> None:
         """Function 118: read user and client's description, and answer with a challenge, also for an unknown user. Raises
-        ProtocolError for too many pairs."""
+        ProtocolError for too many pairs, and as `TtcReader`."""
         user, _, pairs = _read_pairs(self._talk)
         body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)
@@ -119,7 +119,7 @@ class Logon:
     def phase_two(self) -> None:
         """Function 115: open the session, or change the password of an open one, and answer. Raises OraError when the password is
         wrong, when the session is denied, and, with the session open, of the ALTER SESSION text; ConnectionLost as
-        `Database.open_session`; ProtocolError for a proof without challenge."""
+        `Database.open_session`; ProtocolError for a proof without challenge and for too many pairs; and as `TtcReader`."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:

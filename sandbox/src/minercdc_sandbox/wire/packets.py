@@ -97,13 +97,13 @@ class PacketStream:
             self._received += data
 
     def write(self, kind: PacketType, body: bytes) -> None:
-        """Send one packet that is not DATA."""
+        """Send one packet that is not DATA. Raises OSError."""
         size = len(body) + 8
         header = struct.pack(">IBBH" if self.wide else ">H2xBBH", size, kind, 0, 0)
         self.sock.sendall(header + body)
 
     def write_data(self, payload: bytes, flags: int) -> None:
-        """Send a payload, even an empty one, in as many DATA packets as it takes; the last one carries `flags`."""
+        """Send a payload, even an empty one, in as many DATA packets as it takes; the last one carries `flags`. Raises OSError."""
         room = self.sdu - _DATA_HEADER
         pieces: list[bytes] = []
         for start in range(0, len(payload) or 1, room):

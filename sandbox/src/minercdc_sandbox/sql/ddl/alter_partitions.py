@@ -37,8 +37,8 @@ def is_of_partitions(parser: Parser) -> bool:
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply a change of partitions; the caller holds the storage lock and the table alone, and logs the DDL. Raises
     ORA-14501 for a table without partitions, ORA-03001 for subpartitions, of the changes ORA-02149, ORA-02266, those between
-    ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, and of EXCHANGE as
-    `target_table` and `take_alone`."""
+    ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, `interval_of` and
+    `interval_step`, and of EXCHANGE as `target_table` and `take_alone`."""
     at = parser.token.start
     by = table.partitioning
     if by is None:

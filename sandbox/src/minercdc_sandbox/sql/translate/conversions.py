@@ -179,7 +179,7 @@ class Conversions:
         return self.to(typed, Family.VARCHAR, at)
 
     def json_text(self, typed: Typed, at: int) -> str:
-        """SQL of the text of a JSON document: of a value of type JSON, or as `whole_text`."""
+        """SQL of the text of a JSON document: of a value of type JSON, or as `whole_text`. Raises as `to`."""
         return f"o_json_text({typed.sql})" if typed.type.family is Family.JSON else self.whole_text(typed, at)
 
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
