@@ -52,7 +52,7 @@ class LobScalars:
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:
-        """All stored bytes: of a BLOB its content, of a CLOB or NCLOB its UTF-16."""
+        """All stored bytes: of a BLOB its content, of a CLOB or NCLOB its UTF-16. Raises as `LobStore.value`."""
         return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
@@ -61,7 +61,7 @@ class LobScalars:
 
     def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
         """DBMS_LOB.SUBSTR: at most `amount` units, 1 to 32767, from the 1-based `offset` on; None for arguments out of range and
-        after the end."""
+        after the end. Raises as `LobStore.value`."""
         count, start = number.to_int(amount), number.to_int(offset)
         if not 1 <= count <= _SUBSTR_LIMIT or start < 1:
             return None
@@ -98,14 +98,14 @@ class LobScalars:
 
     def decoded(self, cell: bytes, charset: bytes) -> str:
         """The text of a BLOB's bytes in the character set with this NLS_CHARSET_ID, 0 for AL32UTF8; bytes that are none of it
-        become U+FFFD. Raises ORA-01482 for a character set that is not known here."""
+        become U+FFFD. Raises ORA-01482 for a character set that is not known here, and as `LobStore.value`."""
         encoding = _CHARSETS.get(number.to_int(charset))
         if encoding is None:
             raise OraError(1482, "unsupported character set")
         return self.raw(cell).decode(encoding, "replace")
 
     def xml(self, cell: bytes) -> bytes:
-        """The same locator when its text is well-formed XML; raises as `check_xml` when not."""
+        """The same locator when its text is well-formed XML; raises as `check_xml` when not, and as `LobStore.value`."""
         check_xml(self.text(cell))
         return cell
 

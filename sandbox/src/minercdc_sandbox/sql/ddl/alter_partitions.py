@@ -56,7 +56,8 @@ def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def _names(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> list[TablePartition]:
-    """Read `PARTITION[S] name | FOR (values), ..`: the partitions in that order. Raises ORA-02149, and as `bound_cells`."""
+    """Read `PARTITION[S] name | FOR (values), ..`: the partitions in that order. Raises ORA-02149, and as `bound_cells`. Syntax
+    errors are those of `Parser`."""
     parser.any_word("PARTITION", "PARTITIONS")
     return parser.listed(lambda: _name(session, parser, table, by))
 

@@ -61,7 +61,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version. Raises
     ORA-03001 for another change, and as the function that makes it: `definition_item`, `check_columns`, `check_defaults`,
     `add_column`, `add_virtual`, `add_constraints`, `set_state`, `drop_column`, `rename_column`, `rename_table`,
-    `alter_partitions`, `move_table`, `_row_archival`."""
+    `alter_partitions`, `move_table`, `_row_archival`. Syntax errors are those of `Parser`."""
     if is_of_partitions(parser):
         alter_partitions(session, parser, table)
         return False
@@ -98,7 +98,7 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Read and apply RENAME of a constraint, a column or the table; returns as `_alter`. Raises ORA-03001 for anything else, and
-    as `rename_column` and `rename_table`."""
+    as `rename_column` and `rename_table`. Syntax errors are those of `Parser`."""
     if parser.word("RENAME", "CONSTRAINT"):
         _rename_constraint(session, parser, table)
         return False
@@ -130,7 +130,7 @@ def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
     """Read and apply ENABLE | DISABLE ROW MOVEMENT, ALL TRIGGERS, or [VALIDATE | NOVALIDATE] constraint [CASCADE]; returns False,
-    as `_alter`. Raises ORA-03001 for anything else, and as `_alter_state`."""
+    as `_alter`. Raises ORA-03001 for anything else, and as `_alter_state`. Syntax errors are those of `Parser`."""
     enable = parser.take().text == "ENABLE"
     if parser.word("ROW", "MOVEMENT"):
         parser.end()

@@ -244,7 +244,8 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
 
 
 def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, and as `release_key`."""
+    """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, and as `release_key`. Syntax errors
+    are those of `Parser`."""
     constraint = named_constraint(parser, table)
     cascade = parser.word("CASCADE")
     keep = parser.word("KEEP", "INDEX")

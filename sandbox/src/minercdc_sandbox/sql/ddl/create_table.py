@@ -101,7 +101,7 @@ def _take_columns(session: SqlSession, definition: Definition, query: ast.Query)
 
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
     """Read the clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL. Raises as
-    `large_storage` and `physical_options`."""
+    `large_storage` and `physical_options`. Syntax errors are those of `Parser`."""
     physical_options(parser)
     row_dependencies, archival = False, False
     while True:
