@@ -198,12 +198,12 @@ class LobCalls(Protocol):
         """Free a temporary LOB; does nothing for another LOB or a freed one. Raises ORA-22275 and ORA-22285 as the class says."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already. Raises ORA-22275 and
-        ORA-22285 as the class says."""
+        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already, ORA-22275 and ORA-22285 as
+        the class says."""
 
     def close(self, locator: bytes) -> bytes:
-        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open. Raises ORA-22275 and ORA-22285
-        as the class says."""
+        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open, ORA-22275 and ORA-22285 as the
+        class says."""
 
     def is_open(self, locator: bytes) -> bool:
         """Whether the session has opened the LOB. Raises ORA-22275 and ORA-22285 as the class says."""

@@ -108,14 +108,15 @@ def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
-    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator."""
+    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Note a LOB as opened by the session; returns the same locator. Raises ORA-22293 when it is open, ORA-22275 for no locator."""
+    """Note a LOB as opened by the session; returns the same locator. Raises ORA-22293 when it is open, ORA-22275 for no locator,
+    ORA-22285 for a BFILE's."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -124,14 +125,15 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
-    """Note a LOB as closed; returns the same locator. Raises ORA-22289 when the session has not opened it, ORA-22275 for no locator."""
+    """Note a LOB as closed; returns the same locator. Raises ORA-22289 when the session has not opened it, ORA-22275 for no
+    locator, ORA-22285 for a BFILE's."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
-    """Whether the session has opened the LOB. Raises ORA-22275 for no locator."""
+    """Whether the session has opened the LOB. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
     return unpack(locator).identity in session.lobs.opened
 
 

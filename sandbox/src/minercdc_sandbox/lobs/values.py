@@ -192,7 +192,8 @@ class LobStore:
             return value is not None
 
     def value(self, cell: bytes | str | None) -> LobValue:
-        """The value that a locator shows. Raises ORA-22275, and ORA-22285 for a BFILE."""
+        """The value that a locator shows. Raises ORA-22275 for what is no locator and for a freed temporary LOB, ORA-22285 for a
+        BFILE's."""
         return self.shown(unpack(cell))
 
     def shown(self, locator: Locator) -> LobValue:

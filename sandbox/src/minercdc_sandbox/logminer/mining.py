@@ -274,7 +274,8 @@ def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction
 
 
 def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:
-    """Rows of one committed transaction: START, changes, COMMIT; of a DDL's, only the COMMIT knows its SCNs."""
+    """Rows of one committed transaction: START, changes, COMMIT; of a DDL's, only the COMMIT knows its SCNs. Raises as
+    `RowWriter.rows`."""
     start, commit = records[0], records[-1]
     is_ddl = any(record.op is RedoOp.DDL for record in records)
     transaction = MinedTransaction(start, started=True)

@@ -298,7 +298,7 @@ class RedoLog:
         self.harden()
 
     def enable_thread(self, number: int, enabled: str) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612 for a thread that is enabled.
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD: adds an unknown thread, and opens it. Raises ORA-01612 for an enabled one.
 
         :param enabled: PUBLIC or PRIVATE, as in V$THREAD.
         """

@@ -62,7 +62,8 @@ class Challenge:
 
     @classmethod
     def begin(cls, user: str, password: str | None) -> Challenge:
-        """A challenge with new random parts; `user` as the dictionary has the name."""
+        """A challenge with new random parts; `user` as the dictionary has the name. With `password` None, of an unknown user, no
+        proof is accepted."""
         verifier = hashlib.sha256(user.encode()).digest()[:16]
         secret = (password if password is not None else secrets.token_hex(8)).encode()
         speedy = _derive(secret, verifier + _LABEL, 64, _KEY_ITERATIONS)

@@ -232,7 +232,7 @@ _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
 
 def run_piggyback(talk: Conversation, number: int) -> None:
     """Read and do a call that is not answered; the first OraError of such a call goes into `talk.deferred`, and fails the next
-    function. Raises UnreadCall for an unknown piggyback, and ProtocolError."""
+    function. Raises UnreadCall for an unknown piggyback, ProtocolError, and as `TtcReader`."""
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
         raise UnreadCall(3001, f"unimplemented feature: TTC piggyback {number}")

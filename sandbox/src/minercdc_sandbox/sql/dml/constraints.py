@@ -56,8 +56,8 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
 
 def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
     """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE, at any depth. Raises ORA-02292 for
-    others that do, ORA-01407 for a column that cannot be NULL, what triggers raise, and as `RowChanges.claim`; the caller then
-    undoes them."""
+    others that do, ORA-01407 for a column that cannot be NULL, what triggers raise, and as `RowChanges.claim` and
+    `RowChanges.lock_for_dml`; the caller then undoes them."""
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
     if not any(c.delete_rule != "NO ACTION" for _, c in children):

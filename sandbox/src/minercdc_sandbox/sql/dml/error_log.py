@@ -99,7 +99,7 @@ class FailedRows:
 
     def write(self) -> None:
         """Insert the rows into the log, in a transaction of its own, commit it and forget them; nothing without rows. Raises
-        ORA-00001 when a unique key of the log's table refuses one: none is logged then."""
+        ORA-00001 when a unique key of the log's table refuses one, of which none is logged then, and as `RowChanges.insert`."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client
