@@ -154,5 +154,5 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         )
 
     def _data_in_json(self) -> bool:
-        """Whether `data`, where it is all that the value holds, is JSON."""
+        """Whether `data` is JSON, where it is all that the value holds (mode `binary`); True in mode `structured`."""
         return self.minercdc_cloudevents_mode != "binary" or self.value_converter_data_serializer_type == "json"

@@ -15,7 +15,9 @@ _PDB: Final = re.compile(r'[A-Za-z][\w$#]*|"[^",.]+"')
 
 
 class DatabaseConfig(Section):
-    """Where the database is."""
+    """Where the database is.
+
+    Also how to log on, which pluggable databases are captured, and by which adapter."""
 
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")

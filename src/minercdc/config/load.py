@@ -343,7 +343,7 @@ def _spelled(properties: Mapping[str, str], problems: list[str]) -> tuple[list[S
 
 
 def _with_schemas_like_connect(values: Section, converters: Section) -> Section:
-    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them. Other formats need them."""
+    """`values`, with schemas on where a converter is not JSON, or is given as JSON and schemas are not (Connect's default)."""
     schemas = {}
     for side in ("key", "value"):
         name, converter = f"{side}_converter_schemas_enable", getattr(converters, f"{side}_converter")

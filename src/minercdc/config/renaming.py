@@ -69,7 +69,8 @@ _DIRECTORY: Final = re.compile(r"\(\s*DIRECTORY\s*=\s*([^)]*?)\s*\)", re.IGNOREC
 
 
 def _directory(value: str) -> str:
-    """`(SOURCE=(METHOD=FILE)(METHOD_DATA=(DIRECTORY=/wallet)))`, `file:/wallet` or a path."""
+    """The directory in a wallet's location as the JDBC driver takes it:
+    `(SOURCE=(METHOD=FILE)(METHOD_DATA=(DIRECTORY=/wallet)))`, `file:/wallet` or a path."""
     found = _DIRECTORY.search(value)
     return found[1] if found else value.strip().removeprefix("file:")
 
@@ -189,7 +190,8 @@ def _of_events(name: str) -> str:
 
 
 def _format(name: str, value: str, with_apicurio: Collection[str]) -> Iterator[tuple[str, str]]:
-    """`value`, `key`, `value.X`, `key.X`, or X for both.
+    """(Property, value) of each property that `debezium.format.NAME` stands for: NAME is `value`, `key`, `value.X`, `key.X`, or
+    X for both.
 
     :param with_apicurio: sides with the URL of Apicurio's registry, whose converters they have then.
     """

@@ -27,7 +27,9 @@ def _named(section: object, kind: str) -> Iterator[str]:
 
 
 class SnapshotConfig(Section):
-    """The initial snapshot."""
+    """The initial snapshot.
+
+    When it is taken, of what, by how many connections, and where streaming begins."""
 
     snapshot_mode: Literal[
         "initial", "initial_only", "no_data", "always", "recovery", "when_needed", "configuration_based", "custom"

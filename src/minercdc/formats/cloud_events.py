@@ -67,8 +67,8 @@ class CloudEventsFormat:
         self._others = JsonFormat(schemas=options.schemas)
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
-        the same errors.
+        """A function that makes CloudEvents of envelopes, and writes other payloads as JSON. It raises DecodeError for a
+        document of another form. With an Avro envelope it registers schemas, too, and raises the same errors.
 
         :raises RecordSchemaError: the registry refuses a schema, values are rows and no envelopes, or two members give one
             attribute.
@@ -97,7 +97,8 @@ class CloudEventsFormat:
         return written
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
-        """See `formats.converting.FormatWithHeaders`."""
+        """A function that makes the attributes of an event as headers, in binary mode; None in structured mode, and for
+        schemas that are no envelopes. Raises as `compile`."""
         fields = _change_fields(schema_of(schema)) if self._options.binary else None
         if fields is None:
             return None

@@ -208,8 +208,8 @@ class RecordConverter:
         return rewriting(encode_run, self.record, self._at_once)
 
     def _at_once(self, records: Sequence[Record]) -> bool:
-        """Rewrite all records by compiled code; none where it does not know one of them. Headers of records that were printed
-        natively hold no keys."""
+        """Rewrite all records by compiled code, and return true; or none, where it does not know one of them, and return
+        false. Headers of records that were printed natively hold no keys."""
         if native.rows is None or self._has_headers or not isinstance(records, native.rows.Records):
             return False
         keys, values = (None if side is None else side.native for side in (self._key, self._value))
@@ -256,7 +256,8 @@ class _ConvertingEncoder:
         self._converter = converter
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, rewritten. Raises as it, and as `RecordConverter.record`; for records of no
+        table as `other`. A RecordSchemaError names the table."""
         table = _table_of(event)
         if table is None:
             return [self._converter.other(record) for record in self._encoder.encode(event)]

@@ -91,7 +91,7 @@ class _Fault:
 
 
 class _Reading:
-    """One schema reads the records of another one."""
+    """Finds what keeps one schema, the reader, from reading the records of another one, the writer."""
 
     def __init__(self, reader: Any, writer: Any) -> None:
         self._reader, self._writer = reader, writer

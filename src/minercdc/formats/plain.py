@@ -24,7 +24,8 @@ class StringFormat:
     """Texts of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that writes payloads as the texts of their Java objects. It raises DecodeError for a payload of
+        another schema.
 
         :raises RecordSchemaError: Java has no text for such values that says anything.
         """
@@ -43,7 +44,8 @@ class BytesFormat:
     """Bytes of one side of the records, key or value (formats.converting.Format), whose values are single ones of type bytes."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that writes payloads as the bytes that they are in base64. It raises DecodeError for a payload that is
+        none.
 
         :raises RecordSchemaError: values are not bytes.
         """

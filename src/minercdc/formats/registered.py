@@ -107,11 +107,12 @@ class ConfluentSchemas:
 
     @property
     def url(self) -> str:
-        """See `RegisteredSchemas`."""
+        """URL of the registry, without user and password, for messages."""
         return self.registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
-        """See `RegisteredSchemas`."""
+        """The id of a schema, before the content. For parameters and errors see `RegisteredSchemas.identity`. Asks the
+        registry at each call."""
         number = self._id(self._subject(topic, name), schema, same)
         return Identity(number, _CONFLUENT(0, number))
 

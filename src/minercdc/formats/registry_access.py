@@ -148,7 +148,8 @@ class RestClient:
             ) from None
 
     def _say_once(self, state: RetryCallState) -> None:
-        """The connector stands still until the registry answers, or the time is over."""
+        """Log a warning before the second try of a request only: the connector stands still until the registry answers, or
+        the time is over."""
         if state.attempt_number == 1 and state.outcome is not None:
             shown, seconds = self._access.shown(), self._access.timeout
             _log.warning(

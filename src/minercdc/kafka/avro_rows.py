@@ -240,7 +240,7 @@ _NAMES: Final = [field["field"] for field in _FIELDS]
 
 
 def _part(first: str, last: str) -> Callable[[Any], bytes]:
-    """The writer of the members from one to another."""
+    """The writer of the members of `source` from one to another, both included."""
     return compile_writer({"type": "struct", "fields": _FIELDS[_NAMES.index(first) : _NAMES.index(last) + 1]})
 
 

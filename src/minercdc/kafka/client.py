@@ -36,8 +36,8 @@ class TopicState:
 
 
 class KafkaClient(Connections):
-    """Connections to one cluster, and what is done with its topics. What reaches Kafka raises ConfigError, too, when the
-    configuration names no brokers.
+    """Connections to one cluster, and what is done with its topics. Nothing is connected before the first call; connections end
+    with the object. What reaches Kafka raises ConfigError, too, when the configuration names no brokers.
 
     :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).
@@ -180,7 +180,8 @@ class KafkaClient(Connections):
         return ends
 
     def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
-        """Name -> Kafka's id, of all topics with such names; a topic that is deleted and made again has another one.
+        """Name -> Kafka's id, of all topics with such names, without one that is deleted meanwhile; a topic that is deleted and
+        made again has another one.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached.
         """

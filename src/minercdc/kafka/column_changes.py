@@ -79,7 +79,7 @@ def _matches(patterns: Sequence[str], name: str) -> bool:
 
 
 def changed(codec: Codec, column: Column, rule: ColumnRule) -> Codec:
-    """The codec of a column whose values are masked, hashed or cut."""
+    """The codec of a column whose values are masked, hashed or cut by `rule`; a hash is cut to the length of the column."""
     if rule.kind == "mask":
         mask = f'"{"*" * rule.length}"'
         return replace(codec, to_json=lambda _: mask)
@@ -112,7 +112,7 @@ def _modified_utf8(value: str) -> bytes:
 
 
 def null(rule: ColumnRule, codec: Codec) -> str:
-    """JSON of NULL: a mask of fixed length does not show which values are missing."""
+    """JSON of NULL: the mask where values are masked, which does not show which are missing; else `null`."""
     return codec.to_json("") if rule.kind == "mask" else "null"
 
 

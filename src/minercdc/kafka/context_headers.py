@@ -12,7 +12,7 @@ _PREFIX = "__debezium.context."
 
 
 class ContextHeaders:
-    """Adds the headers.
+    """Adds the headers of one run of the connector to records.
 
     :param name: topic.prefix.
     :param run: identifies the run of the connector; a start, or a restart after an error, begins another one.
@@ -50,6 +50,7 @@ class _Adding:
         self._headers = headers
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, with the headers where the event is a change of a row or a structure, or a
+        vanished row. Raises as that encoder."""
         records = self._encoder.encode(event)
         return self._headers.added(records) if isinstance(event, ChangeEvent | SchemaChange | VanishedRow) else records

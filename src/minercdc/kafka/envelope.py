@@ -70,7 +70,8 @@ _MILLISECOND = 1_000_000
 
 
 class EnvelopeEncoder:
-    """Encodes the events of one connector as JSON.
+    """Encodes the events of one run of a connector, in the order of the stream, as JSON: it numbers events, follows keys that
+    rows take over, and takes and releases topics as they come.
 
     :param formats: of the tables.
     :param dead_letters: topic for rows that are left out, None for none.
@@ -185,7 +186,8 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """(key, value) of a change, key None for a row without one."""
+        """(key, value) of a change, key None for a row without one: as Avro where that can be written at once, else as
+        JSON. Raises as `encode`."""
         self._look_at_clock()
         if self._avro is not None:
             written = self._avro.written(compiled, event, op, before, after, self._ns)
@@ -196,7 +198,9 @@ class EnvelopeEncoder:
     def _print_json(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """See `_print`; the clock has been looked at."""
+        """(key, value) of a change as JSON, key None for a row without one; `_look_at_clock` was called before. Raises
+        MissingKeyError when redo does not hold the key, SchemaMismatchError for a key that is the ROWID without one,
+        ValueDecodeError."""
         try:
             source = self._source.of_change(event, compiled.source)
             if self._counts is not None:
@@ -211,7 +215,8 @@ class EnvelopeEncoder:
 
     @staticmethod
     def _transaction(counts: TransactionCounts, event: ChangeEvent) -> str:
-        """The member of the envelope that numbers the event within its transaction; snapshots have none."""
+        """The member of the envelope that numbers the event within its transaction, which counts it; null for rows of
+        snapshots."""
         tx, table = event.tx, event.schema.id
         if tx is None:
             return NO_TRANSACTION

@@ -40,14 +40,14 @@ class PartitionReader:
         end: int | None = None,
         isolation: str = "read_committed",
     ) -> Iterator[Any]:
-        """Messages from offset `begin` on, up to `end`, or the partition's end when iteration begins. Raises DeliveryError when none
-        comes for 90 s, or the configured timeout if that is longer.
+        """Messages from offset `begin` on, to before `end`, or the partition's end when iteration begins; the last one may lie
+        at or after `end` when the offsets just before it hold no message. Raises DeliveryError when none comes for 90 s, or
+        the configured timeout if that is longer.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
         producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
         offset and repeat rows. So the topic must exist, the end is requested with isolation level read_uncommitted, and reading
-        goes on until it is reached.
-        """
+        goes on until it is reached."""
         settings = {
             "group.id": "minercdc-reader",
             "isolation.level": isolation,

@@ -97,7 +97,8 @@ class TableFormats:
         self._schema_name = schema_name(values.schema_name_adjustment_mode)
 
     def of(self, schema: TableSchema) -> TableFormat:
-        """The format of a table version.
+        """The format of a table version, compiled at the first call, which takes the table's topic, and warns of a table
+        without a key.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
         :raises RecordSchemaError: its record key has a column that it does not have; or two columns become one name.
@@ -205,7 +206,8 @@ class TableFormats:
 
 
 def _with_defaults_of(schema: TableSchema, positions: Container[int]) -> TableSchema:
-    """A table whose other columns have no DEFAULT: one is of the type that its column has without a converter."""
+    """A copy of the table in which only the columns at `positions` keep their DEFAULT: a custom converter gives its column
+    another type than the DEFAULT has."""
     columns = (c if i in positions else replace(c, default=None) for i, c in enumerate(schema.columns))
     return replace(schema, columns=tuple(columns))
 

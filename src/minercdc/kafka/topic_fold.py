@@ -51,7 +51,8 @@ def is_alive(value: bytes | None) -> bool:
 
 
 class TopicRecords(Protocol):
-    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`."""
+    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`. Its methods raise DeliveryError or SinkError
+    when it cannot be read."""
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
         """(partition, offset of its next record) of all partitions; () when there is no such topic."""
@@ -122,7 +123,7 @@ class TopicFold:
         return self._reading.gone(most)
 
     def limits(self) -> str:
-        """Why some keys could not be found, '' when all could."""
+        """Why some keys could not be found, or not be deleted, '' when all could; final once `gone` has returned []."""
         return self._reading.limits() if self._reading else ""
 
     def close(self) -> None:

@@ -25,7 +25,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 
 
 class TopicNames:
-    """Names topics and refuses two tables that would share one.
+    """Names the topics of one connector, and refuses two tables that would share one: it keeps which table has which topic.
 
     :param with_database: several databases are captured, and names of tables have theirs.
     :param gives_up: whether a table gives up its topic, as one does that is suspended: another table may take it then.

@@ -73,7 +73,8 @@ class Cut(NamedTuple):
 
 
 class EventBuffer:
-    """See the module. `publish` belongs to one thread, everything else to any.
+    """Windows in the memory of `storage`, which `close` releases. What changes them belongs to one thread, what reads them
+    to any.
 
     :param state: what `storage` holds; `index` has to be called with its windows. None: nothing.
     """
@@ -225,7 +226,7 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """As `read`; all get the same copy, which is kept for a while after the events were overwritten."""
+        """As `read`, for equal places the same copy, which is kept for a while after the events were overwritten."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known

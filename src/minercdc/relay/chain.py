@@ -24,7 +24,8 @@ _TRIES = 3
 
 
 class ChainedFeed:
-    """See the module.
+    """Fills `buffer` with the windows of another relay, byte for byte, and keeps its sources and schemas in `registry`.
+    `run` is called once.
 
     :param ready: called each time the sources have been read, at the start, after damaged events and when the upstream relay answers
         again.

@@ -88,13 +88,17 @@ class Checkpoints(Protocol):
 
 
 class MemoryCheckpoints:
-    """A checkpoint that ends with the process."""
+    """Keeps the checkpoint of a client as long as the process lives (`Checkpoints`).
+
+    :param checkpoint: where the client begins; None: at the oldest window.
+    :ivar checkpoint: the present one.
+    """
 
     def __init__(self, checkpoint: Checkpoint | None = None) -> None:
         self.checkpoint = checkpoint
 
     def load(self) -> Checkpoint | None:
-        """See `Checkpoints`."""
+        """The checkpoint that was saved last, or given at construction; None for neither."""
         return self.checkpoint
 
     def save(self, checkpoint: Checkpoint) -> None:
@@ -103,7 +107,7 @@ class MemoryCheckpoints:
 
 
 class FileCheckpoints:
-    """A checkpoint in a file, replaced in one step."""
+    """Keeps the checkpoint of a client in a file, which is replaced in one step (`Checkpoints`)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -130,7 +134,7 @@ Bootstrap = Callable[[Connection, Sequence[SourceInfo], BootstrapConsumer], Chec
 
 
 class RelayClient:
-    """See the module.
+    """Reads windows of a relay from the stored checkpoint on, and hands them to a consumer, in the thread that calls `run`.
 
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids; () for all.
@@ -270,7 +274,7 @@ class RelayClient:
         self._sources = {one.id: one for one in wanted}
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
-        """Hand over the events that came; the place after the last whole one."""
+        """Hand over the events that came, until `stop` is set; returns the place after the last one that was handed over."""
         for event in whole_events(received.data):
             place = self._hand_over(place, event)
             if stop.is_set():

@@ -22,7 +22,7 @@ _TRIES: Final = 5
 
 
 class Commands:
-    """See the module; may be used by any thread.
+    """Carries out the commands that operators send to a relay; may be used by any thread.
 
     :param save: writes a mapped buffer to disk; raises OSError.
     :param shut_down: ends the relay in order, soon.

@@ -110,7 +110,7 @@ class _Server(ThreadingTCPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is nothing to report."""
+        """Log the error that ended a connection: as an error, but for debugging only when the client went away."""
         error = sys.exc_info()[1]
         level = logging.DEBUG if isinstance(error, OSError) else logging.ERROR
         _log.log(level, "a request of %s failed", client_address, exc_info=level == logging.ERROR)

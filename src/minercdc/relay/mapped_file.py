@@ -86,7 +86,7 @@ class MappedFile:
         return found
 
     def save(self, state: State) -> None:
-        """See `storage.Storage`."""
+        """Write the state into the older slot: a kill of the process does not lose it; `flush` puts it on disk."""
         self._number += 1
         content = _SLOT.pack(self._number, state.head, state.tail, state.prev_scn, state.max_scn, 0)[:-4]
         at = _SLOTS[self._number % 2]

@@ -31,7 +31,7 @@ class Stored:
 
 
 class OffsetFile:
-    """The file with the offset."""
+    """The file `offset.json`: where what fills the relay's buffer goes on after a restart."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -58,7 +58,7 @@ class OffsetFile:
 
 
 class MaxScnFile:
-    """The file with the SCN of the newest window, `<scn>:<time>`."""
+    """The file with the SCN of the newest window, `<scn>:<time>`, for people and for a start without an offset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
