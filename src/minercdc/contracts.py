@@ -67,7 +67,8 @@ class OpenTransaction:
     :param xid: as `TransactionInfo.id`.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
-    :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.
+    :param start_scn, start_time: of its START, or of its first row that was read; the time as text, `YYYY-MM-DD HH:MM:SS`, by
+        the clock of the database's host.
     :param changes: number of its changes of captured tables, so far.
     """
 
@@ -83,7 +84,7 @@ class OpenTransactions(Protocol):
     """The transactions that a capture buffers until their end."""
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
-        """The open transactions at the point that redo is read to."""
+        """The open transactions at the point that redo is read to, in no certain order; none before streaming begins."""
 
     def drop_transaction(self, xid: str) -> bool:
         """Give an open transaction up: its changes are lost, after a restart from a later position too.
@@ -208,7 +209,8 @@ class SchemaHistory(Protocol):
         """
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
-        """The stored changes up to `mark`, oldest first; later ones are forgotten.
+        """The stored changes up to `mark`, oldest first; later ones are forgotten. To be iterated to its end, once, before the
+        first `entry`.
 
         :param mark: `Offset.history` of the stored offset, None included; 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
@@ -216,7 +218,8 @@ class SchemaHistory(Protocol):
         """
 
     def forget(self) -> None:
-        """Start an empty history in place of one that cannot be used."""
+        """Start an empty history in place of one that cannot be used: the next `entry` is its first. Call it instead of
+        `recover`, or after it."""
 
 
 class RecordSink(Protocol):

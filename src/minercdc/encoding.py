@@ -29,7 +29,7 @@ from minercdc.transforms.encoding import RecordTransformer
 
 
 class Encoding:
-    """Makes the encoders and the heartbeat of a pipeline.
+    """Makes the encoders and the heartbeat of one pipeline, which share the keys that rows have taken over (`MovedKeys`).
 
     :param stages: the transformer, and the converter into the format of keys and values; None where there is none.
     :param counts: numbers the events of a transaction, None without transaction metadata.
@@ -97,7 +97,8 @@ class Encoding:
         )
 
     def pass_over(self, event: ChangeEvent) -> None:
-        """Note a change that an earlier run has delivered: what follows may depend on it."""
+        """Note a change that an earlier run has delivered: what is encoded of the same transaction after it may depend on it.
+        Raises ConfigError as `selection.key_columns`."""
         self._moved.pass_over(event)
 
     def heartbeat(self) -> KafkaHeartbeat | None:

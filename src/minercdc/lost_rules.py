@@ -41,7 +41,8 @@ def lost_rules(config: ConnectorConfig, change: SchemaChange) -> Iterator[Notifi
 
 
 def _renamed(before: TableSchema, after: TableSchema) -> tuple[TableSchema, TableSchema] | None:
-    """Both versions with the columns that both have, each in the same place; None when no name differs."""
+    """Both versions, without keys, with the columns that both have, each in the same place; None when neither the table's name
+    nor a column's differs."""
     olds, news = ({column.name for column in table.columns} for table in (before, after))
 
     def are_one(old: Column, new: Column) -> bool:

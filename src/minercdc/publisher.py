@@ -68,7 +68,7 @@ def publish(
 
 
 class _Publisher:
-    """Fills Kafka transactions and commits them with the offset."""
+    """Fills Kafka transactions and commits them with the offset; for one run of the stream."""
 
     def __init__(
         self,
@@ -200,7 +200,7 @@ class _Publisher:
             at = end
 
     def _read_events(self, run: ReadRun, begin: int, end: int) -> None:
-        """Rows of a run one by one. One whose values cannot be converted is left out, as one that cannot be encoded."""
+        """Rows `begin` to before `end` one by one; one that cannot be converted is left out as one that has no record."""
         try:
             events = run.events(begin, end)
         except DecodeError as error:
@@ -215,8 +215,8 @@ class _Publisher:
             self._change(event)
 
     def _passed(self, run: ChangeRun, ended: int, at: int) -> None:
-        """The changes of a run up to number `at` are written: take note of the transactions that ended among them, from number
-        `ended` on, and commit when the Kafka transaction is full."""
+        """The first `at` changes of a run are written: note the transactions that ended among them, from number `ended` on, and
+        commit when the Kafka transaction is full or old."""
         rows, batch = run.rows, self._batch
         after = rows.ended(at)
         if after > ended:
@@ -233,7 +233,7 @@ class _Publisher:
             self._split(tx, seq)
 
     def _encoded(self, encoded: EncodedRun) -> None:
-        """Write the records of some rows of a run."""
+        """Write the records of some rows of a run, and count them."""
         self._whole = False
         batch, counters = self._batch, self._counters
         former = counters.spent.enter(Cause.KAFKA)
@@ -325,7 +325,7 @@ class _Publisher:
             self._batch.bytes += 100 + len(record.value or b"")
 
     def _note(self, progress: Progress) -> None:
-        """Everything up to a position is written."""
+        """Take note that everything up to the position of `progress` is written."""
         self._next.note(progress)
         self._whole = True
         if progress.signals is not None:
@@ -381,7 +381,7 @@ class _Publisher:
             self._write(record)
 
     def _offset(self) -> Offset:
-        """What a save stores now."""
+        """What a save stores now. Makes the schema history durable, where it is outside Kafka."""
         return self._next.offset(self._pipeline.history.mark(), self._suspensions.tables())
 
     def _save(self) -> None:

@@ -42,7 +42,7 @@ class ColumnarRows(Protocol):
     """Fetched rows as columns; see `native/fetched.pxi`."""
 
     def row_id(self, place: int, /) -> str | None:
-        """ROWID of the row at a place, from 0; None where the query has none."""
+        """ROWID of the row at a place, from 0, negative ones from the end; None where the query has none."""
 
     def column(self, place: int, /) -> list[Any]:
         """The values at a place of all rows, as the driver gives them. Raises ValueDecodeError for one that does not fit."""
@@ -82,7 +82,7 @@ class FetchedRows:
         return len(self.rows)
 
     def row_id(self, place: int) -> str | None:
-        """ROWID of a row, by its number; None when the rows have none."""
+        """ROWID of a row, by its number from 0, negative ones from the end; None when the rows have none."""
         rows = self.rows
         found: str | None = rows[place][0] if isinstance(rows, list) else cast(ColumnarRows, rows).row_id(place)
         return found

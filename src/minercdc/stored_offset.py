@@ -70,7 +70,8 @@ class StoredOffset:
     changes: tuple[SchemaChange, ...]
 
     def tables(self, scn: int | None = None) -> dict[TableId, KnownTable]:
-        """The structures at the offset; with `scn`, those of an SCN before it, as far as the history goes back."""
+        """The structures at the offset; with `scn`, those of an SCN before it (its own changes included), as far as the history
+        goes back. Each call makes them from `changes` again."""
         found: dict[TableId, KnownTable] = {}
         for change in self.changes:
             if scn is not None and change.scn > scn:

@@ -141,7 +141,8 @@ def tail(
 
 
 def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
-    """What a consumer gets; None for the end of a partition."""
+    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached. Raises
+    SinkError for any other error."""
     while not stop.is_set():
         found = consumer.poll(_POLL_SECONDS)
         if found is None:
@@ -216,7 +217,8 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
 
 
 def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, TableId], dict[TableId, SharedTopicError]]:
-    """Topic -> table of the tables that the connector knows, and why others have none. Raises ConfigError as `TopicNames`."""
+    """Topic -> table of the tables that the connector knows, and why others have none, each of which is logged as a warning.
+    Raises ConfigError as `TopicNames`."""
     names = connector_topics(config, stored)
     refused: dict[TableId, SharedTopicError] = {}
     topics: dict[str, TableId] = {}
@@ -252,7 +254,8 @@ def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict
 def _places(
     client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None, latest: int
 ) -> list[TopicPartition]:
-    """Where reading begins, `latest` places before the end or at a time; a topic that is not there yet has no place."""
+    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has no
+    place. Raises SinkError when Kafka does not answer or refuses."""
     ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
     if since is None:
         begins = client.begins(ends)

@@ -128,7 +128,7 @@ def _stored(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) ->
 
 @contextmanager
 def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
-    """Name the one of several pluggable databases in its errors."""
+    """A context in which errors get the name of the pluggable database before their message, where several are captured."""
     try:
         yield
     except MinerCdcError as error:
@@ -138,7 +138,7 @@ def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
 
 
 class _Comparison:
-    """Compares tables at one SCN."""
+    """Compares tables with their topics at one SCN, that of the offset, up to the given ends of the topics."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """Put the last record of each row into the file `rows`."""
+        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -330,7 +330,7 @@ class _Versions:
         return json.dumps(values)
 
     def shown(self, identity: str) -> str:
-        """An identity for people."""
+        """An identity as `COLUMN=VALUE, ..`, for people. Only for a table with a key."""
         return ", ".join(f"{name}={value}" for name, value in zip(self._key, json.loads(identity), strict=True))
 
 
