@@ -245,7 +245,7 @@ def rebuild(
 
 
 class _SnapshotProgress:
-    """Ranges that are read as a bar, tables as lines with their rate."""
+    """Shows a snapshot that reads into the lake: ranges that are read as a bar, tables as lines with their rate."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar

@@ -88,7 +88,7 @@ class Checkpoints(Protocol):
 
 
 class MemoryCheckpoints:
-    """Keeps the checkpoint of a client as long as the process lives (`Checkpoints`).
+    """Keeps the checkpoint of a client until the process ends (`Checkpoints`).
 
     :param checkpoint: where the client begins; None: at the oldest window.
     :ivar checkpoint: the present one.

@@ -25,7 +25,8 @@ _TEMPORAL = (DATE, TIME, TIMESTAMP)
 
 
 def cast(options: options_of.Cast, side: Side) -> Transform:
-    """See `config.field_options.Cast`."""
+    """The transformation Cast: fields, or the whole key or value, get another type; null stays null. It raises DecodeError
+    for a record that it does not fit."""
     whole = next((part[0].lower() for part in options.spec if len(part) == 1), None)
     wanted = {part[0]: part[1].lower() for part in options.spec if len(part) == 2}
 
@@ -120,8 +121,11 @@ _DAY = 86_400 * 10**6
 
 
 def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
-    """See `config.field_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts. Raises
-    ValueError for a format that is not supported."""
+    """The transformation TimestampConverter: a field, or the whole key or value, becomes a time of another type, text or
+    number; null stays
+    null. Times are UTC; Debezium's own time types are numbers and texts. It raises DecodeError for a record that it does
+    not fit. Raises ValueError for a format that is not
+    supported."""
     pieces = _pieces(options.format) if options.format else []
 
     def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:

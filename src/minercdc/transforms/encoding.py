@@ -21,7 +21,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 class RecordTransformer:
-    """Applies a chain to records whose keys and values have schemas, or the numbers of such.
+    """Applies the chain of a configuration to records whose keys and values have schemas, or the numbers of such.
 
     :param reserved: topics that no record may be routed to, each with the property that names it.
     """
@@ -125,7 +125,8 @@ class _TransformingEncoder:
         self._transformer = transformer
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, transformed, without those that are left out. Raises as it, and as
+        `RecordTransformer.record` for changes of rows, with table and key; as `other` for the rest."""
         records = self._encoder.encode(event)
         if not isinstance(event, ChangeEvent):
             return [done for record in records if (done := self._transformer.other(record)) is not None]

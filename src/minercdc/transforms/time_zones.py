@@ -44,7 +44,8 @@ def zone_of(name: str) -> tzinfo:
 
 
 def time_zone_converter(options: TimezoneConverter) -> Transform:
-    """See `config.transform_options.TimezoneConverter`."""
+    """The transformation TimezoneConverter: times in the rows of envelopes as of another time zone; other records stay. It
+    raises ValueDecodeError for a text that is no time."""
     chosen = _ChosenFields(options)
     by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
 
@@ -76,7 +77,7 @@ class _ChosenFields:
         self._topics, self._tables, self._names = _rules(options.include_list or options.exclude_list)
 
     def conversions(self, schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
-        """Part of the envelope -> field -> how its value is converted."""
+        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without any."""
         listed = self._listed(table, topic)
         return {
             part["field"]: {

@@ -144,7 +144,9 @@ def unknown_members(options: Unwrap, envelope: Schema) -> Iterator[tuple[str, st
 
 
 def unwrap(options: Unwrap) -> Transform:
-    """See `config.transform_options.Unwrap`."""
+    """The transformation ExtractNewRecordState: the row in place of the envelope, with what is to be added; what deletes
+    become, and whether tombstones stay, as the options say. Records that are no envelopes stay. It raises DecodeError
+    for a record that it does not fit."""
     return _Unwrap(options)
 
 
@@ -292,7 +294,8 @@ def _loaded(row: bytes | None) -> dict[str, Any] | None:
 
 
 def changed_fields(options: ChangedFields) -> Transform:
-    """See `config.transform_options.ChangedFields`."""
+    """The transformation ExtractChangedRecordState: headers with the names of the fields that an update changed, and of
+    those that it did not; both are empty for other changes. Records that are no envelopes stay."""
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         if record.value is None or not record.is_envelope:
