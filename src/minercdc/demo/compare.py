@@ -107,7 +107,8 @@ def _expression(column: str, kind: str) -> str:
 
 
 def _driver_value(value: object, free_number: bool) -> object:
-    """NUMBER without precision is text in the lake; its digits are what is compared."""
+    """The value in canonical form; a NUMBER without precision, which is text in the lake, as the number that its digits
+    are."""
     return canonical(Decimal(str(value))) if free_number and value is not None else canonical(value)
 
 

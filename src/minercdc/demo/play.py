@@ -79,7 +79,8 @@ def _fetch_jars(console: Console) -> None:
 
 
 def _datetimes_as_timestamps(cursor: oracledb.Cursor, value: object, array_size: int) -> oracledb.Var | None:
-    """The driver binds a datetime as DATE by default, and DATE has no fraction of a second."""
+    """A variable that binds a datetime as TIMESTAMP; None for other values. By default the driver binds DATE, which has no
+    fraction of a second."""
     return cursor.var(oracledb.DB_TYPE_TIMESTAMP, arraysize=array_size) if isinstance(value, datetime) else None
 
 
@@ -159,7 +160,8 @@ class _Demo:
         return self._command("run", "--log-interval", "1", str(self._config))
 
     def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
-        """The workload, and what happens meanwhile; the connector that runs in the end."""
+        """Run the workload, and what happens meanwhile; returns the connector that runs in the end. Raises
+        LocalServiceError when the lake ends, and what a session raised."""
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()

@@ -65,7 +65,7 @@ def load_initial_rows(connection: oracledb.Connection) -> int:
 
 
 def _weight(chance: random.Random) -> Decimal | None:
-    """A number of any size: for a NUMBER without precision."""
+    """A number of any size for a NUMBER without precision; None, for NULL, one time in ten."""
     return None if chance.random() < 0.1 else Decimal(chance.randrange(1, 10**12)).scaleb(chance.randrange(-30, 10))
 
 
@@ -90,7 +90,7 @@ class Workload:
         self.done: Counter[str] = Counter()
 
     def start(self) -> None:
-        """Start the sessions, each in a thread with a connection of its own."""
+        """Start the sessions, each in a thread with a connection of its own; called once."""
         self._running = [self._pool.submit(self._session, number) for number in range(1, self._sessions + 1)]
 
     def stop(self) -> None:
@@ -119,7 +119,9 @@ class Workload:
 
 
 class Shopper:
-    """One session's transactions."""
+    """Makes the transactions of one session, in one thread; it knows the orders and customers that it has created.
+    :ivar chance: the session's generator, whose seed is its number.
+    """
 
     def __init__(self, connection: oracledb.Connection, number: int) -> None:
         self.chance = random.Random(number)
@@ -237,7 +239,7 @@ class Shopper:
         return Decimal(self.chance.randrange(10**8)).scaleb(-2)
 
     def _renumber(self, cursor: oracledb.Cursor, done: Counter[str]) -> None:
-        """A change of primary keys."""
+        """Change the primary key of one order, and of its lines."""
         if self._orders:
             old = self.chance.choice(self._orders)
             self._next_order += 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Duration:
-    """Seconds of something that happens again and again."""
+    """Times of something that happens again and again: how often, and the last, the longest and the sum in seconds."""
 
     count: int = 0
     last: float = 0.0
@@ -28,6 +28,7 @@ class BufferedTransaction:
     :param began_us: source time, microseconds since the epoch in UTC.
     :param user: '' when not known.
     :param changes: captured rows so far.
+    :param spilled_bytes: length of those of its rows that wait on disk.
     """
 
     xid: str

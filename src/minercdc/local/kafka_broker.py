@@ -58,7 +58,8 @@ def _escaped(value: str) -> str:
 
 
 class KafkaBroker:
-    """A broker with its data and log in `data`; a later broker started there has the same topics.
+    """A broker with its data and log in `data`; a later broker started there has the same topics. It runs from `start` to
+    `stop`, or as a context manager.
 
     :param port: 0 for a free one.
     :param advertised: `HOST:PORT` that clients are sent to; default where it listens.

@@ -22,7 +22,7 @@ _FEW = 0.2  # of a log's reach: a log that was needed a moment ago is not about 
 
 
 class StreamNotices:
-    """Compares figures with their thresholds.
+    """Compares the figures of one connector with their thresholds, and remembers which are passed; for one thread.
 
     :param post: takes the notifications.
     :param now: seconds since the epoch, by our clock.

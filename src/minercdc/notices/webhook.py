@@ -25,7 +25,8 @@ _TRIES = 5
 
 
 class Webhook:
-    """Sends documents in their order; one that the receiver does not take after some tries is left out, which is logged.
+    """Sends documents to a URL in their order, by a thread that begins with the first and ends with the process; one that
+    the receiver does not take after some tries is left out, which is logged.
 
     :param authorization: value of the header of that name; None for none.
     :param wait: longest wait between two tries, seconds.

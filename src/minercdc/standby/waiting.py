@@ -52,7 +52,8 @@ def refuse_without_fence(config: ConnectorConfig) -> None:
 
 
 class Waiting:
-    """One wait.
+    """Waits until the owner of the name is dead and it is the turn of this standby: first `reach`, then `until_turn`, each
+    once.
 
     :param ownership: of this process, which has claimed nothing yet.
     :param membership: of this process; it has to have joined before `until_turn`.

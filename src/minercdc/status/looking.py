@@ -33,7 +33,8 @@ _WORKING = ("snapshot", "streaming")  # the connector itself has logged on: this
 
 
 class SourceLook:
-    """The looks of one process; each one's figures go into `counters.source`.
+    """The looks of one process at the views of its database, by one thread and on one connection, which `close` ends; each
+    one's figures go into `counters.source`.
 
     :param connect: to the root, or where there is no container database, to the database.
     """

@@ -22,7 +22,7 @@ Document = dict[str, JsonValue]
 
 
 class Status:
-    """Makes the documents; any thread may call it.
+    """Makes the documents about one connector, of the moment of each call; any thread may call it.
 
     :param facts: of the process: name, version, ...; shown as they are.
     :param configuration: properties in force, secrets hidden.
@@ -145,7 +145,8 @@ class Status:
         return shown
 
     def redo(self) -> list[JsonValue]:
-        """Who writes the redo: the tables with the most, captured or not."""
+        """Who writes the redo: the 50 tables with the most bytes, captured or not, those with more first; `share` is of all
+        that was counted."""
         tables = self._counters.redo.tables()
         total = sum(one.bytes for one in tables) or 1
         return [
@@ -230,7 +231,7 @@ class Status:
         }
 
     def notices(self) -> list[JsonValue]:
-        """The latest notifications, newest first."""
+        """The latest 50 notifications, newest first."""
         return self._watch.notifications()[-_MOST_NOTICES:][::-1]
 
     def configuration(self) -> list[JsonValue]:
