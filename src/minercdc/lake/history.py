@@ -152,7 +152,7 @@ class TableHistories:
         self._unreadable: Exception | None = None
 
     def refresh(self) -> None:
-        """Read what the history has gained since the last call.
+        """Read what the history has gained since the last call; subclasses do it. The first call reads all.
 
         :raises SinkError: Kafka, or the segments, cannot be read.
         :raises SchemaHistoryError: a record of the history cannot be read.

@@ -161,7 +161,8 @@ class Maintenance:
         self._spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
 
     def _own(self, removed: Cut) -> None:
-        """The change log and the record."""
+        """Remove what may go from the change log and the record, and join their files. A failure is logged, and leaves the
+        rest for the next time."""
         changes = f"delta.`{self._paths.changes}`"
         topics = {table.name: table.topic for table in self._history.tables()}
         try:

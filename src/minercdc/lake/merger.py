@@ -109,7 +109,8 @@ class Merger:
                 self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
-        """Whether a lake table was deleted; it is merged again from the begin of the change log then."""
+        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of the
+        change log. Raises LakeError when that has not all of its rows."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False

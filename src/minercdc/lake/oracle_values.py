@@ -101,7 +101,7 @@ def _float(kind: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Digits without superfluous zeros after the point."""
+    """SQL of digits without superfluous zeros after the point, from SQL of digits."""
     return f"if(contains({text}, '.'), rtrim('.', rtrim('0', {text})), {text})"
 
 

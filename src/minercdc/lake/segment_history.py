@@ -18,7 +18,8 @@ from minercdc.sink.segment_log import SegmentLog
 
 
 class FileHistory(TableHistories):
-    """See `history.TableHistories`; there are no tables before the connector's first commit.
+    """The tables of a connector whose schema history is a file (`history.TableHistories`, whose errors hold); none before
+    its first commit.
 
     :param stored: the offset of the connector's last commit, None before the first one.
     """

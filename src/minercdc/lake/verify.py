@@ -205,7 +205,7 @@ class _Comparison:
         return given in self._names.given(found)
 
     def is_large(self, name: str) -> bool:
-        """Whether generating code for a table's comparison pays."""
+        """Whether a table has so many extents that it is read in several ranges: then generated code pays."""
         return bool(self._cuts.get(name))
 
     def _is_later(self, connection: oracledb.Connection, table: TableId) -> bool:
