@@ -14,7 +14,7 @@ class StopFlag(Protocol):
     """A request to stop, looked at between steps; a `threading.Event` fits."""
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """Whether the stop was requested; stays so."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is set, or for `timeout` seconds, None for ever; returns whether it is set."""
@@ -134,7 +134,7 @@ class SignalActions(Protocol):
 
 
 class RecordEncoder(Protocol):
-    """Turns events into records."""
+    """Turns the events of one stream into records, in their order: the records of one may depend on those before it."""
 
     def encode(self, event: Event) -> Sequence[Record]:
         """The records of an event, perhaps none.

@@ -59,7 +59,7 @@ def _problems(load: Callable[[], Any]) -> Iterator[str]:
 
 
 def _refused(config: ConnectorConfig) -> Iterator[str]:
-    """Settings that librdkafka does not take."""
+    """Settings that librdkafka does not take, each as `PROPERTY: problem`."""
     for name, settings in given_settings(config.given):
         yield from (f"{name}: {problem}" for problem in refused_settings(settings))
     if "kafka" in config.signals.signal_enabled_channels:

@@ -1,7 +1,7 @@
-"""Rules of the configuration that stop to match a column or table because DDL gave it another name: a mask that hides it no more.
+"""Rules of the configuration that no longer match a column or table because DDL gave it another name: a mask that hides it
+no more.
 
-Patterns are of names, as Debezium's, so a rename is all that it takes to publish in clear what was hidden.
-"""
+Patterns are of names, as Debezium's, so a rename is all that it takes to publish in clear what was hidden."""
 
 from __future__ import annotations
 

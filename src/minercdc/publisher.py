@@ -68,7 +68,7 @@ def publish(
 
 
 class _Publisher:
-    """Fills Kafka transactions and commits them with the offset; for one run of the stream."""
+    """Fills Kafka transactions and commits them with the offset, for one run of the stream. Raises as `publish`."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Publisher:
             self._write(record)
 
     def _run(self, run: ChangeRun) -> None:
-        """What `_change` and `_progress` do, for all that a run stands for; as many changes as can be are encoded together."""
+        """Write a run's changes, as many as can be at once; commit between its transactions where that is due."""
         encode, bounds, batch, rows, at = self._pipeline.encode_run, self._pipeline.bounds, self._batch, run.rows, 0
         last = rows.ended(len(rows))
         while at < len(rows):
@@ -184,7 +184,7 @@ class _Publisher:
                 self._progress(rows.progress(ended))
 
     def _reads(self, run: ReadRun) -> None:
-        """What `_change` does, for all rows of a run; as many as can be are encoded together."""
+        """Write the rows of a snapshot's run; as many as can be are encoded together."""
         encode, bounds, at = self._pipeline.encode_run, self._pipeline.bounds, 0
         while at < len(run):
             # A row may make its table suspended; what comes after it in the run is then left out.
@@ -200,7 +200,7 @@ class _Publisher:
             at = end
 
     def _read_events(self, run: ReadRun, begin: int, end: int) -> None:
-        """Rows `begin` to before `end` one by one; one that cannot be converted is left out as one that has no record."""
+        """Write rows `begin` to before `end` one by one; for one that cannot be converted see `LeftOut.refuse`."""
         try:
             events = run.events(begin, end)
         except DecodeError as error:
@@ -258,7 +258,7 @@ class _Publisher:
             self._save()
 
     def _undecodable(self, row: UndecodableRow) -> None:
-        """A row that the capture could not decode, or did not, because its table is suspended."""
+        """Leave out a row that the capture did not, or could not, decode; commit after it where `_split` is due."""
         self._whole = False
         self._left_out.undecodable(row)
         if row.counted:

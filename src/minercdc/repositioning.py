@@ -285,7 +285,8 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a position."""
+    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a
+    position or with one that the adapter does not read, SourceError or PrerequisiteError when the database fails."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start
@@ -321,7 +322,7 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
 
 def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int) -> Iterator[str]:
     """A line about what is delivered again, or never; none when nothing is stored, the initial snapshot is under way, or
-    neither is the case.
+    neither is the case. Raises ConfigError when the stored position cannot be read.
     :param scn: what was committed at or before it is not delivered from now on.
     """
     delivered = delivered_scn(config, before.offset) if before else 0

@@ -88,7 +88,7 @@ class FetchedRows:
         return found
 
     def row_ids(self) -> list[str | None]:
-        """ROWIDs of all rows; None for those without."""
+        """ROWIDs of all rows; None for those without. Raises ValueDecodeError for one that does not fit."""
         rows = self.rows
         return [row[0] for row in rows] if isinstance(rows, list) else cast(ColumnarRows, rows).column(0)
 
@@ -105,7 +105,7 @@ class FetchedRows:
         return int((width + 50 * len(self.schema.columns)) * len(rows))
 
     def only(self, rows: Sequence[FetchedRow]) -> FetchedRows:
-        """The same with some of its rows.
+        """A copy with some of the rows, which are not copied.
 
         :param rows: taken from `self.rows`.
         """

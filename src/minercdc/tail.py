@@ -39,10 +39,10 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message.
+    """One message of a topic, for people or as JSON.
 
-    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's name where
-        messages of a topic are read.
+    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's
+        name where messages of a topic are read.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
@@ -155,7 +155,10 @@ def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
 
 
 def _in_order(messages: Iterator[Message | None], partitions: int, count: int | None) -> Iterator[Message]:
-    """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the others."""
+    """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the
+    others, as they come.
+    :param messages: with None at the end of each partition, once.
+    """
     held: list[Message] = []
     while partitions:
         one = next(messages, None)

@@ -24,7 +24,8 @@ class TransactionCounts:
         self.total = 0
 
     def load(self, partial: PartialTransaction | None) -> None:
-        """Begin with what was stored, None for nothing."""
+        """Begin with what was stored, None for nothing: the transaction whose delivery was cut, and the events of it that
+        were delivered."""
         self._begin((partial.tx_id, partial.commit_scn) if partial else None, partial.events if partial else {})
 
     def _begin(self, transaction: tuple[str, int] | None, by_table: Mapping[str, int]) -> None:

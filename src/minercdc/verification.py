@@ -162,7 +162,8 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """The report of one table. What keeps that table from being compared is in the report.
+        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of its
+        records, too.
 
         :raises SinkError: Kafka cannot be read.
         """
@@ -214,7 +215,8 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL."""
+        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL. Raises as
+        `_row`, and DeliveryError or SinkError when the topic cannot be read."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -256,7 +258,8 @@ class _Comparison:
     def _oracle(
         self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
     ) -> Iterator[tuple[str, str, Image]]:
-        """(identity, ROWID, image) of Oracle's rows."""
+        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches`, and ValueDecodeError for a
+        value that does not fit."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):

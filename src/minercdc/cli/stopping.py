@@ -43,7 +43,7 @@ class Stop(threading.Event):
             signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
 
     def take_hangups(self, hung_up: Callable[[], None]) -> None:
-        """From now on SIGHUP calls this, and does not end the process. Call it in the main thread."""
+        """From now on SIGHUP has `hung_up` called, and does not end the process. Call it in the main thread."""
         self.hung_up = hung_up
         signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 

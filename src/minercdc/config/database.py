@@ -110,7 +110,7 @@ class DatabaseConfig(Section):
         return len(self.pdbs) > 1
 
     def of_pdb(self, name: str) -> Self:
-        """The same for one of the pluggable databases alone."""
+        """A copy for the pluggable database `name` alone."""
         return self.model_copy(update={"database_pdb_name": name})
 
     @rule

@@ -257,7 +257,7 @@ class KafkaConfig(Section):
 
 
 def _expression(value: str | None) -> str | None:
-    """The value, if it is a regular expression or None. Raises ValueError."""
+    """The value, if it is a regular expression or None. Raises ValueError for another text."""
     try:
         re.compile(value or "")
     except re.error as error:

@@ -152,7 +152,7 @@ class TopicConfig(Section):
         return self._rules
 
     def with_creation(self, rules: tuple[TopicRule, ...]) -> Self:
-        """A copy with other groups."""
+        """A copy whose `creation` is `rules`."""
         copy = self.model_copy()
         copy._rules = rules
         return copy

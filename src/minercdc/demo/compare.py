@@ -115,6 +115,7 @@ def _driver_value(value: object, free_number: bool) -> object:
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
     """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
 
+    In no certain order. Raises what Spark raises.
     :param free_numbers: columns of NUMBER without precision, which are text in the lake.
     """
     frame = spark.read.format("delta").load(path)
@@ -125,7 +126,8 @@ def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: 
 
 
 def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, list[str]]:
-    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale; a table without such columns is left out."""
+    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale; a table without such columns is left out.
+    Raises oracledb.Error."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(

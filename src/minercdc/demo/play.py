@@ -69,7 +69,7 @@ def play(directory: Path | None) -> int:
 
 
 def _fetch_jars(console: Console) -> None:
-    """Fetch the jars before the processes that need them start, so that the download is seen."""
+    """Fetch the jars before the processes that need them start, so that the download is seen. Raises as `fetch`."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
     ) as bars:

@@ -40,7 +40,8 @@ class Command:
         return self._process.pid
 
     def await_ready(self) -> str:
-        """Wait for the command's `ready HOST:PORT` line, return HOST:PORT. Raises LocalServiceError when it ends before."""
+        """Wait for the command's `ready HOST:PORT` line, for however long it takes, and return HOST:PORT. Raises
+        LocalServiceError when it ends before."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("ready "):
@@ -82,7 +83,8 @@ class Command:
             self._process.stdout.close()
 
     def last_match(self, pattern: str) -> str | None:
-        """The last match of a pattern's only group in the last 4 KiB of the log; None without a match."""
+        """The last match of a pattern's only group in the last 4 KiB of the log; None without a match. Raises OSError when
+        there is no log."""
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 4096))
             found = re.findall(pattern, stream.read().decode(errors="replace"))

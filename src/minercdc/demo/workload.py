@@ -26,7 +26,7 @@ _WORDS = ("bolt", "nut", "gear", "O'Ring", "Schraube", "écrou", "ネジ", 'inch
 
 
 def load_initial_rows(connection: oracledb.Connection) -> int:
-    """Insert and commit the rows that are there before the connector starts; returns their number."""
+    """Insert and commit the rows that are there before the connector starts; returns their number. Raises oracledb.Error."""
     chance = random.Random(1)
     customers = [
         (
@@ -133,7 +133,8 @@ class Shopper:
         self._own_customers: list[int] = []
 
     def transaction(self) -> Counter[str]:
-        """Run one transaction of a kind drawn by chance, to its commit or rollback; returns what it did -> how often."""
+        """Run one transaction of a kind drawn by chance, to its commit or rollback; returns what it did -> how often, of a
+        rollback only that it was one. Raises oracledb.Error."""
         kinds = [self._place_order, self._ship, self._cancel, self._restock, self._customer, self._renumber, self._visit]
         weights = [40, 15, 8, 10, 10, 5, 12]
         done: Counter[str] = Counter()
@@ -239,7 +240,7 @@ class Shopper:
         return Decimal(self.chance.randrange(10**8)).scaleb(-2)
 
     def _renumber(self, cursor: oracledb.Cursor, done: Counter[str]) -> None:
-        """Change the primary key of one order, and of its lines."""
+        """Change the primary key of one order, and of its lines, if there is one; counts both in `done`."""
         if self._orders:
             old = self.chance.choice(self._orders)
             self._next_order += 1

@@ -80,7 +80,7 @@ class _Hiding(logging.Filter):
         self._hidden = sorted((one for one in coded if len(one) >= _SHORTEST), key=len, reverse=True)
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Let the record through, without what is hidden in its message and its exception's text."""
+        """Let each record through, changed: without what is hidden in its message and its exception's text."""
         record.msg, record.args = self._without(record.getMessage()), ()
         if record.exc_info:
             failure = record.exc_info[0]

@@ -19,7 +19,7 @@ class Series:
         self._connector = connector
 
     def gauge(self, name: str, text: str, value: float | None) -> Metric:
-        """One value; no sample when it is None."""
+        """A gauge of one value, without labels; no sample when it is None."""
         return self.gauges(name, text, (), [] if value is None else [((), value)])
 
     def gauges(self, name: str, text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]) -> Metric:

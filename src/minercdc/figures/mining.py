@@ -80,7 +80,8 @@ class MiningFigures:
     kept_bytes: int = 0
 
     def took_logs(self, names: tuple[str, ...]) -> None:
-        """A pass over these logs begins."""
+        """A pass over these logs begins: they are the present ones, and their number counts for the least and the greatest
+        so far."""
         self.logs = names
         self.fewest_logs = min(self.fewest_logs or len(names), len(names))
         self.most_logs = max(self.most_logs, len(names))

@@ -192,7 +192,8 @@ class RecordConverter:
         return record
 
     def _headers(self, record: Record) -> Headers:
-        """The headers of a record's formats."""
+        """The headers that the formats of key and value add to a record, those of the key first; () for none. Raises as the
+        formats."""
         found: Headers = ()
         for side, document in ((self._key, record.key), (self._value, record.value)):
             if side is not None and side.has_headers and document is not None:
@@ -204,7 +205,7 @@ class RecordConverter:
         return _ConvertingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records are rewritten; see `rewriting`."""
+        """An encoder of runs whose records are rewritten; see `rewriting`. It raises as `encode_run`, and as `record`."""
         return rewriting(encode_run, self.record, self._at_once)
 
     def _at_once(self, records: Sequence[Record]) -> bool:

@@ -77,7 +77,7 @@ class ProtobufFormat:
 
     def _reference(self, path: str) -> Reference | None:
         """A file that a schema imports, registered under its path at the first call; None for one that every registry has,
-        or where nothing is registered."""
+        or where no references are wanted. Raises as the registry."""
         text = file_text(path)
         if self._skip_known or self._schemas.uses_given or text is None:
             return None
@@ -92,7 +92,7 @@ class ProtobufFormat:
 
 
 def _same(latest: str, ours: str) -> bool:
-    """Whether two schemas have the same messages, fields and numbers."""
+    """Whether two schemas have the same messages, fields and numbers; False where one of them is no schema of Protobuf."""
     try:
         return outline(latest) == outline(ours)
     except ValueError:

@@ -17,7 +17,7 @@ LONG: Final = 8
 
 
 class SchemasById(Protocol):
-    """The schemas of keys, or of values."""
+    """The schemas of keys, or of values, by the ids that stand in records."""
 
     @property
     def id_bytes(self) -> int:

@@ -37,7 +37,7 @@ class AtLeastOnceSink(KafkaSink):
         self._open = False
 
     def close(self) -> None:
-        """Drop what waits to be sent; what is under way may arrive. Safe to call twice."""
+        """Drop what waits to be sent; what is under way may arrive, and is waited for 0.1 s. Safe to call twice."""
         self._open = False
         self._producer.purge(in_flight=False)
         self._producer.flush(0.1)

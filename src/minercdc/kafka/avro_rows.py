@@ -230,7 +230,7 @@ class _Writing:
 
 
 def _same(one: _Column, other: _Column) -> bool:
-    """Whether both write alike."""
+    """Whether two columns write a text of Oracle as the same bytes, so that what is written for one serves for both."""
     first, second = one.writer, other.writer
     return (one.to_json, one.null, one.kind, first.lengths[0]) == (other.to_json, other.null, other.kind, second.lengths[0])
 

@@ -51,12 +51,12 @@ class KafkaClient(Connections):
 
     @property
     def creates_topics(self) -> bool:
-        """`topic.creation.enable`."""
+        """Whether missing topics are created: `topic.creation.enable`."""
         return self._topics.topic_creation_enable
 
     def group_members(self, group: str) -> frozenset[str] | None:
-        """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does not say
-        at present, or may not be asked."""
+        """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does
+        not say within 3 s, or may not be asked."""
         try:
             answer = self.admin().describe_consumer_groups([group], request_timeout=_GROUP_S)[group].result()
         except KafkaException as error:

@@ -36,6 +36,7 @@ class ColumnChanges:
         """What becomes of a column's values; None when they stay.
 
         :raises ValueDecodeError: they are to be hidden, and are no texts.
+        :raises ConfigError: a pattern takes too long.
         """
         name = f"{table.schema}.{table.table}.{column.name}"
         rule = self._matching(name)
@@ -53,7 +54,7 @@ class ColumnChanges:
 
     def parameters(self, table: TableId, column: Column) -> dict[str, str]:
         """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are
-        wanted."""
+        wanted. Raises ConfigError when a pattern takes too long."""
         name, kind = (f"{table.schema}.{table.table}.{part}" for part in (column.name, column.type_name))
         rule = self._matching(name)
         found = _of_rule(rule) if rule is not None and column.type_name in TEXTS else {}

@@ -28,11 +28,11 @@ class ContextHeaders:
         return [Record(r.topic, r.key, r.value, (*r.headers, *added) if r.headers else added, r.partition) for r in records]
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder whose changes have the headers."""
+        """An encoder of the records of `encoder`, those of changes with the headers."""
         return _Adding(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records have the headers."""
+        """An encoder of runs whose records have the headers; what `encode_run` gives is changed. Raises as `encode_run`."""
 
         def adding(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
             encoded = encode_run(run, begin, most_records, most_bytes)

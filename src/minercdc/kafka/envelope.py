@@ -158,7 +158,7 @@ class EnvelopeEncoder:
         return (record,)
 
     def encode_run(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-        """See `contracts.RunEncoder`; only where the native path is in use."""
+        """See `contracts.RunEncoder`; only where the native path is in use. Raises as `encode`."""
         assert self._runs is not None
         self._look_at_clock()
         if isinstance(run, ReadRun):
@@ -172,7 +172,7 @@ class EnvelopeEncoder:
             self._ns, self._end = ns, _end(ns)
 
     def _encode_other(self, event: Event) -> Sequence[Record]:
-        """Records of events other than row changes."""
+        """Records of events other than row changes; none of those whose topics are not wanted. Raises as `encode`."""
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
@@ -274,7 +274,8 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> TableFormat:
-        """The table version's format. Events of one table follow each other, and need no look-up then."""
+        """The table version's format. Events of one table follow each other, and need no look-up then. Raises as
+        `encode`."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found
@@ -318,12 +319,14 @@ class EnvelopeEncoder:
 
 
 def _reselected(scn: Scn) -> Headers:
-    """The SCN as of which large values were read, as text."""
+    """The header with the SCN, as text, as of which large values were read."""
     return ((RESELECT_HEADER, str(scn).encode()),)
 
 
 def _end(ns: int) -> str:
-    """The end of an envelope, from the operation on."""
+    """The end of an envelope, from the quote after the operation's letter on.
+    :param ns: nanoseconds since the epoch.
+    """
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
 
 

@@ -203,7 +203,7 @@ def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Documen
 
 
 def _bytes(document: _Document) -> str:
-    """Python source of a document as bytes."""
+    """Python source of the bytes of a document, in UTF-8: its parts joined, constant ones beside each other as one."""
     pieces: list[str] = []
     constant = ""
     for part in [*document, None]:

@@ -165,7 +165,8 @@ class KafkaSink:
         timestamp: int = 0,
         headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
-        """`produce` of librdkafka, with what is sent in place of a record that is too large."""
+        """`produce` of librdkafka, with what is sent in place of a record that is too large. Raises as `produce`
+        (BufferError for a full queue), and SinkError when the value cannot be stored."""
         if self._large is None or not self._large.is_large(key, value):
             self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
             return
@@ -239,6 +240,7 @@ class KafkaSink:
 
     def _call(self, request: Callable[[float], _T], doing: str) -> _T:
         """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
+        Raises what `_failed` makes of the error.
 
         :param request: gets the seconds that are left.
         """

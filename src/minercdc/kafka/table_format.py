@@ -142,7 +142,7 @@ class TableFormats:
         return compiled
 
     def _printed(self, schema: TableSchema, i: int, name: str, codec: Codec) -> PrintedColumn:
-        """How a published column is printed, which may be masked, hashed or cut."""
+        """How a published column is printed, which may be masked, hashed or cut. Raises as `ColumnChanges.rule_of`."""
         column = schema.columns[i]
         rule = self._changes.rule_of(schema.id, column)
         if rule is None:
@@ -152,7 +152,7 @@ class TableFormats:
         return PrintedColumn(name, i, made, *texts, large=is_large(column), masked=rule.kind == "mask")
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
-        """The schema of a published column."""
+        """The schema of a published column, with what `ColumnChanges.parameters` adds. Raises as that."""
         column = schema.columns[i]
         made = _field(name, column, codec)
         if parameters := self._changes.parameters(schema.id, column):

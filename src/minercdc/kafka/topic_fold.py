@@ -134,7 +134,9 @@ class TopicFold:
 
 
 class _Reading:
-    """One topic; until `ready` only its thread touches the file."""
+    """The keys of one topic, in a file of SQLite: `thread`, which the caller starts, reads the topic to its end; until
+    `ready` only it
+    touches the file. Its methods raise StateDirectoryError when the file cannot be used, else as `TopicRecords`."""
 
     def __init__(self, client: TopicRecords, topic: str, marks: Mapping[int, int], file: Path) -> None:
         self._client, self._topic, self._marks, self._file = client, topic, marks, file
@@ -199,7 +201,7 @@ class _Reading:
                 self._remove()
 
     def _fold(self) -> None:
-        """Read to the present end."""
+        """Read each partition on, from its begin or the end of the last call, to its present end."""
         for partition, end in self._client.ends(self._topic):
             begin = self._next.get(partition)
             if begin is None:

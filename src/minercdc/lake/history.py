@@ -144,7 +144,7 @@ class TableHistories:
         self._forget()
 
     def _forget(self) -> None:
-        """Begin again with no tables."""
+        """Drop all tables, as before the first record of the history."""
         self._tables: dict[TableId, TableHistory] = {}
         self._by_topic: dict[str, list[TableHistory]] = {}
         self._shared: dict[TableId, str] = {}
@@ -306,7 +306,8 @@ class TableHistories:
                 table.dropped.append(scn)
 
     def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
-        """RENAME: the new name gets the rows, and the versions, of the old one."""
+        """RENAME: the new name gets the rows of the old one, and its newest version, from `scn` on; the old name is dropped
+        there."""
         source, target = self._table(old), self._table(new)
         target.renamed_from.append((scn, old))
         target.versions += [

@@ -129,7 +129,8 @@ class Maintenance:
         return found
 
     def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
-        """One table; None when it has not changed. A failure is its own only."""
+        """Cluster and rewrite one table; None when it is not there, or has not changed since. A failure is in what is
+        returned, and is not raised."""
         delta = DeltaTable(self._spark, self._paths.table(table.table))
         version = newest_version(self._spark, delta.path)
         if version in (NO_TABLE, self._versions.get(table.name)):
@@ -182,7 +183,7 @@ class Maintenance:
 
 
 def _left(error: BaseException) -> str:
-    """Why something is left as it was."""
+    """Why something is left as it was, for people."""
     return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
 
 

@@ -164,7 +164,8 @@ class Merger:
                 self._state.follow(entry)
 
     def complete(self, mark: Mark) -> None:
-        """Note that the change log has all records up to a mark. Losses are recorded at once, the rest with the next merge."""
+        """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
+        the stream. Losses are recorded at once, the rest with the next merge."""
         self._record_losses(deleted(self._state.topics, mark.topics))
         there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
         news = [
@@ -203,7 +204,7 @@ class Merger:
         self._warn_of_unknown()
 
     def _follow_others(self) -> None:
-        """Follow what another process recorded: `lake rebuild` and `lake snapshot` may have read a table."""
+        """Follow what `lake rebuild` and `lake snapshot` recorded; looks at most every `_LOOK_S` seconds."""
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
@@ -336,14 +337,14 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process or a merge that failed after its first step has changed; else None."""
+        """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
             return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
         return delta.applied() if delta.exists() else None
 
     def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
-        """Record what was merged, together with the SCN that all tables can be read at now."""
+        """Record what was merged, and the SCN that all tables can be read at now; log and count the failures."""
         news, self._news = self._news, []
         entries = [*news, *done]
         self._report.merged |= bool(done)
@@ -376,7 +377,7 @@ class Merger:
                 self._figures.table(table.name).merged += merged
 
     def _note_figures(self) -> None:
-        """Bring the figures up to date."""
+        """Set the figures of all tables, and the complete SCN, as they are now."""
         self._figures.complete_scn = self._state.complete
         for table in self._history.tables():
             figures, waiting = self._figures.table(table.name), self._arrivals.of(table.topic)

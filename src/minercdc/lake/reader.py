@@ -164,7 +164,7 @@ class _Reader:
         self._decoder = RowDecoder(config)
 
     def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
-        """Why a table is not complete at an SCN; None when it is."""
+        """Why a table is not complete at an SCN; None when it is. The table has a version at the SCN."""
         return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
 
     def arrivals(self, lowest: Applied) -> list[Arrival]:
@@ -200,7 +200,8 @@ class _Reader:
         goal: Applied,
         read: int,
     ) -> DataFrame | None:
-        """The rows at a goal, from those that are there at `applied`; None for none."""
+        """The rows at a goal, from those that are there at `applied`; None for none. Raises LakeError where the records
+        between do not say it: `pending.refuse_unplaced`, or a key with a column that the table has no more."""
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         present = None if work.clears else present
@@ -220,7 +221,8 @@ class _Reader:
         return _overlaid(present, changes, target, key)
 
     def _present(self, table: TableHistory, shape: TableShape, base: Entry) -> tuple[DataFrame | None, list[TableColumn]]:
-        """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none."""
+        """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none. The
+        columns have the types of the base where those are wider."""
         wanted = shape.table_columns()
         if base.version == NO_TABLE:
             return None, wanted

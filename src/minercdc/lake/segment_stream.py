@@ -141,7 +141,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
                 segment_file(self._directory, number).unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Stop the connector, if this query started it."""
+        """Stop the connector, if this query started it, and wait for its end."""
         if self._connector is not None:
             self._connector.stop()
 

@@ -24,7 +24,8 @@ Advance = Callable[[int, int], None]  # jars done, jars in all
 
 
 def cache_directory() -> Path:
-    """Where downloads are kept: $MINERCDC_CACHE, else `minercdc` under the user's cache directory."""
+    """Where downloads are kept: $MINERCDC_CACHE, else `minercdc` under the user's cache directory. It need not be there
+    yet."""
     if given := os.environ.get("MINERCDC_CACHE"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minercdc"

@@ -75,7 +75,7 @@ def offset_of(entries: Mapping[bytes, bytes | None], where: str, *, server: str,
 
 
 def _keys(entries: Mapping[bytes, bytes | None], where: str) -> list[tuple[str, str, bytes]]:
-    """(Server, name, key) of each entry of a Debezium connector for a relational database."""
+    """(Server, name, key) of each entry of a Debezium connector for a relational database; other entries are left out."""
     found = []
     for key in entries:
         try:

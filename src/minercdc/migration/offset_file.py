@@ -22,7 +22,7 @@ class NotAnOffsetFileError(ValueError):
 
 
 def read_offsets(content: bytes) -> dict[bytes, bytes | None]:
-    """The entries of the map. Raises NotAnOffsetFileError."""
+    """The entries of the map. Raises NotAnOffsetFileError for bytes of another form."""
     return _Reader(content).map()
 
 

@@ -48,7 +48,7 @@ class StreamNotices:
         self._stood_at: tuple[int, int, int] | None = None  # where the stream was in an outage
 
     def look(self) -> None:
-        """Compare once; to be called every few seconds."""
+        """Compare the counters with the thresholds once, and notify of what is new; to be called every few seconds."""
         now = self._now()
         if self._lag:
             self._look_at_lag(now)

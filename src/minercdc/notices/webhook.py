@@ -40,7 +40,8 @@ class Webhook:
         self._thread: Thread | None = None
 
     def send(self, document: Mapping[str, JsonValue]) -> None:
-        """Queue a document; when a thousand wait, it is left out."""
+        """Queue a document; when a thousand wait, it is left out with a warning in the log. The first call starts the
+        thread."""
         if self._thread is None:
             self._thread = Thread(target=self._run, name="webhook", daemon=True)
             self._thread.start()

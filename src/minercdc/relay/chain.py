@@ -91,14 +91,17 @@ class ChainedFeed:
                 place = None
 
     def _advance(self, place: Checkpoint | None) -> Checkpoint:
-        """Read on at a place, None for after the newest window; returns the next place."""
+        """Read on at a place, None for after the newest window; returns the next place. Raises as `Connection`, but for a
+        FellOffError that `_skip` gets over; RelayDataError for damaged events; and what buffer, registry and files
+        raise."""
         try:
             return self._step(self._begin() if place is None else place)
         except FellOffError as error:
             return self._skip(error)
 
     def _begin(self) -> Checkpoint:
-        """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay."""
+        """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay. Reads
+        sources and schemas first. Raises as `_advance`."""
         self._window.clear()
         self._adopt()
         if self._buffer.state.max_scn < 0:
@@ -148,7 +151,8 @@ class ChainedFeed:
         return place
 
     def _windows(self, data: bytes) -> Iterator[Window]:
-        """The windows that are whole now; the rest stays for the next answer."""
+        """The windows that are whole now; the rest stays for the next answer. Schemas are requested again for an event with
+        an unknown one. Raises RelayDataError for a damaged event, and as `Connection`."""
         at, view = 0, memoryview(data)
         while at + LENGTH_AT + 4 <= len(data):
             length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])

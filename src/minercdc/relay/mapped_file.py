@@ -76,7 +76,8 @@ class MappedFile:
         os.pwrite(descriptor, _HEAD.pack(_MAGIC, self.size), 0)
 
     def state(self) -> State | None:
-        """The state that was saved last; None when there is none that is valid."""
+        """The state that was saved last; None when there is none that is valid. To be called once, before the first
+        `save`."""
         found = None
         for at in _SLOTS:
             content = self.data[at : at + _SLOT.size]

@@ -200,8 +200,9 @@ class Requests:
         return Reply(found.chunks(self._buffer), headers, kind)
 
     def _wait(self, checkpoint: Checkpoint, wait_ms: int, linger_ms: int) -> None:
-        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing; `lingerMs`, to
-        wait so long for more of them, while there is little: fewer and larger answers."""
+        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing;
+        `lingerMs`, to wait so long for more of them, while there is little: fewer and larger answers. Raises as
+        `EventBuffer.start_of`."""
         if not wait_ms and not linger_ms:
             return
         begin = self._buffer.start_of(checkpoint)
@@ -256,7 +257,8 @@ class Requests:
 
     def _command(self, rest: list[str], _: Mapping[str, str]) -> Reply:
         """Carry out the command of /relayCommand/NAME, and answer its text; an unknown one is answered with the names there
-        are. Raises RefusedError."""
+        are. Raises RefusedError where commands are off, or the command fails by an OSError; and what it raises as
+        RelayError."""
         if self._commands is None:
             raise RefusedError(
                 "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"
@@ -354,7 +356,7 @@ def _json(content: object) -> Reply:
 
 
 def kind_of(error: MinerCdcError) -> str:
-    """Databus's name of an error."""
+    """Databus's name, without its package, of the exception that stands for an error."""
     if isinstance(error, RefusedError):
         return error.kind
     if isinstance(error, ScnNotFoundError):

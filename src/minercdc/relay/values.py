@@ -73,7 +73,8 @@ def _nullable(column: str, write: WriteValue, texts: bool, unavailable: str) -> 
 
 
 def _writer(table: TableSchema, position: int, kind: str) -> tuple[WriteValue, bool]:
-    """How values of a column are written, and whether they are texts or bytes, which can hold the placeholder."""
+    """How values of a column are written, and whether they are texts or bytes, which can hold the placeholder. The function
+    raises ValueDecodeError or ValueError for a text that it cannot write."""
     column = table.columns[position]
     type_name = column.type_name
     if kind == "long" and type_name == "NUMBER":
@@ -119,7 +120,8 @@ def _sized(data: bytes) -> bytes:
 
 
 def row_reader(schema: AvroSchema) -> Callable[[bytes], dict[str, Any]]:
-    """A function that reads the rows that were written by `schema`. It raises RelayDataError for other bytes."""
+    """A function that reads the rows that were written by `schema`. It raises RelayDataError for other bytes. Raises
+    fastavro's SchemaParseException for what is no schema."""
     parsed = fastavro.parse_schema(schema)
 
     def read(data: bytes) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class Status:
         }
 
     def lag(self) -> Document:
-        """The lag and what it is spent on."""
+        """The lag in seconds, at least 0, and what it is spent on; None for the lag while nothing is known of it."""
         counters, now = self._counters, self._now()
         lag = counters.least_lag_seconds(now)
         parts = lag_parts(counters, now)
@@ -113,7 +113,7 @@ class Status:
         }
 
     def tables(self) -> list[JsonValue]:
-        """Captured tables that were seen, by name."""
+        """What is known of each captured table that was seen, by name: its state, events, rows left out, and redo."""
         counters, rates, changed = self._counters, self._history.table_rates(), self._history.last_changes()
         redo = {f"{one.schema}.{one.table}": one for one in counters.redo.tables() if one.captured}
         suspended = {one.table: one for one in counters.suspended}
@@ -235,7 +235,7 @@ class Status:
         return self._watch.notifications()[-_MOST_NOTICES:][::-1]
 
     def configuration(self) -> list[JsonValue]:
-        """Properties in force: name, value, origin, effect."""
+        """Properties in force: name, value, origin, effect, as of construction."""
         return self._configuration
 
     def history(self) -> list[JsonValue]:

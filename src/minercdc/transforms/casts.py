@@ -157,7 +157,8 @@ def _target(schema: Schema, target: str) -> Schema:
 
 
 def _reading(schema: Schema, options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[Any], int]:
-    """A function that makes microseconds since the epoch of a value."""
+    """A function that makes microseconds since the epoch of a value that is not null. Raises ValueDecodeError for a type
+    that is not read as a time; the function, for a text that is not of the format."""
     kind, name = schema["type"], schema.get("name")
     if name in _TEMPORAL:
         factor = _DAY if name == DATE else 1000
@@ -187,7 +188,7 @@ def _micros(number: int, unit: str) -> int:
 
 
 def _writing(options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[int], Any]:
-    """A function that makes a value of the target's type of microseconds since the epoch."""
+    """A function that makes a value of the target's type of microseconds since the epoch, rounded down to its unit."""
     match options.target_type:
         case "unix":
             factor = _UNITS[options.unix_precision]

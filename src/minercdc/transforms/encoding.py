@@ -88,7 +88,8 @@ class RecordTransformer:
             return record
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder whose records are transformed."""
+        """An encoder of the records of `encoder`, transformed, without those that are left out; see
+        `_TransformingEncoder.encode`."""
         return _TransformingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:

@@ -137,7 +137,8 @@ class PipelineParts:
         return target.adapted(pipeline) if target else pipeline
 
     def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
-        """The encoder with the partitions of `minercdc.topic.partition.columns`."""
+        """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
+        without such rules, or when the sink is not Kafka."""
         rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
         if not rules or not self._config.sink.is_kafka:
             return encoder
@@ -319,7 +320,9 @@ class PipelineParts:
         )
 
     def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
-        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere."""
+        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
+        Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
+        `Adapter.unreadable`."""
         process = self._process
         start = Start(offset is not None, offset is not None and position is None and not process.handover)
         steps = process.decide(start)
