@@ -126,6 +126,7 @@ def in_database(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
 def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
     """The findings of several pluggable databases: what all of them have in common once, and a pattern that matches no table
     only when it is so in all. The others name the database. Blocking ones come first, then those that suspend a table.
+
     :param found: by name of the database; at least one.
     """
     common = [finding for finding in next(iter(found.values())) if all(finding in some for some in found.values())]

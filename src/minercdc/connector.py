@@ -204,8 +204,8 @@ class Connector:
     @contextmanager
     def _served(self) -> Iterator[None]:
         """While the context lasts: mark `minercdc.state.dir` as in use, look after notices, export figures, look at the
-        source's views and serve the HTTP
-        port, as far as they are configured. Each has a thread, which ends with the context. Sets `address`.
+        source's views and serve the HTTP port, as far as they are configured. Each has a thread, which ends with the
+        context. Sets `address`.
 
         :raises LocalServiceError: the port is taken, or (StateDirectoryError) the state directory cannot be used.
         :raises ConfigError: figures cannot be exported.

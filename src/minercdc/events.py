@@ -238,6 +238,7 @@ class VanishedRow:
 @dataclass(slots=True)
 class SuspensionChange:
     """A table is suspended from this event on; its suspension ends here when `suspended` is None.
+
     :param table: its name, by `TableNames.of`.
     """
 

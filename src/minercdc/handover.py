@@ -106,6 +106,7 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
 def _begin(config: ConnectorConfig, scn: int | None) -> None:
     """Store the structures, and the position to stream from, as a start with `snapshot.mode=no_data` does: it claims the
     connector's name. Raises as `engine.run_once`.
+
     :param scn: to stream from; None: the present one.
     """
     past = {"minercdc_start_scn": scn, "minercdc_start_timestamp": None}

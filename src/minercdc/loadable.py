@@ -23,7 +23,8 @@ from minercdc.transforms.catalog import chain_of
 
 
 def not_loadable(config: ConnectorConfig, unusable: Collection[str]) -> Iterator[str]:
-    """A problem for each, which begins with the property. Python modules are imported, and converters made; nothing is connected.
+    """A problem for each part of the configuration that cannot be loaded; it begins with the property. Python modules are
+    imported, and converters made; nothing is connected.
 
     :param unusable: properties without a value that can be used.
     """

@@ -16,6 +16,7 @@ from minercdc.figures.spent import TimeSpent
 @dataclass(slots=True)
 class TableScan:
     """Progress of the initial snapshot in one table.
+
     :param table: its name, by `TableNames.of`.
     :param rows: delivered so far.
     :param expected_rows: None when not known.

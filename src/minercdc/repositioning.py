@@ -57,9 +57,8 @@ class Repositioning:
     lines: tuple[str, ...]
 
     def store(self) -> None:
-        """Store the offset and the structures in one commit, or remove the offset. Claims the connector's name, so that another
-        process of the
-        connector ends at its next commit. Called once.
+        """Store the offset and the structures in one commit, or remove the offset. Claims the connector's name, so that
+        another process of the connector ends at its next commit. Called once.
 
         :raises ConfigError: the connector runs (as `refuse_running`), or its offset has changed since `lines` were written.
         :raises SinkError, SchemaHistoryError: it cannot be stored.
@@ -323,6 +322,7 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
 def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int) -> Iterator[str]:
     """A line about what is delivered again, or never; none when nothing is stored, the initial snapshot is under way, or
     neither is the case. Raises ConfigError when the stored position cannot be read.
+
     :param scn: what was committed at or before it is not delivered from now on.
     """
     delivered = delivered_scn(config, before.offset) if before else 0

@@ -44,6 +44,7 @@ class Suspensions:
 
     def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: str) -> None:
         """Take over the stored state, in place of what was there.
+
         :param split: as the attribute.
         """
         self._suspended = {entry.table: entry for entry in suspended}

@@ -100,8 +100,8 @@ def _text(value: Any) -> str:
 def tail(
     config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
 ) -> Iterator[Message]:
-    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
-    come.
+    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones
+    as they come. A warning is logged when there is no topic to read.
 
     :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE`, or the name of a topic, all but
         the last in any case; every captured table of that name is read. None for all.
@@ -157,6 +157,7 @@ def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
 def _in_order(messages: Iterator[Message | None], partitions: int, count: int | None) -> Iterator[Message]:
     """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the
     others, as they come.
+
     :param messages: with None at the end of each partition, once.
     """
     held: list[Message] = []

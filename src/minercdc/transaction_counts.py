@@ -41,6 +41,7 @@ class TransactionCounts:
     def next(self, tx: TransactionInfo, table: str) -> tuple[int, int]:
         """Count an event of a table; returns its number in its transaction, and among the table's events there, both from 1.
         The first event of another transaction ends the one before.
+
         :param table: as `DATABASE.SCHEMA.TABLE`.
         """
         if self._transaction != (tx.id, tx.commit_scn):

@@ -74,8 +74,8 @@ lake = typer.Typer(
 
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
-    """A session of this process, which ends with the block. Raises ConfigError when the sink is not Kafka, and as
-    `lake.spark_session.session`."""
+    """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
+    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
     from minercdc.lake.spark_session import session
     from minercdc.local.spark import end_java
     from minercdc.sink.opening import need_kafka

@@ -135,9 +135,8 @@ def _scalar(node: yaml.Node) -> str:
 
 
 def _joined(text: str) -> str:
-    """The text with a character beyond U+FFFF in place of its two surrogates: JSON writes it as two escapes, which YAML takes
-    for two
-    characters. Raises UnicodeDecodeError for a surrogate alone."""
+    """The text with a character beyond U+FFFF in place of its two surrogates: JSON writes it as two escapes, which YAML
+    takes for two characters. Raises UnicodeDecodeError for a surrogate alone."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 

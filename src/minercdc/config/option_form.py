@@ -31,6 +31,7 @@ Pairs = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_pairs)]
 
 class Options(BaseModel):
     """Options of one transformation or predicate; the field `topic_regex` is the option `topic.regex`.
+
     :raises ValidationError: an option is unknown, missing, or has a value that cannot be used.
     """
 

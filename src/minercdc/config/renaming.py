@@ -124,7 +124,7 @@ def is_of_server(properties: Collection[str]) -> bool:
 
 
 def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problems: list[str]) -> Iterator[Spelled]:
-    """The properties by their present names; a name that is given twice comes once.
+    """The properties by their present names; a name that is given twice comes once, with its first value.
 
     :param known: whether a name is one of a property.
     :param problems: gets what is given twice, or cannot be converted.

@@ -116,6 +116,7 @@ def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: 
     """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
 
     In no certain order. Raises what Spark raises.
+
     :param free_numbers: columns of NUMBER without precision, which are text in the lake.
     """
     frame = spark.read.format("delta").load(path)

@@ -216,6 +216,7 @@ class _Demo:
         """Wait until the lake has the last change of all, and every table is merged up to an SCN before it.
 
         :raises LocalServiceError: that takes too long, or the connector or the lake ended.
+        :raises oracledb.Error: a statement failed.
         """
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")

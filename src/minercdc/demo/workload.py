@@ -120,6 +120,7 @@ class Workload:
 
 class Shopper:
     """Makes the transactions of one session, in one thread; it knows the orders and customers that it has created.
+
     :ivar chance: the session's generator, whose seed is its number.
     """
 

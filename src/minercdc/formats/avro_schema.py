@@ -62,6 +62,7 @@ class _Conversion:
         """The Avro of a schema, in a union with null where it is optional.
 
         Raises as `avro_schema`.
+
         :param namespace: of the enclosing record.
         """
         base = self._base(schema, namespace)

@@ -222,6 +222,7 @@ def columns_at_fault(said: str, new: str, old: str) -> str:
 
 def _field_at(schema: Any, place: str) -> str:
     """`before.AMOUNT`, or '' where there is no such place.
+
     :param place: as a registry names it: the keys and numbers of the schema's JSON, as `/fields/0/type`.
     """
     known = dict(_named(schema))

@@ -70,7 +70,7 @@ class KafkaClient(Connections):
         """Create the topic unless it exists, or `topic.creation.enable` is false, and wait until its partitions are served: without
         that a producer's first records may be lost (`PartitionReader.await_leaders`).
 
-        A topic is looked up once only.
+        A topic is looked up once only; a warning is logged where it is missing and not created.
 
         :param partitions: None for the configured number; with 1, unless `compacted`, the topic keeps its records for ever.
         :param compacted: `cleanup.policy` is `compact`; otherwise `delete`, unless `topic.creation.*` says another. With either

@@ -325,6 +325,7 @@ def _reselected(scn: Scn) -> Headers:
 
 def _end(ns: int) -> str:
     """The end of an envelope, from the quote after the operation's letter on.
+
     :param ns: nanoseconds since the epoch.
     """
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'

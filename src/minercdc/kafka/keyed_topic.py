@@ -26,8 +26,7 @@ class KafkaKeyedTopic:
 
     def put(self, key: str, value: bytes | None) -> None:
         """Queue the value of a key, or with None its removal; the first call makes the topic. Durable after `flush`, which
-        reports what does not
-        arrive.
+        reports what does not arrive.
 
         :raises DeliveryError, SinkError: the topic cannot be made, or librdkafka refuses the record.
         """
@@ -45,8 +44,7 @@ class KafkaKeyedTopic:
 
     def flush(self) -> None:
         """Wait until what was put is durable. Raises DeliveryError or SinkError when some of it may not have arrived; a
-        later call does not
-        report it again."""
+        later call does not report it again."""
         if self._producer is None:
             return
         left = self._producer.flush(self._client.timeout + _MARGIN_S)
@@ -58,8 +56,7 @@ class KafkaKeyedTopic:
 
     def records(self) -> Iterator[tuple[str, bytes | None]]:
         """The committed records of the topic, oldest first: of a key the last value counts, None for a removed one. None at
-        all when there is no
-        topic. Raises DeliveryError or SinkError when it cannot be read."""
+        all when there is no topic. Raises DeliveryError or SinkError when it cannot be read."""
         if not self._client.existing([self._topic]):
             return
         begin, end = self._client.first_offset(self._topic), self._client.end_offset(self._topic)

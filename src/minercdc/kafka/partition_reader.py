@@ -129,6 +129,7 @@ class PartitionReader:
     def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
         """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not
         know its new partition yet.
+
         :raises DeliveryError: no such leader has come to know it before the deadline.
         :raises KafkaException: for any other answer, or none.
         """

@@ -153,7 +153,8 @@ class KafkaSchemaHistory:
 
 
 def starts_over(value: bytes, server: str) -> bool:
-    """Whether this record is the first of structures that were read again, so that those before it do not count."""
+    """Whether this record is the first of structures that were read again, so that those before it do not count. False for
+    one that is not of this `server` (topic.prefix), or cannot be read."""
     if _READ_AGAIN.encode() not in value:
         return False
     try:

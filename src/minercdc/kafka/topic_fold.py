@@ -135,8 +135,8 @@ class TopicFold:
 
 class _Reading:
     """The keys of one topic, in a file of SQLite: `thread`, which the caller starts, reads the topic to its end; until
-    `ready` only it
-    touches the file. Its methods raise StateDirectoryError when the file cannot be used, else as `TopicRecords`."""
+    `ready` only it touches the file. Its methods raise StateDirectoryError when the file cannot be used, else as
+    `TopicRecords`."""
 
     def __init__(self, client: TopicRecords, topic: str, marks: Mapping[int, int], file: Path) -> None:
         self._client, self._topic, self._marks, self._file = client, topic, marks, file

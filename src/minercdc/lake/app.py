@@ -178,8 +178,7 @@ class Lake:
 
     def _maintain(self) -> None:
         """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
-        logged and ends
-        nothing: the files are only more than they need be."""
+        logged and ends nothing: the files are only more than they need be."""
         maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
             try:

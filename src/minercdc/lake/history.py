@@ -184,8 +184,9 @@ class TableHistories:
         return next((reason for table, reason in self._shared.items() if self.names.of(table) == name), "")
 
     def settle(self) -> None:
-        """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
-        SinkError or SchemaHistoryError when the connector's offset cannot be read."""
+        """Find out which tables have the topics that several would have; one that is left out from now on is logged as a
+        warning. Subclasses call this at the end of the history. Raises SinkError or SchemaHistoryError when the
+        connector's offset cannot be read."""
         several = [tables for tables in self._by_topic.values() if len(tables) > 1]
         stored = self._offset() if several else None
         codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}

@@ -115,7 +115,7 @@ class OracleRows(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """The name by which Spark finds the source, in this package only."""
         return NAME
 
     def schema(self) -> str:

@@ -56,7 +56,7 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """The name by which Spark finds the source: `minercdc.relay`."""
         return NAME
 
     def schema(self) -> str:

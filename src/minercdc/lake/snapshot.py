@@ -312,7 +312,7 @@ class _Loading:
     @contextmanager
     def _watched(self, task: _Task) -> Iterator[None]:
         """Report the ranges that are read while a table is written, by the tasks that Spark has done. A thread looks while
-        the context lasts, whose Spark jobs of this thread are in a group of their own."""
+        the context lasts; the calling thread's Spark jobs are in a group of their own meanwhile."""
         group = f"minercdc snapshot of {task.name}"
         context = self._spark.sparkContext
         context.setJobGroup(group, group)

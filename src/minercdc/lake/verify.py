@@ -162,8 +162,7 @@ class _Side:
 
 class _Comparison:
     """Compares tables of one lake at one SCN. Construction reads the schema history, and Oracle's dictionary on connections
-    that it
-    closes.
+    that it closes.
 
     :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `LakeHistory.refresh`.
     :raises SourceError, PrerequisiteError: Oracle does not answer, or refuses.

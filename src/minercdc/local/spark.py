@@ -121,6 +121,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
 def _prepared(python: str, advance: Advance | None) -> list[Path]:
     """Prepare the process for PySpark: fetch jars and Java unless they are cached, and set JAVA_HOME and PYSPARK_PYTHON,
     without SPARK_HOME. Returns the jars.
+
     :raises LocalServiceError: PySpark is not installed, or a download failed.
     :raises OSError: the cache cannot be written.
     """

@@ -249,6 +249,7 @@ class RelayClient:
     def _pause(self, received: Received, seconds: float, empty: int, stop: StopFlag) -> None:
         """Nothing came: a larger buffer is due, or a rest, unless the relay has waited by itself. Raises RelayError for an
         event larger than the largest buffer.
+
         :param seconds: that the request took.
         :param empty: answers without events so far, one after the other.
         """

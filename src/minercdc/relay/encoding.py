@@ -72,7 +72,8 @@ class RelayEncoder:
 
     def encode(self, event: Event) -> Sequence[Record]:
         """The events of a change, perhaps none; a TRUNCATE has a record with topic TRUNCATED and no value, everything else
-        none. A new shape of a table, or a number that is no long, makes a version of its schema.
+        none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter, and a
+        TRUNCATE, log a warning.
 
         :raises RelayError: no id or name is free for the source of a new table.
         :raises SinkError: the schema registry cannot be written.
@@ -93,8 +94,8 @@ class RelayEncoder:
 
     def _schema_change(self, change: SchemaChange) -> Sequence[Record]:
         """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED for
-        a TRUNCATE, else
-        none; nothing is done for a table that is not captured. Raises as `encode`."""
+        a TRUNCATE, which is logged as a warning, else none; nothing is done for a table that is not captured. Raises as
+        `encode`."""
         if not self._captured(change.table):
             return ()
         if change.truncate:

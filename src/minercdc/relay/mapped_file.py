@@ -39,7 +39,8 @@ _SLOTS: Final = (64, 128)
 class MappedFile:
     """A file as storage of a buffer (`storage.Storage`).
 
-    :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again.
+    :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again, with a warning unless
+        it is new. `close` unmaps it.
     :raises RelayError: the file cannot be made, read or mapped.
     """
 

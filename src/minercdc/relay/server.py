@@ -156,8 +156,7 @@ class Relay:
 
     def sink(self) -> RecordSink:
         """The sink that puts records into the buffer, one for each run of the stream (`pipeline.Target`). Raises RelayError
-        when the file with the
-        offset cannot be read."""
+        when the file with the offset cannot be read."""
         self._complete = Completeness()
         self._sink = RelaySink(
             *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready),

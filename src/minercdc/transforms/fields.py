@@ -169,7 +169,7 @@ def insert_field(options: options_of.InsertField, side: Side) -> Transform:
 
 def extract_field(options: options_of.ExtractField, side: Side) -> Transform:
     """The transformation ExtractField: the value of one field in place of the whole key or value; none at all where it is
-    null. It raises DecodeError for a record that it does not fit."""
+    null, and has no default that is to stand for it. It raises DecodeError for a record that it does not fit."""
     path = options.field.split(".") if options.field_syntax_version == "V2" else [options.field]
 
     def compiled(schema: Schema) -> Schema:
@@ -244,7 +244,7 @@ def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Tr
 
 def value_to_key(options: options_of.ValueToKey) -> Transform:
     """The transformation ValueToKey: a key of some fields of the value. It raises ValueDecodeError for a record without
-    value, or whose value does not have the fields."""
+    value, or whose value does not have the fields; RecordSchemaError for a field that is listed twice."""
 
     def compiled(schema: Schema) -> Schema:
         fields = distinct(member(field_of(schema, name, "the value"), name) for name in options.fields_)

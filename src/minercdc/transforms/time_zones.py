@@ -98,6 +98,7 @@ class _ChosenFields:
 
     def _is_converted(self, part: str, field: str, listed: set[str] | None) -> bool:
         """Whether a field of `before`, `after` or `source` is converted.
+
         :param listed: the fields that the rule for its table or topic names, none for all; None without such a rule.
         """
         if part == "source":
