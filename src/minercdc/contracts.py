@@ -14,7 +14,7 @@ class StopFlag(Protocol):
     """A request to stop, looked at between steps; a `threading.Event` fits."""
 
     def is_set(self) -> bool:
-        """Whether the stop was requested; stays so."""
+        """Whether the stop was requested."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is set, or for `timeout` seconds, None for ever; returns whether it is set."""

@@ -96,7 +96,7 @@ class Target(Protocol):
         """A sink for one pipeline, whose engine closes it. Raises SinkError."""
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with an encoder for that sink."""
+        """The pipeline with an encoder for that sink; `sink` was called before."""
 
 
 @dataclass(frozen=True, slots=True)

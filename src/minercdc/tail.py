@@ -189,7 +189,8 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
     """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all,
-    and SharedTopicError when the wanted table has no topic of its own."""
+    and SharedTopicError when the wanted table has no topic of its own. Otherwise raises as `read_stored`,
+    `KafkaClient.ends` and `followed`."""
     stored = read_stored(config)
     several = config.database.has_several_pdbs
     tables, refused = topics_of(config, stored) if stored else ({}, {})

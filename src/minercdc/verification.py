@@ -138,7 +138,10 @@ def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
 
 
 class _Comparison:
-    """Compares tables with their topics at one SCN, that of the offset, up to the given ends of the topics."""
+    """Compares tables with their topics at one SCN, that of the offset, up to the given ends of the topics.
+
+    :raises ConfigError: as `record_readers`.
+    """
 
     def __init__(
         self,

@@ -124,8 +124,9 @@ def _value(node: yaml.Node, loader: yaml.SafeLoader) -> str | None | list[_Pair]
 
 
 def _scalar(node: yaml.Node) -> str:
-    """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345` would be
-    5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here."""
+    """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345` would
+    be 5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here, and
+    UnicodeDecodeError as `_joined`."""
     if not isinstance(node, yaml.ScalarNode):
         raise yaml.constructor.ConstructorError(None, None, "a value is expected, not a list or mapping", node.start_mark)
     if node.tag.removeprefix("tag:yaml.org,2002:") not in _TYPES:

@@ -42,6 +42,7 @@ def play(directory: Path | None) -> int:
     :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
     :raises oracledb.Error: a statement of the workload failed.
+    :raises OSError: the directory cannot be written.
     """
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped

@@ -148,7 +148,10 @@ def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | Non
 
 
 def _base(mine: Sequence[Entry], name: str, scn: int) -> Entry:
-    """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table."""
+    """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table.
+
+    :param mine: the entries of kind `table` of that table, oldest first.
+    """
     usable = [entry for entry in mine if entry.scn <= scn]
     return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
 

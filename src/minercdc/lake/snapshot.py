@@ -223,7 +223,8 @@ class _Loading:
 
     def _ids(self, connections: Mapping[str, oracledb.Connection], table: str | None) -> list[TableId]:
         """The captured tables that are wanted: all, or those that `table` may mean (`TableNames.given`). Raises LakeError
-        when there is no such table."""
+        when there is no such table, SourceError or PrerequisiteError when Oracle does not list them, and ConfigError as
+        `read_table_ids`."""
         there = [
             one for name, connection in connections.items() for one in read_table_ids(connection, self._filters[name], name)
         ]

@@ -111,7 +111,8 @@ class ChainedFeed:
 
     def _skip(self, error: FellOffError) -> Checkpoint:
         """The upstream relay dropped windows that are not here yet: empty the buffer, so that clients notice, and log a
-        warning. Returns where to go on; raises `error` when the upstream relay still has all that is missing here."""
+        warning. Returns where to go on; raises `error` when the upstream relay still has all that is missing here, else
+        as `Connection`."""
         self._window.clear()
         info = self._connection.buffer_info()
         gone: int = info["prevScn"]

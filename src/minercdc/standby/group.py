@@ -75,6 +75,7 @@ class StandbyGroup:
         """The wait of a standby, which is over with the `close` of what is returned.
 
         :raises DeliveryError, SinkError: Kafka cannot be used.
+        :raises ConfigError: as `topic_names`.
         """
         return Wait(self._config, self._client(), ownership, prepared)
 
@@ -105,7 +106,10 @@ class StandbyGroup:
 
 
 class Wait:
-    """The wait of one standby, with the threads that it needs: `until_turn` is called once, and `close` at the end."""
+    """The wait of one standby, with the threads that it needs: `until_turn` is called once, and `close` at the end.
+
+    :raises ConfigError: as `topic_names`.
+    """
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient, ownership: Ownership, prepared: Prepared) -> None:
         self._config = config

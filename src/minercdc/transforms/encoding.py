@@ -94,7 +94,8 @@ class RecordTransformer:
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
-        publisher encodes that change by itself then, where its error is raised."""
+        publisher encodes that change by itself then, where its error is raised. Raises as `encode_run`, and ConfigError
+        as `record`."""
         return rewriting(encode_run, self.record)
 
     def _typed(self, document: bytes | None) -> Typed | None:

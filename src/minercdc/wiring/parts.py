@@ -64,6 +64,7 @@ class PipelineParts:
     :param connect: to the `root` or `pdb` of a database.
     :param history: the schema history, None for the configured one.
     :param monotonic: see `CaptureContext`.
+    :raises ConfigError: as `topic_names`.
     """
 
     def __init__(
