@@ -84,8 +84,8 @@ class StoredOffset:
 
 
 def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> TopicNames:
-    """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have theirs.
-    Raises ConfigError as `topic_names`."""
+    """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have
+    theirs. Raises ConfigError as `topic_names` and `TableFilter.includes`."""
     if stored is None:
         return topic_names(config)
     suspended = {entry.table for entry in stored.offset.suspended if entry.gives_up_topic}

@@ -261,8 +261,7 @@ class _Comparison:
     def _oracle(
         self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
     ) -> Iterator[tuple[str, str, Image]]:
-        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches`, and ValueDecodeError for a
-        value that does not fit."""
+        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches` and `EnvelopeEncoder.encode`."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):

@@ -61,8 +61,7 @@ def canonical(value: object) -> object:
 def read_oracle(connection: oracledb.Connection, owner: str) -> Iterator[OracleTable]:
     """All tables of a schema with their rows, in order of name, by plain SELECTs: not the way the connector reads them.
 
-    Needs `oracledb.defaults.fetch_decimals`. Raises oracledb.Error.
-    """
+    Needs `oracledb.defaults.fetch_decimals`. Raises oracledb.Error, and TypeError as `canonical`."""
     with connection.cursor() as cursor:
         names = [
             row[0]
@@ -108,14 +107,14 @@ def _expression(column: str, kind: str) -> str:
 
 def _driver_value(value: object, free_number: bool) -> object:
     """The value in canonical form; a NUMBER without precision, which is text in the lake, as the number that its digits
-    are."""
+    are. Raises TypeError as `canonical`."""
     return canonical(Decimal(str(value))) if free_number and value is not None else canonical(value)
 
 
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
     """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
 
-    In no certain order. Raises what Spark raises.
+    In no certain order. Raises what Spark raises, and TypeError as `canonical`.
 
     :param free_numbers: columns of NUMBER without precision, which are text in the lake.
     """

@@ -218,6 +218,7 @@ class _Demo:
 
         :raises LocalServiceError: that takes too long, or the connector or the lake ended.
         :raises oracledb.Error: a statement failed.
+        :raises OSError: as `Command.last_match`.
         """
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")

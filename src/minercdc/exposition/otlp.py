@@ -68,7 +68,8 @@ def exporting(counters: Counters, connector: str, endpoint: str, seconds: float)
 
 
 class _Hiding(logging.Filter):
-    """Hides a URL, and each part of it but scheme, host and port, in the lines of a logger, in any form it is encoded in."""
+    """Hides a URL, and each part of it of four characters or more but scheme, host and port, in the lines of a logger, in
+    any form it is encoded in."""
 
     def __init__(self, url: str) -> None:
         super().__init__()

@@ -132,8 +132,8 @@ class ApicurioRegistry:
         )
 
     def compatibility(self, group: str, artifact: str) -> str:
-        """The level of the artifact's compatibility rule, else of the registry's; '' where it does not say. Raises DeliveryError where it does
-        not answer."""
+        """The level of the artifact's compatibility rule, else of the registry's; '' where it does not say. Raises as
+        `RestClient.request`."""
         of_artifact = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/rules/COMPATIBILITY"
         for path in (of_artifact, "admin/rules/COMPATIBILITY"):
             status, answer = self._rest.request("GET", path)

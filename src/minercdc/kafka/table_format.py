@@ -193,8 +193,9 @@ class TableFormats:
         return names
 
     def _unavailable(self, column: Column, codec: Codec) -> str:
-        """JSON of a value that redo does not hold. Only text, documents and bytes have room for a placeholder; other types print
-        null, as Debezium does, also where they are printed as text. The placeholder of bytes is encoded as bytes are."""
+        """JSON of a value that redo does not hold. Only text, documents and bytes have room for a placeholder; other types
+        print null, as Debezium does, also where they are printed as text. The placeholder of bytes is encoded as bytes
+        are; where a custom converter refuses it, that is null, too."""
         if codec.field.type == "string" and column.type_name in TEXTS:
             return encode_basestring(self.handling.unavailable)
         if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):

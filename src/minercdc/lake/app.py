@@ -103,7 +103,8 @@ class Lake:
             thread.start()
 
     def _append(self, records: DataFrame, number: int) -> None:
-        """One micro-batch: append it to the change log, and note how far the topics are read then."""
+        """One micro-batch: append it to the change log, and note how far the topics are read then. Raises as
+        `Merger.note_unread` and `AvroTopics.learn`, and what Spark raises."""
         if not self._writer:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         ends = self._ends(number)
@@ -147,7 +148,7 @@ class Lake:
 
     def _advance(self) -> None:
         """Pass on the newest mark that is reached, if there is one; of a newest one that is not, topics that are gone count
-        no more. Raises as `Marks`."""
+        no more. Raises as `Marks.newest`."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:

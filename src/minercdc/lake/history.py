@@ -245,7 +245,7 @@ class TableHistories:
 
     def apply(self, document: Mapping[str, Any]) -> None:
         """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or
-        AttributeError."""
+        AttributeError. Raises ConfigError as `TopicNames.name_of`."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -308,7 +308,7 @@ class TableHistories:
 
     def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
         """RENAME: the new name gets the rows of the old one, and its newest version, from `scn` on; the old name is dropped
-        there."""
+        there. Raises ConfigError as `TopicNames.name_of`."""
         source, target = self._table(old), self._table(new)
         target.renamed_from.append((scn, old))
         target.versions += [

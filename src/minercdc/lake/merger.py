@@ -83,7 +83,7 @@ class Merger:
         self._recover()
 
     def _recover(self) -> None:
-        """Find out how far the tables are; their own commits are right where the record lacks the last ones."""
+        """Find out how far the tables are: their commits say it where the record lacks the last. Raises as `refresh_if_any`."""
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
@@ -221,7 +221,7 @@ class Merger:
                 self._state.follow(entry)
 
     def _refresh_history(self) -> None:
-        """Read what DDL did up to the present goal; it was written before the goal's mark."""
+        """Read what DDL did up to the present goal; it was written before the goal's mark. Raises as `LakeHistory.refresh`."""
         if self._history_scn != self._scn:
             self._history.refresh()
             self._history_scn = self._scn

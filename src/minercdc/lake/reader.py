@@ -254,7 +254,12 @@ class _Reader:
 
 
 def _overlaid(present: DataFrame, changes: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
-    """The rows of `present` with the changes applied that are newer than them."""
+    """The rows of `present` with the changes applied that are newer than them.
+
+    :param changes: as `merge.reduced` returns them.
+    :param target: columns of `present`.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
     from pyspark.sql.functions import expr
 
     both = present.alias("t").join(changes.alias("c"), expr(matches(target, key)), "full_outer")

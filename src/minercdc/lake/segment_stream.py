@@ -119,6 +119,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         :raises SinkError: the segment is missing or damaged; or the schema registry, which typed rows may take, cannot be read.
         :raises SchemaHistoryError: the schema history, which typed rows take, cannot be read.
         :raises LakeError: a record of the table has another structure, or cannot be decoded.
+        :raises ConfigError: as `TypedRows.rows`.
         """
         import pyarrow as pa
         from pyspark.sql.pandas.types import to_arrow_schema

@@ -61,7 +61,7 @@ class Import:
     of_history: int
 
     def lines(self) -> Iterator[str]:
-        """Lines for the user: what was found, and what storing it does."""
+        """Lines for the user: what was found, and what storing it does. Raises ConfigError as `topic_names`."""
         found, config = self.found, self.config
         yield f"Debezium's offset of connector {found.name}, topic.prefix {config.identity.topic_prefix}, in {self.where}:"
         for thread, commit in sorted(found.commits.items()):

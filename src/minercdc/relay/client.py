@@ -282,7 +282,8 @@ class RelayClient:
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
         """Hand over the events that came, until `stop` is set; returns the place after the last one that was handed over.
-        Raises RelayDataError for damaged events, and what the consumer raises."""
+        Raises RelayDataError for damaged events and such with an unknown schema, what the consumer and the checkpoints
+        raise, and as `_register`."""
         for event in whole_events(received.data):
             place = self._hand_over(place, event)
             if stop.is_set():

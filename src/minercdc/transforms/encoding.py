@@ -74,8 +74,9 @@ class RecordTransformer:
         self._topics.add(topic)
 
     def other(self, record: Record) -> Record | None:
-        """As `record`, for one that is not of a row: where a transformation does not fit, that record goes on as it is, with a
-        warning. None when a transformation leaves the record out. Raises ConfigError as `record`."""
+        """As `record`, for one that is not of a row: where a transformation does not fit, that record goes on as it is,
+        with a warning, once for each topic and cause. None when a transformation leaves the record out. Raises
+        ConfigError as `record`."""
         try:
             return self.record(record)
         except DecodeError as error:
@@ -148,7 +149,8 @@ def _key(records: Sequence[Record]) -> str:
 
 
 def _header(content: Typed | bytes) -> bytes:
-    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON."""
+    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON. Raises ValueDecodeError as
+    `utf8`."""
     if isinstance(content, bytes):
         return content
     return utf8(content.value) if isinstance(content.value, str) else content.text

@@ -191,7 +191,8 @@ def extract_field(options: options_of.ExtractField, side: Side) -> Transform:
 
 
 def hoist_field(options: options_of.HoistField, side: Side) -> Transform:
-    """The transformation HoistField: a struct whose only field is the whole key or value."""
+    """The transformation HoistField: a struct whose only field is the whole key or value. It raises ValueDecodeError for a
+    text with half a surrogate pair."""
 
     def compiled(schema: Schema) -> Schema:
         return {"type": "struct", "fields": [member(schema, options.field)], "optional": False}

@@ -153,7 +153,8 @@ class PipelineParts:
 
     def _suspends(self, table: TableId) -> bool:
         """Whether a table with a row that cannot be decoded is suspended; logs a warning for the signal table. The signal
-        table is mined but not published, so that suspending it would help no reader."""
+        table is mined but not published, so that suspending it would help no reader. Raises as
+        `SourceDatabases.captured`."""
         if self._config.run.event_processing_failure_handling_mode != "suspend":
             return False
         if self._databases.captured(table):
