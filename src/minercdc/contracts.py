@@ -38,11 +38,11 @@ class Capture(Protocol):
 
     The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
-    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
-    a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
-    changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of
-    it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again.
-    """
+    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing; a
+    `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for
+    its changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot
+    keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a
+    transaction comes again."""
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
         """The position of which `Position.to_json` made `saved`.

@@ -45,8 +45,8 @@ class OracleTable:
 
 
 def canonical(value: object) -> object:
-    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None,
-    text, a number, bytes or a datetime."""
+    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None, text, a number,
+    bytes or a datetime."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):

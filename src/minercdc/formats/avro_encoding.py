@@ -197,7 +197,7 @@ class _Writing:
 
 
 def _apart(schema: Schema) -> Write:
-    """A writer of what has a function of its own, without the branch of a union."""
+    """A writer of what has a function of its own, without the branch of a union. It raises as that of `compile_writer`."""
     if schema["type"] == "struct":
         return compile_writer({**schema, "optional": False})
     if schema["type"] == "array":

@@ -151,8 +151,7 @@ class _Conversion:
 
     def _name(self, name: str) -> str:
         """A name of a field or message as it is written. With `scrub`, other characters than Protobuf's are replaced;
-        without it, they raise
-        RecordSchemaError."""
+        without it, they raise RecordSchemaError."""
         if _FREE.fullmatch(name) or (not self._options.scrub and NAME.fullmatch(name)):
             return name
         if not self._options.scrub:

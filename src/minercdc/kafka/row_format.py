@@ -77,7 +77,7 @@ def compile_record(
     *,
     transaction: str = NO_TRANSACTION,
 ) -> PrintRecord:
-    """A function that prints the key and the envelope of a row change.
+    """A function that prints the key and the envelope of a row change; for its errors see `PrintRecord`.
 
     :param columns: of the envelope's rows.
     :param key: columns of the key, empty for a table without one.

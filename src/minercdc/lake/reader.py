@@ -167,7 +167,7 @@ class _Reader:
         self._decoder = RowDecoder(config)
 
     def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
-        """Why a table is not complete at an SCN; None when it is. The table has a version at the SCN."""
+        """Why a table is not complete at an SCN, as `gap_at`; None when it is. The table has a version at the SCN."""
         return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
 
     def arrivals(self, lowest: Applied) -> list[Arrival]:

@@ -191,7 +191,7 @@ class _Comparison:
 
     def _look(self, connection: oracledb.Connection, ids: Sequence[TableId]) -> None:
         """Note what one database says about its tables: shape, ROWIDs to cut it at, and whether it is later than the SCN.
-        Raises as `read_tables`."""
+        Raises SourceError or PrerequisiteError when it cannot be read."""
         from minercdc.lake.oracle_source import ranges_of  # needs PySpark
 
         for schema in read_tables(connection, ids):

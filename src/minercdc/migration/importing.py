@@ -254,7 +254,7 @@ def keep_file(file: Path | None) -> None:
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
     """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they had
     DDL after the SCN; and the number of those that had. The tables are read on a connection of its own. Raises as
-    `connect`, and as `read_tables`."""
+    `connect`, and SourceError or PrerequisiteError when they cannot be read."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:

@@ -285,9 +285,8 @@ class Requests:
         raise _invalid("path", "/".join(rest), "/containerStats/{inbound,outbound}/events/total")
 
     def _relay_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
-        """The answer of
-         /relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}
-        Raises RefusedError for other paths."""
+        """The answer of /relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}. Raises RefusedError for
+        other paths."""
         if rest[:2] != ["outbound", "http"]:
             raise _invalid("path", "/".join(rest), "/relayStats/outbound/http/total")
         statistics = self._statistics

@@ -233,7 +233,7 @@ class CompletenessCapture:
         self._complete = complete
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
-        """The position that the capture made `saved` of. Raises ConfigError as `contracts.Capture`."""
+        """The position that the capture made `saved` of. Raises ConfigError as `contracts.Capture.load_position`."""
         return self._capture.load_position(saved)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:

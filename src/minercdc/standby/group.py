@@ -150,8 +150,7 @@ class Wait:
 
     @property
     def is_warm(self) -> bool:
-        """Whether this standby could take over: it is in the group, and has tried to read and to check what a
-        start needs."""
+        """Whether this standby could take over: it is in the group, and has tried to read and to check what a start needs."""
         return self._waiting.is_warm
 
     def document(self) -> dict[str, JsonValue]:

@@ -186,7 +186,8 @@ def _micros(number: int, unit: str) -> int:
 
 
 def _writing(options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[int], Any]:
-    """A function that makes a value of the target's type of microseconds since the epoch, rounded down to its unit."""
+    """A function that makes a value of the target's type of microseconds since the epoch, rounded down to its unit. For a
+    text it raises OverflowError for a time beyond the years 1 to 9999."""
     match options.target_type:
         case "unix":
             factor = _UNITS[options.unix_precision]

@@ -42,7 +42,7 @@ class RecordTransformer:
         """A transformed record; None when it is left out. One without schemas, as a dead letter, stays as it is.
 
         :raises DecodeError: a transformation does not fit it, or its new topic is none that a record may go to.
-        :raises ConfigError: as `Chain`.
+        :raises ConfigError: as `Chain.__call__`.
         """
         key, value = self._typed(record.key), self._typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):

@@ -236,7 +236,8 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 
 
 def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Transform:
-    """The transformation SetSchemaMetadata: another name, or version, of the schema of key or value."""
+    """The transformation SetSchemaMetadata: another name, or version, of the schema of key or value. It raises
+    ValueDecodeError for a text with half a surrogate pair."""
     given = {"name": options.schema_name or None, "version": options.schema_version}
     changes = {name: value for name, value in given.items() if value is not None}
     by_schema = BySchema(lambda schema: {**schema, **changes})
