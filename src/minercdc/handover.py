@@ -118,7 +118,7 @@ def _begin(config: ConnectorConfig, scn: int | None) -> None:
 def _readable(config: ConnectorConfig, offset: Offset) -> Position:
     """The position that the stream goes on from; during an initial snapshot, the one after it. Raises the adapter's error
     (LogGapError) when redo of it is gone, SourceError for an offset without a position, ConfigError for one of another
-    family of adapters."""
+    family of adapters, SourceError or PrerequisiteError when the database fails."""
     adopted = adopt(offset, config.database.database_connection_adapter, handover_scn=None)
     assert adopted is not None
     saved = adopted.position

@@ -270,9 +270,9 @@ class _Publisher:
         self._left_out.change(change)
 
     def _vanished(self, row: VanishedRow) -> None:
-        """Write the delete record of a key that the topic has and the table does not have any more. A key of another definition is left as
-        it is. Raises DecodeError for one that cannot be read with event.processing.failure.handling.mode=fail; in other modes it is
-        counted and left out."""
+        """Write the delete record of a key that the topic has and the table does not have any more. A key of another
+        definition is left as it is. Raises DecodeError for one that cannot be read with
+        event.processing.failure.handling.mode=fail; in other modes it is counted, and left out with a warning."""
         self._whole = False
         table = self._suspensions.name_of(row.schema.id)
         try:

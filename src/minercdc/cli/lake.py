@@ -94,7 +94,8 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
 
 @contextmanager
 def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
-    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened on."""
+    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened
+    on. A line in the log says where they are."""
     if config.lake.minercdc_lake_http_port is None:
         yield
         return

@@ -127,7 +127,7 @@ def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problem
     """The properties by their present names; a name that is given twice comes once, with its first value.
 
     :param known: whether a name is one of a property.
-    :param problems: gets what is given twice, or cannot be converted.
+    :param problems: gets what is given twice with two values, or cannot be converted.
     """
     found: dict[str, Spelled] = {}
     with_apicurio = {side for side in ("key", "value") if _APICURIO_OF[side] & properties.keys()}

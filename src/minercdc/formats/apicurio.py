@@ -112,7 +112,7 @@ class ApicurioRegistry:
 
     def _violation(self, group: str, artifact: str, schema: SchemaText, answer: Mapping[str, Any]) -> RecordSchemaError:
         """The error, to be raised, for a schema that breaks a rule of its artifact, or of the registry. Asks the registry
-        for both; raises DeliveryError when it does not answer."""
+        for both; raises as `RestClient.request`."""
         said, old = _reason(answer), ""
         try:
             if (before := self.latest(group, artifact)) is not None:

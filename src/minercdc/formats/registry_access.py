@@ -124,7 +124,8 @@ class RestClient:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, Any]:
-        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
+        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most; a
+        second try is logged once, as a warning.
 
         :param path: below the registry's URL.
         :param body: to be sent as JSON, or a text as it is; None for no body.

@@ -135,7 +135,9 @@ def _column(column: PrintedColumn, schema: Schema) -> _Column:
 def _expression(column: _Column, value: str, scope: dict[str, Any], name: str) -> str:
     """Source of the bytes of a value.
 
-    :param name: of the names that the column puts into `scope`.
+    :param value: its source.
+    :param scope: gets what the source names.
+    :param name: ends these names, so that no other column has them.
     """
     writer, to_json = column.writer, column.to_json
     scope |= {f"few{name}": writer.small or writer.lengths, f"large{name}": writer.large}

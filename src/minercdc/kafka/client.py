@@ -107,7 +107,9 @@ class KafkaClient(Connections):
                 raise classify(error.args[0], f"creating topic {name}") from None
 
     def _new_topic(self, name: str, partitions: int | None, compacted: bool) -> NewTopic:
-        """What `topic.creation.*` says of a topic; the connector's own topics take the replication factor only."""
+        """A topic to be made, as `topic.creation.*` says; the connector's own take from that the replication factor and,
+        without `partitions`, the number of them only. Of one partition, and not compacted, it keeps its records for
+        ever; for the parameters see `ensure_topic`."""
         own = partitions is not None or compacted
         settings = {"cleanup.policy": "compact" if compacted else "delete"}
         if partitions == 1 and not compacted:

@@ -200,7 +200,7 @@ class EnvelopeEncoder:
     ) -> tuple[bytes | None, bytes]:
         """(key, value) of a change as JSON, key None for a row without one; `_look_at_clock` was called before. Raises
         MissingKeyError when redo does not hold the key, SchemaMismatchError for a key that is the ROWID without one,
-        ValueDecodeError."""
+        ValueDecodeError for a value that does not fit."""
         try:
             source = self._source.of_change(event, compiled.source)
             if self._counts is not None:

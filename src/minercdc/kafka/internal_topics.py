@@ -82,7 +82,10 @@ def _policies(state: TopicState) -> set[str]:
 
 
 def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: str) -> Iterator[Finding]:
-    """What keeps a topic from keeping the last record of each key for ever."""
+    """What keeps a topic from keeping the last record of each key for ever.
+
+    :param holds: what is in the topic, for the messages.
+    """
     if "compact" not in _policies(state):
         problem, fix = f"topic {name} is not compacted: {holds} would be deleted with time", "cleanup.policy=compact"
         yield Finding(problem, _alter(brokers, name, fix), blocking=True, rule=rule)

@@ -25,8 +25,8 @@ class KafkaKeyedTopic:
         self._undelivered: list[KafkaError] = []
 
     def put(self, key: str, value: bytes | None) -> None:
-        """Queue the value of a key, or with None its removal; the first call makes the topic. Durable after `flush`, which
-        reports what does not arrive.
+        """Queue the value of a key, or with None its removal; the first call makes the topic. Waits for room while
+        librdkafka holds as many records as it takes. Durable after `flush`, which reports what does not arrive.
 
         :raises DeliveryError, SinkError: the topic cannot be made, or librdkafka refuses the record.
         """

@@ -156,6 +156,7 @@ class TableHistories:
 
         :raises SinkError: Kafka, or the segments, cannot be read.
         :raises SchemaHistoryError: a record of the history cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         raise NotImplementedError
 
@@ -348,6 +349,7 @@ class LakeHistory(TableHistories):
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

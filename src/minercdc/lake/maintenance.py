@@ -106,6 +106,7 @@ class Maintenance:
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+        :raises ConfigError: as `LakeHistory.refresh`.
         """
         if not exists(self._spark, self._paths.state):
             return []

@@ -188,7 +188,7 @@ class Merger:
     def merge_due(self, *, all_pending: bool = False) -> None:
         """From the first `complete` on, merge tables with many or old pending records; record how far all are. One that fails is
         quarantined.
-        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
         """
         with self._lock:
             goal = Applied(self._scn, self._goal_batch)

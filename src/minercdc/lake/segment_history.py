@@ -38,6 +38,7 @@ class FileHistory(TableHistories):
         :raises SchemaHistoryError: the file cannot be read, is shorter than the commit says, or has a line, or the commit an
             offset, that cannot be read.
         :raises SinkError: the last commit cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         stored = self._stored()
         length = (stored.history or 0) if stored is not None else 0

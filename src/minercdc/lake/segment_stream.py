@@ -49,7 +49,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
     the connector ended, or an offset is of other segments.
 
     :param directory: of the segments.
-    :param connector: None when it runs elsewhere.
+    :param connector: started by what plans a batch when it does not run; None when it runs elsewhere.
     :param most: about how many records a batch has; None for no limit.
     :param schema: of the rows, or of the records (`RECORDS`).
     :param rows: decodes the records of a table; None for the records as they are.

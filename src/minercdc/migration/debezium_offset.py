@@ -157,8 +157,8 @@ def _commits(value: object) -> dict[int, LastCommit]:
 
 
 def _incremental(document: Mapping[str, Any]) -> AdHocSnapshot | None:
-    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none. Raises
-    ValueError for one with several surrogate keys."""
+    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none.
+    Raises ValueError for one with several surrogate keys; another form raises ValueError, KeyError or TypeError."""
     text = document.get("incremental_snapshot_collections")
     collections = json.loads(text) if text else []
     if not collections:

@@ -102,7 +102,7 @@ class StreamNotices:
             self._notify("REDO_IS_KEPT", now, headroom_seconds=f"{left:.0f}")
 
     def _look_at_restarts(self, now: float) -> None:
-        """An outage is over when the stream has moved: a new attempt may fail again."""
+        """Notify of an outage, once, and of its end: the stream has moved then, since a new attempt alone may fail again."""
         counters = self._counters
         moved = (counters.progress_us, counters.commits, counters.mining.passes.count)
         restarted, self._restarts = counters.restarts > self._restarts, counters.restarts
