@@ -62,8 +62,9 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 
 
 class Connector:
-    """One connector, with its counters, notifications and signals over all runs of the process. The other methods may be called
-    from any thread, while `run` is in one; `run` only by one thread at a time. Construction connects nothing.
+    """One connector, with its counters, notifications and signals over all runs of the process. The other methods may be
+    called from any thread, while `run` is in one; `run` only by one thread at a time. Construction connects nothing; it
+    logs properties without effect, and signals that wait in a channel that is not enabled.
 
     :param target: where changes go instead of the configured sink, never as a standby then; None: to that sink.
     :raises ConfigError: as `wiring.build.build`.

@@ -89,6 +89,7 @@ class SnapshotState:
     :param scn: the SCN all tables are read at.
     :param start: JSON of the position that streaming starts from once the snapshot is complete.
     :param tables: in reading order; all of the snapshot, those that are complete, too.
+    :param completed: no table has rows left to be read for it.
     """
 
     scn: int

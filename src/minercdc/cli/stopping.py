@@ -79,7 +79,8 @@ class Stop(threading.Event):
 
 
 def terminate_at_eof() -> None:
-    """Send this process SIGTERM when its standard input ends: when the process that holds the other end is gone, even killed."""
+    """Send this process SIGTERM when its standard input ends: when the process that holds the other end is gone, even
+    killed. A thread waits for that."""
 
     def wait() -> None:
         while os.read(0, 4096):

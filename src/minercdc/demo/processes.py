@@ -19,6 +19,7 @@ class Command:
 
     :param environment: added to that of this process.
     :param log: file to which standard error is appended; `await_ready` reads standard output.
+    :raises OSError: the log cannot be opened, or the process not started.
     """
 
     def __init__(self, arguments: list[str], log: Path, *, environment: dict[str, str] | None = None) -> None:

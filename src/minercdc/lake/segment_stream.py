@@ -133,7 +133,8 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
             )
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the segments before that of `end`, with `deletes`: Spark will not request them again."""
+        """Remove the segments before that of `end`, with `deletes`: Spark will not request them again. Raises OSError when
+        one cannot be removed."""
         place = self._place(end)
         if not self._deletes or place is None:
             return

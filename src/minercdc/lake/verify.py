@@ -164,7 +164,7 @@ class _Comparison:
     """Compares tables of one lake at one SCN. Construction reads the schema history, and Oracle's dictionary on connections
     that it closes.
 
-    :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `LakeHistory.refresh`.
+    :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `TableHistories` and `LakeHistory.refresh`.
     :raises SourceError, PrerequisiteError: Oracle does not answer, or refuses.
     """
 

@@ -198,7 +198,7 @@ class EventBuffer:
             self._show(State(head, state.tail, before if head < state.tail else state.max_scn, state.max_scn))
 
     def _window_from(self, place: int, least: int) -> tuple[int, int]:
-        """The first begin of a window at or after `least`, from that at `place` on; and the SCN of the window before."""
+        """The first begin of a window at or after `least`, from `place` on; and the SCN before it. Raises as `_end_of_window`."""
         before = self._state.prev_scn
         while place < least:
             before = self._sequence_at(place)

@@ -130,7 +130,8 @@ class RelaySink:
         return self._windows[-1][0] if self._windows else self._buffer.state.max_scn
 
     def _truncate(self, scn: int) -> None:
-        """There is no event for a TRUNCATE: the buffer is emptied, so that no client gets past it without a bootstrap."""
+        """There is no event for a TRUNCATE: the buffer is emptied, so that no client gets past it without a bootstrap. One
+        that was there before a restart is ignored."""
         if scn > self._known:
             self._windows.clear()
             self._floating.clear()
