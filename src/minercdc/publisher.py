@@ -381,7 +381,7 @@ class _Publisher:
             self._write(record)
 
     def _offset(self) -> Offset:
-        """What a save stores now. Makes the schema history durable, where it is outside Kafka."""
+        """What a save stores now. Makes a schema history outside Kafka durable, and raises as `SchemaHistory.mark`."""
         return self._next.offset(self._pipeline.history.mark(), self._suspensions.tables())
 
     def _save(self) -> None:

@@ -24,13 +24,13 @@ ENVELOPE: Final = ".Envelope"
 class Typed:
     """A key, value or header with its schema. It does not change.
 
+    :param text: the payload's JSON; None where only its value is known.
     :ivar schema: of the payload.
     """
 
     __slots__ = ("_text", "_value", "schema")
 
     def __init__(self, schema: Schema, text: bytes | None, value: Any = _NOT_READ) -> None:
-        """:param text: the payload's JSON; None where only its value is known."""
         self.schema = schema
         self._text = text
         self._value = value
