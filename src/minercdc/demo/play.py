@@ -43,6 +43,7 @@ def play(directory: Path | None) -> int:
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
     :raises oracledb.Error: a statement of the workload failed.
     :raises OSError: the directory cannot be written.
+    :raises ValueError: as `fetch_directory`.
     """
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
@@ -162,7 +163,7 @@ class _Demo:
 
     def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
         """Run the workload, and what happens meanwhile; returns the connector that runs in the end. Raises
-        LocalServiceError when the lake ends, and what a session raised."""
+        LocalServiceError when the lake ends, what a session raised, and OSError as `Command`."""
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()

@@ -44,6 +44,7 @@ def fetch_directory(name: str, artifacts: Sequence[str], advance: Advance | None
     :param advance: called with the jars done and the jars in all after each download.
     :raises LocalServiceError: PySpark or Java is missing, or the download failed; finished jars are kept for the next try.
     :raises OSError: the cache cannot be written.
+    :raises ValueError: as `trust_store_options`.
     """
     digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]
     cache = cache_directory()

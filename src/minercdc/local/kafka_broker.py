@@ -110,6 +110,7 @@ class KafkaBroker:
         :raises LocalServiceError: no jars or Java, port in use, its storage cannot be formatted, or it ended or did not answer in
             time.
         :raises OSError: `data` cannot be written.
+        :raises ValueError: as `fetch_directory`.
         """
         if listening(self.host, self.port):
             raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")

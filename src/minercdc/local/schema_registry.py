@@ -46,6 +46,7 @@ class LocalRegistry:
 
         :raises LocalServiceError: it cannot be fetched, there is no Java for it, it ended, or does not answer within `seconds`.
         :raises OSError: the log, or the cache of what is fetched, cannot be written.
+        :raises ValueError: as `fetch_directory`.
         """
         program = next(fetch_directory("registry", REGISTRY, self._advance).rglob("quarkus-run.jar"))
         with self.log.open("wb") as output:
