@@ -101,6 +101,8 @@ def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
         end = _statement_end(tokens, at)
         statement = tokens[at:end] or [";"]
         if statement[0] == "message" and tokens[end : end + 1] == ["{"]:
+            if len(statement) != 2:
+                raise ValueError(f"no message of Protobuf: {' '.join(statement)} {{")
             name = f"{within}.{statement[1]}" if within else statement[1]
             found[name] = {}
             at = _read(tokens, end + 1, name, found) + 1
