@@ -19,8 +19,8 @@ from bench.report import Measure
 from minercdc import native
 from minercdc.capture.logminer.decoding import RUN
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import split
 from minercdc.capture.logminer.host_clock import HostClock
+from minercdc.capture.logminer.pieces import split
 from minercdc.capture.logminer.row import LogMinerRow, OpCode
 from minercdc.capture.logminer.scanning import RowScanner
 from minercdc.config.registries import SIDES

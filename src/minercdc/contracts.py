@@ -153,8 +153,9 @@ class EncodedRun(NamedTuple):
     :param rows: how many rows these are.
     :param bytes: length of the records' values, and 100 more for each record.
     :param operations: how many of the rows are creates, deletes, updates and reads.
-    :param tables: how many are of each table, as `Counters.named` names it.
-    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC; 0, or that of the run, without rows.
+    :param tables: how many are of each table, by `TableNames.of`; empty for a ReadRun, whose rows are of one.
+    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC; 0, or
+        that of the run, without rows.
     """
 
     records: Sequence[Record]

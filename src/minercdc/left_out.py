@@ -112,7 +112,7 @@ class LeftOut:
     def row(self, row: UndecodableRow) -> None:
         """Count a row that is left out; its dead letter, if there is a topic for it, is committed with its neighbours."""
         self._counters.skipped += 1
-        self._counters.left_out[self._counters.named(row.table)] += 1
+        self._counters.left_out["None" if row.table is None else self._suspensions.name_of(row.table)] += 1
         self._write(self._pipeline.encoder.encode(row))
 
     def refuse(self, table: TableId, row: UndecodableRow, error: DecodeError) -> None:

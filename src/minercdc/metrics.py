@@ -69,15 +69,14 @@ class Counters:
 
     :param phase: starting, standby, snapshot, streaming, reconnecting or stopped.
     :param records: records written to the sink.
-    :param several_databases: tables of several are captured, so that figures name the database, too.
-    :param events, tables: row changes written, by Debezium's `op`, and by table (`named`).
+    :param events, tables: row changes written, by Debezium's `op`, and by table (`TableNames.of`).
     :param transactions: source transactions delivered.
     :param commits: Kafka transactions committed, or what stands for them in another sink.
     :param schema_changes: DDL statements, and structures found by snapshots, written.
     :param restarts: of the stream within this process, after errors.
     :param source_us: time of the latest change written, microseconds since the epoch in UTC.
     :param skipped: rows left out: they cannot be decoded or encoded, LogMiner does not support them, or their table is suspended.
-    :param left_out: the same per table.
+    :param left_out: the same per table; by the text `None` those of which the table is not known.
     :param suspended: tables whose rows are left out at present.
     :param unknown_lobs: LOBs changed in part while their value was not known; the placeholder stands for them.
     :param unselected: rows whose large values could not be read again: undo or the row is gone; the placeholder stands for them.
@@ -102,7 +101,6 @@ class Counters:
     """
 
     phase: str = "starting"
-    several_databases: bool = False
     records: int = 0
     events: Counter[str] = field(default_factory=Counter)
     tables: Counter[str] = field(default_factory=Counter)
@@ -132,11 +130,6 @@ class Counters:
     source: SourceFigures = field(default_factory=SourceFigures)
     snapshot_scn: int = 0
     history_recovered: int = 0
-
-    def named(self, table: tuple[str, str, str] | None) -> str:
-        """The name in figures of a TableId: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE`; the text `None` for a table that is not
-        known (None)."""
-        return ".".join(table) if table is not None and self.several_databases else str(table)
 
     def lag_seconds(self, now: float) -> float:
         """Seconds from `progress_us` to the source's present, at least 0; NaN while `progress_us` is not known.

@@ -40,8 +40,8 @@ from minercdc.oracle.grants import (
     SET_CONTAINER,
     Grant,
 )
-from minercdc.schema.table import Column, TableId, TableSchema
-from minercdc.selection import key_columns, published_columns, table_filter, topic_names, value_handling
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
+from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names, value_handling
 from minercdc.snapshot.mode import Start, decision_of
 from minercdc.status.sentence import seconds_text
 from minercdc.stored_offset import connector_topics, read_stored
@@ -93,7 +93,7 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         raise
     with closing(connected) as connection:
         tables = list(_all_tables(config, connection, names))
-        yield from _shown(tables, several=config.database.has_several_pdbs)
+        yield from _shown(tables, table_names(config))
         yield from _times(config, connection, tables, reads)
     yield from _findings(config)
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
@@ -212,12 +212,12 @@ def _record_type(codec: Codec) -> str:
     return f"{codec.field.type} {codec.field.name}" if codec.field.name else codec.field.type
 
 
-def _shown(tables: Sequence[TablePlan], *, several: bool) -> Iterator[str]:
+def _shown(tables: Sequence[TablePlan], names: TableNames) -> Iterator[str]:
     yield f"tables: {len(tables)}"
     for table in tables:
         there = {True: "", False: ", to be created", None: ""}[table.exists]
         rows = "rows not known: no statistics" if table.rows is None else f"about {table.rows:,} rows"
-        name = f"{table.schema.id.database}.{table.schema.id}" if several else table.schema.id
+        name = names.of(table.schema.id)
         if table.refused is not None:
             yield f"  {name}: not published: {table.refused.message}"
             yield f"    {table.refused.hint}"

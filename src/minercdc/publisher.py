@@ -7,7 +7,7 @@ that exceeds the bounds, or takes longer than Kafka lets a transaction live, is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from minercdc.batch import Batch
 from minercdc.contracts import Capture, EncodedRun, Record, SignalActions, write_all
@@ -23,7 +23,6 @@ from minercdc.events import (
     SchemaChange,
     SuspensionChange,
     TransactionInfo,
-    TransactionMark,
     UndecodableRow,
     VanishedRow,
 )
@@ -76,7 +75,7 @@ class _Publisher:
         capture: Capture,
         offset: Offset | None,
         factory: PipelineFactory,
-        signals: SignalActions | None = None,
+        signals: SignalActions | None,
     ) -> None:
         self._pipeline = pipeline
         self._signals = signals
@@ -97,7 +96,7 @@ class _Publisher:
         self._counts = pipeline.counts
         if self._counts is not None:
             self._counts.load(following.partial)
-        self._marks = None if self._counts is None else TransactionMarks(self._counts, self._mark)
+        self._marks = None if self._counts is None else TransactionMarks(self._counts, self._encode)
         self._left_out = LeftOut(pipeline, factory.counters, self._write_rows, self._notification)
 
     def publish(self, events: Iterator[Event]) -> None:
@@ -150,15 +149,11 @@ class _Publisher:
         counters.records += len(records)
         counters.events[event.op] += 1
         if event.schema is not self._schema:
-            self._schema, self._table = event.schema, counters.named(event.schema.id)
+            self._schema, self._table = event.schema, self._suspensions.name_of(event.schema.id)
         counters.tables[self._table] += 1
         counters.source_us = event.time_us
         if event.tx is not None and (batch.full() or batch.records % _RECORDS_BETWEEN_LOOKS == 0):
             self._split(event.tx, event.seq)
-
-    def _mark(self, mark: TransactionMark) -> None:
-        for record in self._pipeline.encoder.encode(mark):
-            self._write(record)
 
     def _run(self, run: ChangeRun) -> None:
         """Write a run's changes, as many as can be at once; commit between its transactions where that is due."""
@@ -175,7 +170,7 @@ class _Publisher:
                 encoded = encode(run, at, 1 if due else most_records, most_bytes)
             if encoded is not None and encoded.rows:
                 at += encoded.rows
-                self._encoded(encoded)
+                self._encoded(encoded, encoded.tables)
                 self._passed(run, ended, at)
                 continue
             self._change(rows.event(at))
@@ -192,7 +187,7 @@ class _Publisher:
                 encoded = encode(run, at, bounds.records, bounds.bytes)
                 if encoded.rows:
                     at += encoded.rows
-                    self._encoded(encoded)
+                    self._encoded(encoded, {self._suspensions.name_of(run.fetched.schema.id): encoded.rows})
                     continue
             # Where one row is not printed natively, its neighbours are often not, either.
             end = len(run) if encode is None else min(at + _ROWS_BY_EVENTS, len(run))
@@ -232,8 +227,8 @@ class _Publisher:
             tx, seq = rows.place(at - 1)
             self._split(tx, seq)
 
-    def _encoded(self, encoded: EncodedRun) -> None:
-        """Write the records of some rows of a run, and count them."""
+    def _encoded(self, encoded: EncodedRun, tables: Mapping[str, int]) -> None:
+        """Write the records of some rows of a run, and count them; `tables`: how many are of each table."""
         self._whole = False
         batch, counters = self._batch, self._counters
         former = counters.spent.enter(Cause.KAFKA)
@@ -245,7 +240,7 @@ class _Publisher:
         for op, count in zip((Op.CREATE, Op.DELETE, Op.UPDATE, Op.READ), encoded.operations, strict=True):
             if count:
                 counters.events[op] += count
-        for table, count in encoded.tables.items():
+        for table, count in tables.items():
             counters.tables[table] += count
         counters.source_us = encoded.time_us
 
@@ -283,7 +278,7 @@ class _Publisher:
                 raise
             _log.warning("a key in the topic of %s is left as it is, since it cannot be read: %s", table, error.message)
             self._counters.skipped += 1
-            self._counters.left_out[self._counters.named(row.schema.id)] += 1
+            self._counters.left_out[table] += 1
             return
         if not records:
             return
@@ -300,8 +295,7 @@ class _Publisher:
             self._batch.records += 1  # the offset has to count what is remembered elsewhere
         change.left_out = change.truncate and self._suspensions.leaves_out_truncate(change.table, change.scn)
         try:
-            for record in self._pipeline.encoder.encode(change):
-                self._write(record)
+            self._encode(change)
         except RecordSchemaError as error:
             self._left_out.truncate(change, error)
         self._counters.schema_changes += 1
@@ -312,7 +306,11 @@ class _Publisher:
     def _notification(self, notification: Notification) -> None:
         self._whole = False
         self._unreported.append(notification)
-        for record in self._pipeline.encoder.encode(notification):
+        self._encode(notification)
+
+    def _encode(self, event: Event) -> None:
+        """Write the records of an event that is no row. Raises as its encoder."""
+        for record in self._pipeline.encoder.encode(event):
             self._write(record)
 
     def _write(self, record: Record) -> None:
@@ -349,8 +347,7 @@ class _Publisher:
         self._note(progress)
         counters, batch = self._counters, self._batch
         for notification in self._pipeline.waiting():
-            for record in self._pipeline.encoder.encode(notification):
-                self._write(record)
+            self._encode(notification)
         if not batch.records:
             self._show_delivered()
         self._beat(progress)
@@ -359,11 +356,8 @@ class _Publisher:
             counters.scans = [TableScan(t.table, t.rows, t.expected_rows, t.completed) for t in progress.snapshot.tables]
             self._save()
         elif batch.records or self._unreported:
-            if (
-                (progress.committed is None and not progress.more)
-                or batch.full()
-                or batch.age() >= self._pipeline.bounds.seconds
-            ):
+            ended = progress.committed is None and not progress.more
+            if ended or batch.full() or batch.age() >= self._pipeline.bounds.seconds:
                 self._save()
         elif batch.age() >= _IDLE_OFFSET_S:
             if self._offset() != self._next.stored:

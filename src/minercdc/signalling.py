@@ -37,7 +37,8 @@ from minercdc.signals.marks import Marks
 from minercdc.signals.prerequisites import signal_table_findings
 from minercdc.signals.reader import ChunkReader, Pace
 from minercdc.signals.repair import RepairSource
-from minercdc.signals.resuming import Resumptions, Suspended, TopicMemory
+from minercdc.signals.resuming import Resumptions
+from minercdc.signals.resuming_contracts import Suspended, TopicMemory
 from minercdc.signals.signal import Signal, SignalRefused, action_of, signal_of_json
 from minercdc.signals.stage import SignalStage, SignalTable
 from minercdc.signals.token import kept_token

@@ -21,6 +21,7 @@ from minercdc.formats.reading import record_readers
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.codes import classify
 from minercdc.schema.table import TableId
+from minercdc.selection import table_names
 from minercdc.stored_offset import StoredOffset, connector_topics, read_stored
 from minercdc.transforms.routed import routed_topics, routes_by_content
 
@@ -192,9 +193,9 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
     and SharedTopicError when the wanted table has no topic of its own. Otherwise raises as `read_stored`,
     `KafkaClient.ends` and `followed`."""
     stored = read_stored(config)
-    several = config.database.has_several_pdbs
+    names = table_names(config)
     tables, refused = topics_of(config, stored) if stored else ({}, {})
-    known = {topic: f"{one.database}.{one}" if several else str(one) for topic, one in tables.items()}
+    known = {topic: names.of(one) for topic, one in tables.items()}
     if wanted is not None:
         given = wanted.upper()
         chosen = {

@@ -18,7 +18,7 @@ from tests.memory_topic import MemoryTopic
 from tests.sandbox_capture.lab import Lab, Reader
 from tests.sandbox_capture.test_kept import lab_of, purge
 
-from minercdc.capture.logminer import kept_files
+from minercdc.capture.logminer import kept_writer
 from minercdc.capture.logminer.kept_copies import KeptCopies
 from minercdc.capture.logminer.kept_files import KeptFiles
 from minercdc.capture.logminer.position import LogMinerPosition
@@ -160,7 +160,7 @@ def test_no_row_is_lost_or_repeated(
     disk = Disk()
     topic = MemoryTopic(disk.step) if durable == "topic" else None
     lab.files.copies = KeptCopies(topic, "kills") if topic is not None else None
-    monkeypatch.setattr(kept_files, "os", disk)
+    monkeypatch.setattr(kept_writer, "os", disk)
     monkeypatch.setattr(KeptFiles, "remove", lambda files, name, **how: disk.remove(files, name, **how))
     connector, session, runs, most = Connector(lab, topic), lab.session(), 0, 0
     disk.run(1 << 60)

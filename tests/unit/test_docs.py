@@ -40,6 +40,17 @@ def test_the_page_of_types_is_current() -> None:
     assert (DOCS / "types.md").read_text() == types_page(), "run `make docs`"
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [("MINERCDC_TIME_PRECISION_MODE", "connect"), ("MINERCDC_LAKE_NUMBER", "double"), ("MINERCDC_LAKE_NUMBER", "no such")],
+)
+def test_the_page_of_types_does_not_depend_on_the_environment(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert types_page() == (DOCS / "types.md").read_text()
+
+
 def test_the_page_of_errors_is_current() -> None:
     assert (DOCS / "errors.md").read_text() == errors_page(), "run `make docs`"
 

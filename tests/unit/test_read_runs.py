@@ -15,9 +15,11 @@ from minercdc.events import ChangeEvent, Event, FetchedRow, FetchedRows, Op, Pro
 from minercdc.metrics import Counters
 from minercdc.pipeline import Pipeline, PipelineFactory
 from minercdc.publisher import publish
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
+from minercdc.suspension import Suspensions
 
 TABLE = TableSchema(TableId("D", "S", "T"), (Column("N", "NUMBER"),), ())
+ONE, SEVERAL = TableNames("D"), TableNames()
 
 
 class Converter(PlainTexts):
@@ -36,6 +38,13 @@ def run_of(values: Sequence[str]) -> ReadRun:
 
 def published(values: Sequence[str], *, native: bool, suspends: bool, skips: bool = True) -> tuple[list[bytes], Any]:
     store = Store()
+    counters = publish_to(store, values, native=native, suspends=suspends, skips=skips)
+    return [one for one in store.values if not one.startswith(b"suspended")], (counters.events[Op.READ], counters.skipped)
+
+
+def publish_to(
+    store: Store, values: Sequence[str], *, native: bool, suspends: bool, skips: bool, names: TableNames = ONE
+) -> Counters:
     pipeline = Pipeline(
         adapter="test",
         sink=MemorySink(store),
@@ -47,12 +56,12 @@ def published(values: Sequence[str], *, native: bool, suspends: bool, skips: boo
         bounds=LAZY,
         skip_undecodable=lambda error: skips,
         suspends=lambda table: suspends,
+        suspensions=Suspensions(names.of),
     )
     factory = PipelineFactory(lambda: pipeline, 0, 0.001, Clock())
     events: list[Event] = [run_of(values), Progress(None, Scn(0), 0)]
     publish(iter(events), pipeline, ScriptedCapture([]), None, factory)
-    counters: Counters = factory.counters
-    return [one for one in store.values if not one.startswith(b"suspended")], (counters.events[Op.READ], counters.skipped)
+    return factory.counters
 
 
 @pytest.mark.parametrize("native", [False, True])
@@ -86,3 +95,11 @@ def test_a_run_is_its_events() -> None:
         (ChangeEvent, Op.READ, ("2",), "R1", SnapshotMark.TRUE),
         (ChangeEvent, Op.READ, ("3",), "R2", SnapshotMark.TRUE),
     ]
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize(("names", "table"), [(ONE, "S.T"), (SEVERAL, "D.S.T")])
+def test_figures_name_a_table_as_stored_state_does(native: bool, names: TableNames, table: str) -> None:
+    counters = publish_to(Store(), ["1", "13", "2"], native=native, suspends=False, skips=True, names=names)
+    assert dict(counters.tables) == {table: 2}
+    assert dict(counters.left_out) == {table: 1}

@@ -99,7 +99,7 @@ class BrokenWorld(World):
             op = Op.DELETE if new is None else Op.UPDATE if old is not None else Op.CREATE
             yield ChangeEvent(op, TABLE, old, new, scn, 0, info, seq)
 
-    # ---- resuming.Database ----
+    # ---- resuming_contracts.Database ----
 
     def obstacle(self, table: TableId, code: str) -> str:
         return "" if self.now > self.repaired_scn else "it is broken still"

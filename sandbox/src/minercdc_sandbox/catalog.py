@@ -158,11 +158,9 @@ class Catalog:
         self._by_object: dict[int, Table] = {}
         self._national: dict[tuple[int, int], frozenset[int]] = {}
         self._versions: dict[tuple[int, int], TableVersion] = {}
-        dba = frozenset({"DBA", "CREATE SESSION"})
-        for name, password, user_id in (("SYS", "oracle", 0), ("SYSTEM", "oracle", 9)):
-            self._add_common(
-                User(name, password, user_id, now, True, grants={Grant(g) for g in dba}, oracle_maintained=True)
-            )
+        for name, user_id in (("SYS", 0), ("SYSTEM", 9)):
+            dba = {Grant("DBA"), Grant("CREATE SESSION")}
+            self._add_common(User(name, "oracle", user_id, now, True, grants=dba, oracle_maintained=True))
         connector = User("C##MINERCDC", "minercdc", self._next("user"), now, True)
         connector.grants |= {Grant(g) for g in CONNECTOR_GRANTS}
         connector.grants |= {Grant("EXECUTE", "SYS.DBMS_LOGMNR"), Grant("EXECUTE", "SYS.DBMS_LOGMNR_D")}
@@ -213,11 +211,8 @@ class Catalog:
 
     def sequence_of(self, object_id: int) -> Sequence | None:
         """The sequence with this OBJECT_ID, in whichever container; else None."""
-        for place in self.containers.values():
-            for sequence in place.sequences.values():
-                if sequence.object_id == object_id:
-                    return sequence
-        return None
+        every = (sequence for place in self.containers.values() for sequence in place.sequences.values())
+        return next((sequence for sequence in every if sequence.object_id == object_id), None)
 
     def synonym(self, container: int, owner: str | None, schema: str, name: str) -> Synonym | None:
         """The private synonym of `owner`; for None that of the current schema, else the public one. None when there is none."""

@@ -150,9 +150,8 @@ class SandboxDatabase:
             return values.mine_value(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
 
         def present(handle: bytes | None, name: str | None) -> bytes:
-            return number.integer(
-                values.column_present(runtime.running_session(), number.to_int(handle or _NO_HANDLE), name or "")
-            )
+            at = number.to_int(handle or _NO_HANDLE)
+            return number.integer(values.column_present(runtime.running_session(), at, name or ""))
 
         def stored(parts: int, *rest: Cell) -> Cell:
             path = [str(part) for part in rest[:parts]]

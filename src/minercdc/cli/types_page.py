@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from minercdc.config.lake import LakeConfig
+from minercdc.config.section import leaving_out
 from minercdc.config.sections import ValueConfig
 from minercdc.lake.types import lake_column
 from minercdc.schema.table import Column
@@ -131,15 +132,17 @@ Rows that LogMiner does not support (operation code 255: BOOLEAN, VECTOR, object
 
 
 def types_page() -> str:
-    """The text of docs/types.md."""
-    return _INTRODUCTION + "".join(map(_line, _ROWS)) + _CLOSING
+    """The text of docs/types.md: what the defaults make of each type, without regard to the environment."""
+    with leaving_out({*ValueConfig.properties(), *LakeConfig.properties()}):
+        values, lake = ValueConfig.model_validate({}), LakeConfig.model_validate({})
+    return _INTRODUCTION + "".join(_line(row, values, lake) for row in _ROWS) + _CLOSING
 
 
-def _line(row: tuple[str, str, int | None, int | None, str, str]) -> str:
+def _line(row: tuple[str, str, int | None, int | None, str, str], values: ValueConfig, lake: LakeConfig) -> str:
     declared, kind, length, scale, sample, remark = row
-    codec = codec_for(Column("C", kind, length, scale), ValueHandling())
-    lake = lake_column(Column("C", kind, length, scale), ValueConfig.model_validate({}), LakeConfig.model_validate({}))
-    return f"| {declared} | {_connect(codec.field)} | `{codec.to_json(sample)}` | {lake.spark_type if lake else '-'} | {remark} |\n"
+    column = Column("C", kind, length, scale)
+    codec, found = codec_for(column, ValueHandling()), lake_column(column, values, lake)
+    return f"| {declared} | {_connect(codec.field)} | `{codec.to_json(sample)}` | {found.spark_type if found else '-'} | {remark} |\n"
 
 
 def _connect(field: FieldType) -> str:

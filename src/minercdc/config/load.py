@@ -9,10 +9,10 @@ import difflib
 import logging
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_type_hints
 
 from minercdc.config import debezium
 from minercdc.config.ad_hoc import IncrementalConfig, NotificationConfig, SignalConfig
@@ -114,33 +114,11 @@ class ConnectorConfig:
 
 
 SECTIONS: Mapping[str, type[Section]] = {
-    "identity": ConnectorIdentity,
-    "database": DatabaseConfig,
-    "filters": TableFilterConfig,
-    "capture": CaptureConfig,
-    "log_mining": LogMiningConfig,
-    "secondary": SecondaryConfig,
-    "flashback": FlashbackConfig,
-    "olr": OlrConfig,
-    "fors": ForsConfig,
-    "txlog": TxlogConfig,
-    "snapshot": SnapshotConfig,
-    "signals": SignalConfig,
-    "incremental": IncrementalConfig,
-    "notifications": NotificationConfig,
-    "values": ValueConfig,
-    "messages": MessageConfig,
-    "converters": ConverterConfig,
-    "topics": TopicConfig,
-    "sink": SinkConfig,
-    "relay": RelayConfig,
-    "kafka": KafkaConfig,
-    "heartbeat": HeartbeatConfig,
-    "history": SchemaHistoryConfig,
-    "run": RunConfig,
-    "lake": LakeConfig,
+    name: kind
+    for name, kind in get_type_hints(ConnectorConfig).items()
+    if isinstance(kind, type) and issubclass(kind, Section)
 }
-
+"""The sections of a ConnectorConfig, by the names of its attributes."""
 
 _LISTS = ("transforms", "predicates", "converters", "post.processors")  # of names that further properties begin with
 _KNOWN = (
@@ -254,11 +232,7 @@ def _parse(content: FileProperties, where: str, examine: Examination = _nothing_
     ignored = post_processed | dict(_take_known_elsewhere(rest, problems))
     problems += (_unknown(one.given_as) for one in found if one.name in rest)
     sections = {name: checked(section, given[name], problems, unusable) for name, section in SECTIONS.items()}
-    _check_together(sections, creation, selects, problems, unusable)
-    if "value.converter" not in unusable:
-        problems += without_envelope(sections["converters"], transforms)
-    if not {"value.converter", "key.converter", "topic.prefix", "schema.name.adjustment.mode"} & set(unusable):
-        problems += prefix_in_schemas(sections, transforms)
+    _check_together(sections, creation, selects, transforms, problems, unusable)
     if not problems:
         ignored |= adapt_to_sink(sections) | dict(of_other_adapters(sections))
     rest_of_it: dict[str, Any] = {
@@ -313,6 +287,7 @@ def _check_together(
     sections: dict[str, Section],
     creation: dict[str, str],
     selects: dict[str, str],
+    transforms: Sequence[Transformation],
     problems: list[str],
     unusable: set[str],
 ) -> None:
@@ -328,6 +303,10 @@ def _check_together(
     problems.extend(contradictions(sections, unusable))
     if "snapshot.select.statement.overrides" not in unusable:
         problems.extend(unpaired(sections["snapshot"].snapshot_select_statement_overrides, selects))  # type: ignore[attr-defined]
+    if "value.converter" not in unusable:
+        problems.extend(without_envelope(sections["converters"], transforms))
+    if not {"value.converter", "key.converter", "topic.prefix", "schema.name.adjustment.mode"} & unusable:
+        problems.extend(prefix_in_schemas(sections, transforms))
 
 
 def _spelled(properties: Mapping[str, str], problems: list[str]) -> tuple[list[Spelled], set[str]]:

@@ -64,7 +64,7 @@ class RunEncoder:
             run.fetched.rows, begin, most_records, most_bytes, f',"source":{before}'.encode(), whole_end.encode()
         )
         rows = len(records)
-        return EncodedRun(records, rows, size, (0, 0, 0, rows), {self._formats.topics.shown(schema.id): rows}, run.time_us)
+        return EncodedRun(records, rows, size, (0, 0, 0, rows), {}, run.time_us)
 
     def _read_printer(self, schema: TableSchema, places: Sequence[tuple[int, int]]) -> ReadPrinter | None:
         if not self._reads_as_they_are or (table := self._printed(schema)) is None:

@@ -65,7 +65,7 @@ class TopicRecords(Protocol):
 
 
 class TopicFold:
-    """Folds one table's topic at a time; see `signals.resuming.TopicMemory`.
+    """Folds one table's topic at a time; see `signals.resuming_contracts.TopicMemory`.
 
     :param directory: for the file.
     :param name: of the connector.

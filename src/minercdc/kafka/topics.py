@@ -53,7 +53,7 @@ class TopicNames:
         with_database: bool = False,
         gives_up: Callable[[TableId], bool] = lambda _: False,
     ) -> None:
-        self._prefix, self._with_database = identity.topic_prefix, with_database
+        self._prefix = identity.topic_prefix
         self._name = _naming(topics, identity.topic_prefix, with_database)
         self._delimiter, self._rewritten = topics.topic_delimiter, topics.is_rewritten
         self._tables: dict[str, TableId] = {}
@@ -75,10 +75,6 @@ class TopicNames:
         sections |= {"heartbeat": heartbeat, "history": history, "signals": signals, "messages": messages, "run": run}
         sections["log_mining"] = log_mining
         self.own = {one.topic: one for one in own_topics(sections)}
-
-    def shown(self, table: TableId) -> str:
-        """A table's name in figures: with its database where several are captured."""
-        return f"{table.database}.{table}" if self._with_database else str(table)
 
     def claim(self, tables: Iterable[TableId]) -> None:
         """Take the topics of tables that are published already, in this order: of two with one topic, the later one does not get it,

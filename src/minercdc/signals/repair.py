@@ -16,7 +16,7 @@ from minercdc.schema.table import TableId
 
 
 class RepairSource:
-    """The `resuming.Database` of a connector. Each method opens a connection and closes it, and raises SourceError,
+    """The `resuming_contracts.Database` of a connector. Each method opens a connection and closes it, and raises SourceError,
     PrerequisiteError or ConfigError when the database cannot be read.
 
     :param connect: opens a connection to where the tables of a database are.

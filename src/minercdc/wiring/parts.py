@@ -88,7 +88,6 @@ class PipelineParts:
         self._described = Described(comments=self._comments, ddl=config.topics.include_schema_changes and not process.target)
         self._tables = Tables(comments=self._comments)
         self._connect_to, self._databases = connect, SourceDatabases(config, connect)
-        counters.several_databases = self._databases.are_several
         self._client = KafkaClient(config.kafka, config.topics, config.kafka_client)
         self._suspensions = Suspensions(self._databases.names.of)
         self._topics = topic_names(config, self._suspensions.gives_up_topic)

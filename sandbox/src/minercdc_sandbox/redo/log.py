@@ -162,12 +162,10 @@ class RedoLog:
             self._publish(thread_number, old.sequence)
             self._spill(thread_number, old.sequence, body)
             end = ended or scn
+            thread.checkpoint()
             old.status, old.next_change, old.next_time, old.archived = "ACTIVE", end, now, True
             thread.archived += [self._archive(old, body, end, now, number) for number in sorted(self.destinations)]
             turn = thread.groups.index(old)
-            for group in thread.groups:
-                if group is not old and group.status == "ACTIVE":
-                    group.status = "INACTIVE"
             self._open(thread, thread.groups[(turn + 1) % len(thread.groups)], old.sequence + 1, scn, now)
         self.overwritten()
         self.harden()
@@ -227,9 +225,8 @@ class RedoLog:
     def checkpoint(self) -> None:
         """ALTER SYSTEM CHECKPOINT: groups with STATUS ACTIVE become INACTIVE."""
         with self._lock:
-            for group in self.groups():
-                if group.status == "ACTIVE":
-                    group.status = "INACTIVE"
+            for thread in self.threads.values():
+                thread.checkpoint()
 
     def mark_dictionary(self, thread: int, sequence: int) -> None:
         """Set DICTIONARY_BEGIN and DICTIONARY_END of the archived copies of a log; nothing for a log that is not archived."""
@@ -252,10 +249,9 @@ class RedoLog:
         self.changes += 1
 
     def _thread(self, number: int) -> RedoThread:
-        thread = self.threads.get(number)
-        if thread is None:
+        if number not in self.threads:
             raise OraError(1618, f"redo thread {number} is not enabled - cannot mount")
-        return thread
+        return self.threads[number]
 
     def add_thread(self, number: int, first_sequence: int = 1, enabled: str = "PUBLIC") -> None:
         """Enable (PUBLIC or PRIVATE) and open a new redo thread with groups of its own, whose first log has `first_sequence`."""

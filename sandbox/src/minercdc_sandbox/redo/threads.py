@@ -103,6 +103,12 @@ class RedoThread:
     disabled_change: int = 0
     disabled_time: float | None = None
 
+    def checkpoint(self) -> None:
+        """All redo before the current log is in the data files: groups with STATUS ACTIVE become INACTIVE."""
+        for group in self.groups:
+            if group.status == "ACTIVE":
+                group.status = "INACTIVE"
+
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:

@@ -65,7 +65,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
     UnreadCall for an unknown cursor or a bind type that cannot be read, ProtocolError, and as `TtcReader`; errors of other kinds
     are in `refused`. The message's pointers are 1 when the thing they point to follows."""
     r = talk.reader
-    options, number = r.ub(), r.ub()  # execute options, cursor id
+    options, number = ExecuteOption(r.ub()), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
     r.u8()  # pointer (al8i4)
     option_count = r.ub()  # al8i4 array length
@@ -100,10 +100,8 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
     if has_defines and define_count:  # ojdbc sends both when it parses a described query again
         cursor.defines = read_oacs(r, define_count, talk.agreed)
         cursor.encode = None
-    request = ExecuteRequest(
-        cursor, ExecuteOption(options), sql is not None, prefetch_rows, ((),), bool(want_row_counts), refused
-    )
-    _read_rows(talk, request, iterations, bool(has_binds) and ExecuteOption.BIND in request.options)
+    request = ExecuteRequest(cursor, options, sql is not None, prefetch_rows, ((),), bool(want_row_counts), refused)
+    _read_rows(talk, request, iterations, bool(has_binds) and ExecuteOption.BIND in options)
     return request
 
 

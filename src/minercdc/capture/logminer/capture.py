@@ -53,13 +53,7 @@ from minercdc.events import Event, Scn
 from minercdc.figures.spent import Cause
 from minercdc.offset import JsonValue, Position
 from minercdc.oracle.prefetch import prefetch
-from minercdc.oracle.scn import (
-    current_scn,
-    host_clock,
-    last_redo,
-    oldest_undecided_scn,
-    open_transactions,
-)
+from minercdc.oracle.scn import current_scn, host_clock, last_redo, oldest_undecided_scn, open_transactions
 from minercdc.schema.filter import SYSTEM_SCHEMAS
 
 _log = logging.getLogger(__name__)
@@ -193,18 +187,16 @@ class LogMinerCapture:
     def close(self) -> None:
         """End the LogMiner session and the other connections, forget open transactions and delete their spill files; safe to
         call twice."""
+        self._end_session()
+        for one in (self._flush, self._reselect, self._names, self._assembly):
+            if one is not None:
+                one.close()
+        self._assembly = None
+
+    def _end_session(self) -> None:
         if self._session is not None:
             self._session.close()
             self._session = None
-        if self._flush is not None:
-            self._flush.close()
-        if self._reselect is not None:
-            self._reselect.close()
-        if self._names is not None:
-            self._names.close()
-        if self._assembly is not None:
-            self._assembly.close()
-            self._assembly = None
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
         """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is delivered
@@ -239,9 +231,7 @@ class LogMinerCapture:
                 yield assembly.idle(self._delivered_us)
                 stop.wait(self._backoff(failures))
             finally:
-                if self._session is not None:
-                    self._session.close()
-                    self._session = None
+                self._end_session()
 
     def _check_place(self, session: MiningSession) -> None:
         check_place(session, archived_only=self._config.log_mining_archive_log_only_mode)

@@ -235,7 +235,7 @@ class TransactionDecoder:
                         continue
                     op, before, after = change
                     if op is not _OPS.get(row.code):  # type: ignore[call-overload]
-                        raise _other_operation(row)
+                        raise SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")
                     if before is not None or after is not None or assembler is not None:
                         decoded = Assembled(row, row.row_id, decoder, op, before, after)
                     if decoder.unknown:
@@ -398,7 +398,3 @@ def _whole(decoded: Decoded) -> Decoded:
     if isinstance(decoded, Assembled) and decoded.error is not None:
         return _Failure(decoded.error, decoded.row)
     return decoded
-
-
-def _other_operation(row: LogMinerRow) -> SchemaMismatchError:
-    return SchemaMismatchError(f"OPERATION_CODE {row.code} with the text of another operation")

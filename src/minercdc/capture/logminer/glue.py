@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any, Final, TypeAlias, TypeVar
 
+from minercdc.capture.logminer.pieces import split
 from minercdc.errors import DecodeError
 from minercdc.events import UNAVAILABLE, Op, Row, Value
 from minercdc.values.family import Convert, Reading
@@ -361,29 +362,6 @@ class GlueReader:
             self._pictures.clear()
         self._pictures[key] = picture
         return picture
-
-
-def split(sql: str) -> list[str]:
-    """The pieces of a statement: glue, text, glue, text .. glue, texts undoubled; an even number when a text has no end."""
-    pieces = sql.split("'")
-    if not all(pieces):
-        _undouble(pieces)
-    return pieces
-
-
-def _undouble(pieces: list[str]) -> None:
-    """Put the texts together again that doubled apostrophes tore apart: no glue between two texts is such an apostrophe."""
-    between = pieces[2:-1:2]
-    at, torn = 0, between.count("")
-    while torn:
-        at = between.index("", at)
-        end = at + 1
-        while end < len(between) and not between[end]:
-            end += 1
-        torn -= end - at
-        text = slice(2 * at + 1, 2 * end + 2)
-        pieces[text] = ["'".join(pieces[text][::2])]
-        del between[at:end]
 
 
 def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:

@@ -14,21 +14,17 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import secrets
 import struct
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from minercdc.capture.logminer.kept_copies import SUFFIX, KeptCopies, is_copied
+from minercdc.capture.logminer.kept_copies import KeptCopies, is_copied
 from minercdc.capture.logminer.kept_frames import (
     CUT,
     FRAME,
-    HEAD_LINE,
     ROWS,
     SEEN,
     Frame,
@@ -39,6 +35,7 @@ from minercdc.capture.logminer.kept_frames import (
     scan,
 )
 from minercdc.capture.logminer.kept_rows import Name, NativeRows, parts_of, rows_of
+from minercdc.capture.logminer.kept_writer import KeptWriter
 from minercdc.capture.logminer.position import KeptPart, KeptTransaction, LogMinerPosition
 from minercdc.capture.logminer.row import LogMinerRow
 from minercdc.errors import TransientSourceError
@@ -208,9 +205,7 @@ class KeptFile:
         self._stored: list[KeptPart] = []  # of earlier runs
         self._frames: list[Frame] = []
         self._written: list[Frame] = []  # as the files have them
-        self._name, self._file, self._length, self._checksum = "", -1, 0, 0
-        self._copied = 0  # bytes of the file that are in Kafka, too
-        self._is_synced = self._is_named = False
+        self._writer = KeptWriter(files.directory, files.copies, files.opened)
         self._seen: set[tuple[Any, ...]] = set()
         self._who: tuple[str | None, str | None] = (None, None)
         self.is_sealed = False
@@ -221,7 +216,7 @@ class KeptFile:
     @property
     def size(self) -> int:
         """Bytes of its files on disk, those of earlier runs and of rows that were taken back included."""
-        return self._length + sum(part.length for part in self._stored)
+        return self._writer.length + sum(part.length for part in self._stored)
 
     @property
     def rows(self) -> int:
@@ -274,14 +269,14 @@ class KeptFile:
     def close(self) -> None:
         """To be called once, when the transaction or the run has ended. What was sealed goes to `KeptFiles.retire`, and so
         stays when the run ends; what was not is removed at once."""
-        if self._file >= 0:
-            with suppress(OSError):
-                os.close(self._file)
-            self._file = -1
+        self._writer.close()
         if self.is_sealed:
-            self._files.retire([part.name for part in self._stored] + ([self._name] if self._name else []))
-        elif self._name:
-            self._files.remove(self._name, sealed=False)
+            self._files.retire(self._names())
+        elif self._writer.name:
+            self._files.remove(self._writer.name, sealed=False)
+
+    def _names(self) -> list[str]:
+        return [part.name for part in self._stored] + ([self._writer.name] if self._writer.name else [])
 
     # ---- what survives ----
 
@@ -294,43 +289,16 @@ class KeptFile:
         :raises TransientSourceError: a file is damaged, or was removed.
         :raises DeliveryError, SinkError: the rows cannot be copied.
         """
-        copies = self._files.copies
-        if len(self._stored) > _MOST_FILES or (copies is not None and not all(map(self._files.has_copy, self._stored))):
+        copied = self._files.copies is None or all(map(self._files.has_copy, self._stored))
+        if len(self._stored) > _MOST_FILES or not copied:
             self._gather()
         self._cut()
         if added := seen - self._seen:
             self._frame(SEEN, json.dumps(sorted(added, key=repr)).encode(), 0)
             self._seen |= added
-        if self._file >= 0:
-            self._check_there()
-        if self._file >= 0 and not self._is_synced:
-            with disk_errors(self._files.directory):
-                os.fsync(self._file)
-                if not self._is_named:
-                    _sync(self._files.directory)
-                    _sync(self._files.directory.parent)
-            self._is_synced = self._is_named = True
-        if copies is not None and self._copied < self._length:
-            with disk_errors(self._files.directory):
-                copies.copy(self._name, self._file, self._copied, self._length)
-            self._copied = self._length
+        written = self._writer.seal()
         self.is_sealed = True
-        return (*self._stored, *((KeptPart(self._name, self._length, self._checksum),) if self._name else ()))
-
-    def _check_there(self) -> None:
-        """Raise TransientSourceError when the file was removed: what is written to it is lost. The run that follows reads redo
-        again."""
-        with disk_errors(self._files.directory):
-            links = os.fstat(self._file).st_nlink
-        if not links:
-            raise damaged(self._files.directory / self._name, "it was removed while it was written")
-
-    def __del__(self) -> None:
-        # A run that breaks within the transaction closes it nowhere else.
-        if self._file >= 0:
-            with suppress(OSError):
-                os.close(self._file)
-            self._file = -1
+        return (*self._stored, *written)
 
     def load(self, kept: KeptTransaction) -> None:
         """Take over the files that a position names, after a check of all bytes that count; nothing must be in here. Raises
@@ -366,50 +334,23 @@ class KeptFile:
 
     def _frame(self, kind: int, payload: bytes, rows: int) -> None:
         own = checksum_of(kind, len(payload), rows, payload)
-        with disk_errors(self._files.directory):
-            if self._file < 0:
-                self._make()
-            framed = FRAME.pack(kind, len(payload), rows, own) + payload
-            self._write(framed)
+        self._writer.append(FRAME.pack(kind, len(payload), rows, own) + payload)
         if kind == ROWS:
-            at = self._length - len(payload)
+            at = self._writer.length - len(payload)
             self._frames.append(Frame(len(self._stored), at, len(payload), rows, own))
             self._written.append(self._frames[-1])
-
-    def _make(self) -> None:
-        name = secrets.token_hex(8) + (SUFFIX if self._files.copies is not None else ".rows")
-        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._files.directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self._file = os.open(self._files.directory / name, flags, 0o600)
-        self._name = name
-        self._files.opened(name)
-        self._write(HEAD_LINE)
-
-    def _write(self, data: bytes) -> None:
-        at, view = self._length, memoryview(data)
-        while view:
-            done = os.pwrite(self._file, view, at)
-            at, view = at + done, view[done:]
-        self._length, self._checksum, self._is_synced = at, zlib.crc32(data, self._checksum), False
 
     def _gather(self) -> None:
         """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones. Raises
         StateDirectoryError, and as `_payload`."""
         whole = KeptFile(self._files, self._native)
         for frame in self._frames:
-            with disk_errors(self._files.directory):
-                if whole._file < 0:
-                    whole._make()
             whole._frame(ROWS, self._payload(frame), frame.rows)
-        former = [part.name for part in self._stored] + ([self._name] if self._name else [])
-        if self._file >= 0:
-            os.close(self._file)
+        self._writer.close()
         self._files.version += 1
-        self._files.retire(former)
+        self._files.retire(self._names())
         self._stored, self._frames, self._written = [], whole._frames, whole._written
-        self._name, self._file, self._length, self._checksum = whole._name, whole._file, whole._length, whole._checksum
-        whole._file, self._copied = -1, 0
-        self._is_synced, self._is_named, self._seen = False, False, set()
+        self._writer, self._seen = whole._writer, set()
 
     def _unpacked(self, frame: Frame) -> bytes:
         assert self._native is not None
@@ -424,11 +365,11 @@ class KeptFile:
     def _payload(self, frame: Frame) -> bytes:
         """The payload of a frame of rows. Raises TransientSourceError when it is not as it was written: the next run finds that
         out, too, and mines again."""
-        name = self._stored[frame.file].name if frame.file < len(self._stored) else self._name
+        name = self._stored[frame.file].name if frame.file < len(self._stored) else self._writer.name
         path = self._files.directory / name
         try:
-            if name == self._name:
-                payload = read_at(self._file, frame.at, frame.length)
+            if name == self._writer.name:
+                payload = self._writer.read(frame.at, frame.length)
             else:
                 with path.open("rb") as file:
                     payload = read_at(file.fileno(), frame.at, frame.length)
@@ -437,11 +378,3 @@ class KeptFile:
         if checksum_of(ROWS, frame.length, frame.rows, payload) != frame.checksum:
             raise damaged(path, f"the checksum of the {frame.length} bytes from {frame.at} on is another one")
         return payload
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -140,26 +140,32 @@ class ShapeTracker:
                     yield self._altered(row, time_us, known, commented(known, statement), sql)
             case RenameTable(_, new_name):
                 yield from self._renamed(row, time_us, known, table._replace(table=new_name), sql)
-            case AlterTable(_, changes, loses_rows):
-                if self._includes(table) and _DROPS_LOGGING.search(sql):
-                    self._warn_if_unlogged(table)
-                if not known:
-                    yield from self._reread(row, time_us, table, sql, "the table was not known")
-                    return
-                try:
-                    altered = without_unsupported(apply_changes(known, changes))
-                    if KeyUnclear() in changes and (present := self._read_table(table)) is not None:
-                        altered = with_key_of(altered, present)
-                except ShapeUnclear as unclear:
-                    yield from self._reread(row, time_us, table, sql, str(unclear))
-                    return
-                if loses_rows:
-                    _log.warning(
-                        "%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql
-                    )
-                yield self._altered(row, time_us, known, altered, sql)
+            case AlterTable():
+                yield from self._altered_by(statement, row, time_us, table, sql)
             case _:
                 yield from self._reread(row, time_us, table, sql, statement.reason)
+
+    def _altered_by(
+        self, statement: AlterTable, row: LogMinerRow, time_us: int, table: TableId, sql: str
+    ) -> Iterator[SchemaChange]:
+        if self._includes(table) and _DROPS_LOGGING.search(sql):
+            self._warn_if_unlogged(table)
+        known = self.tables.find(table)
+        if not known:
+            yield from self._reread(row, time_us, table, sql, "the table was not known")
+            return
+        try:
+            altered = without_unsupported(apply_changes(known, statement.changes))
+            if KeyUnclear() in statement.changes and (present := self._read_table(table)) is not None:
+                altered = with_key_of(altered, present)
+        except ShapeUnclear as unclear:
+            yield from self._reread(row, time_us, table, sql, str(unclear))
+            return
+        if statement.loses_rows:
+            _log.warning(
+                "%s: rows went or came without a trace in redo, and no event has them: %s", self.name_of(table), sql
+            )
+        yield self._altered(row, time_us, known, altered, sql)
 
     def _warn_if_unlogged(self, table: TableId) -> None:
         """Log a warning if redo of the table lacks what decoding needs. `unlogged` reads the dictionary as it is now, since

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import split
+from minercdc.capture.logminer.pieces import split
 from minercdc.capture.logminer.redo_text import parse_redo
 from minercdc.errors import DecodeError, RedoSyntaxError, SchemaMismatchError, ValueDecodeError
 from minercdc.events import UNAVAILABLE, Op, Row

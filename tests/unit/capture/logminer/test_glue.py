@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from minercdc.capture.logminer.dml import RedoDecoder
-from minercdc.capture.logminer.glue import split
+from minercdc.capture.logminer.pieces import split
 from minercdc.errors import RedoSyntaxError
 from minercdc.schema.table import Column, TableId, TableSchema
 
