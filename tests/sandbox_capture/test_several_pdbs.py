@@ -112,6 +112,9 @@ def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
     assert finding.problem == f"{OTHER}: it is not open, so its tables cannot be read"
     with pytest.raises(MinerCdcError, match=rf"{OTHER}: it is not open[^$]*ALTER PLUGGABLE DATABASE {OTHER} OPEN"):
         Connector(pdbs.config()).run(threading.Event())
+    (finding,) = check_prerequisites(pdbs.config(database_pdb_name=OTHER, table_include_list="SHOP.ITEM"))
+    assert (finding.problem, finding.blocking) == (f"{OTHER}: it is not open, so its tables cannot be read", True)
+    assert (finding.fix, finding.rule) == (f"ALTER PLUGGABLE DATABASE {OTHER} OPEN;", "pdb-open")
 
 
 def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:
