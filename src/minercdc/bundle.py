@@ -14,12 +14,13 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import platform
 import re
 import sys
 import tarfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from http.client import HTTPConnection, HTTPException
 from importlib import metadata
@@ -28,6 +29,7 @@ from typing import Any, Final
 
 from pydantic import SecretStr
 
+from minercdc.checks import check_broker, unanswered
 from minercdc.config.in_force import HIDDEN, in_force, report
 from minercdc.config.load import SECTIONS, ConnectorConfig
 from minercdc.config.urls import secrets_in
@@ -45,6 +47,8 @@ from minercdc.selection import table_names, topic_names
 from minercdc.signalling import http_token
 from minercdc.state_directory import private_opener
 from minercdc.stored_offset import StoredOffset, read_stored
+
+_log = logging.getLogger(__name__)
 
 _LIBRARIES = ("oracledb", "confluent-kafka", "pydantic", "fastavro", "pyspark", "typer", "prometheus-client")
 _QUERIES: Final[Mapping[str, str]] = {
@@ -68,7 +72,10 @@ def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
     :raises OSError: the archive cannot be written.
     """
     secrets = secret_values(config)
-    files = {name: _scrubbed(_made(make), secrets) for name, make in _files(config, path).items()}
+    broker = _broker(config)
+    if silent := unanswered(broker or ()):
+        _log.warning("%s; files of what is there say so", _scrubbed(silent.problem, secrets))
+    files = {name: _scrubbed(_made(make), secrets) for name, make in _files(config, path, broker).items()}
     with open(file, "wb", opener=private_opener) as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
         for name, text in files.items():
             content = text.encode()
@@ -114,14 +121,27 @@ def _made(make: Callable[[], str]) -> str:
         return f"not to be had: {error.code}: {error.message}\n"
 
 
-def _files(config: ConnectorConfig, path: Path) -> dict[str, Callable[[], str]]:
+def _broker(config: ConnectorConfig) -> Sequence[Finding] | None:
+    """The findings of `check_broker`; None where it raises, as it does for check.txt then."""
+    try:
+        return check_broker(config)
+    except MinerCdcError:
+        return None
+
+
+def _files(config: ConnectorConfig, path: Path, broker: Sequence[Finding] | None) -> dict[str, Callable[[], str]]:
+    silent = unanswered(broker or ())
+
+    def of_kafka(make: Callable[[], str]) -> Callable[[], str]:
+        return (lambda: f"not to be had: {silent.problem}\n") if silent else make
+
     return {
         "versions.txt": _versions,
         "configuration.txt": lambda: report(config, path),
-        "check.txt": lambda: _lines(list(examine(config))),
-        "offset.json": lambda: _offset(read_stored(config)),
-        "tables.json": lambda: _tables(read_stored(config), table_names(config)),
-        "topics.txt": lambda: _topics(config),
+        "check.txt": lambda: _lines(list(examine(config, broker))),
+        "offset.json": of_kafka(lambda: _offset(read_stored(config))),
+        "tables.json": of_kafka(lambda: _tables(read_stored(config), table_names(config))),
+        "topics.txt": of_kafka(lambda: _topics(config)),
         "database.txt": lambda: "".join(_database(config)),
         "status.json": lambda: _status(config),
         "metrics.txt": lambda: _metrics(config),

@@ -20,9 +20,9 @@ from minercdc.config.load import ConnectorConfig
 from minercdc.errors import MinerCdcError, PrerequisiteError, SinkError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.internal_topics import internal_topic_findings
-from minercdc.oracle.connect import connect, database_names, of_database
+from minercdc.oracle.connect import connect, database_name, database_names, of_database
 from minercdc.oracle.prerequisites import Finding, check
-from minercdc.oracle.scn import one_row
+from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.table import TableSchema
 from minercdc.selection import key_columns, table_filter, topic_names
 from minercdc.signalling import signal_findings, signal_table
@@ -30,6 +30,7 @@ from minercdc.unmatched import pattern_findings
 
 log = logging.getLogger(__name__)
 
+_BROKER_SECONDS: Final = 10.0  # a user waits for the answer; a broker that is up needs milliseconds
 _OF_ALL: Final = ("include-list", "exclude-list", "patterns")  # rules that hold for several databases when they hold for one
 
 
@@ -48,6 +49,9 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
         return _together({name: _checked_in(config, name, first=first) for name in database_names(config.database)})
     factory = adapter_factory(config.database.database_connection_adapter)
     with closing(connect(config.database, "pdb")) as connection:
+        if config.database.database_pdb_name and not pdb_is_open(connection):
+            name = database_name(config.database)
+            return [replace(one, problem=f"{name}: {one.problem}") for one in (_not_open(name),)]
         found = check(
             connection, config.database, table_filter(config), factory.prerequisites, partial(_of_tables, config, first)
         )
@@ -94,9 +98,8 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
     needed = adapter_factory(config.database.database_connection_adapter).prerequisites
     try:
         with closing(connect(one, "pdb")) as connection:
-            if _is_mounted(connection):
-                fix = f"ALTER PLUGGABLE DATABASE {name} OPEN; or leave it out of database.pdb.name."
-                return [Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")]
+            if not pdb_is_open(connection):
+                return [_not_open(name, or_else=" or leave it out of database.pdb.name.")]
             found = check(connection, one, table_filter(config, name), needed, partial(_of_tables, config, first))
             signals = signal_table(config)
             if signals is None or signals.database != name or any(finding.blocking for finding in found):
@@ -108,14 +111,13 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
         raise
 
 
-def _is_mounted(connection: oracledb.Connection) -> bool:
-    """Whether the session's pluggable database is mounted only, not open. False where V$PDBS is not granted: if it is not open,
-    reading its tables fails later. Raises SourceError."""
-    sql = "SELECT OPEN_MODE FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
-    try:
-        return bool(one_row(connection, sql, "reading V$PDBS")[0] == "MOUNTED")
-    except PrerequisiteError:
-        return False
+def _not_open(name: str, *, or_else: str = "") -> Finding:
+    """The finding that a pluggable database is not open; the problem does not name it.
+
+    :param or_else: end of the fix, for what else can be done.
+    """
+    fix = f"ALTER PLUGGABLE DATABASE {name} OPEN;{or_else}"
+    return Finding("it is not open, so its tables cannot be read", fix, blocking=True, rule="pdb-open")
 
 
 def in_database(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
@@ -139,17 +141,23 @@ def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
 
 
 def check_broker(config: ConnectorConfig) -> list[Finding]:
-    """When Kafka is the sink: one blocking finding when it does not answer or refuses, else what is wrong with the connector's
-    own topics. [] for another sink. Raises ConfigError as `topic_names`."""
+    """When Kafka is the sink: one blocking finding, of the rule `broker`, when it does not answer within 10 s or refuses, else
+    what is wrong with the connector's own topics. [] for another sink. Raises ConfigError as `topic_names`."""
     if not config.sink.is_kafka:
         return []
     try:
         client = KafkaClient(config.kafka, config.topics, config.kafka_client)
-        client.ping()
+        client.ping(_BROKER_SECONDS)
         return internal_topic_findings(client, topic_names(config))
     except SinkError as error:
         fix = error.hint or "Check minercdc.kafka.bootstrap.servers and the settings under minercdc.kafka.client."
         return [Finding(error.message, fix, blocking=True, rule="broker")]
+
+
+def unanswered(broker: Iterable[Finding]) -> Finding | None:
+    """The finding that Kafka does not answer, or refuses, among those of `check_broker`; None when it answers. Each further
+    request would wait as long for the same."""
+    return next((finding for finding in broker if finding.rule == "broker"), None)
 
 
 def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[Finding]:

@@ -16,9 +16,9 @@ from typing import Final
 import oracledb
 
 from minercdc.capture.registry import adapter_factory
-from minercdc.checks import check_broker, check_prerequisites
+from minercdc.checks import check_broker, check_prerequisites, unanswered
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import MinerCdcError, PrerequisiteError, SharedTopicError, ValueDecodeError
+from minercdc.errors import MinerCdcError, PrerequisiteError, SharedTopicError, SinkError, ValueDecodeError
 from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.column_changes import ColumnChanges
 from minercdc.kafka.custom_converters import column_codecs
@@ -40,11 +40,13 @@ from minercdc.oracle.grants import (
     SET_CONTAINER,
     Grant,
 )
+from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.selection import key_columns, published_columns, table_filter, table_names, topic_names, value_handling
 from minercdc.snapshot.mode import Start, decision_of
 from minercdc.status.sentence import seconds_text
-from minercdc.stored_offset import connector_topics, read_stored
+from minercdc.stored_offset import connector_topics, offset_findings, read_stored
 from minercdc.values.codec import Codec, codec_for, is_supported
 
 ROWS_PER_SECOND: Final = 10_000
@@ -84,7 +86,12 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
     :raises ConfigError: the configuration cannot be used with these tables.
     """
     yield f"connector {config.identity.name}, adapter {config.database.database_connection_adapter}"
-    reads, names = yield from _start(config)
+    broker = check_broker(config)
+    silent = unanswered(broker)
+    reads, names = yield from _start(config, silent)
+    client = None
+    if config.sink.is_kafka and not silent:
+        client = KafkaClient(config.kafka, config.topics, config.kafka_client)
     try:
         connected = _connected(config, database_names(config.database)[0])
     except PrerequisiteError:
@@ -92,24 +99,30 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
         yield from (f"  {one}" for one in _grants_of_session(config))
         raise
     with closing(connected) as connection:
-        tables = list(_all_tables(config, connection, names))
+        tables = list(_all_tables(config, connection, names, client))
         yield from _shown(tables, table_names(config))
         yield from _times(config, connection, tables, reads)
-    yield from _findings(config)
+    yield from _findings(config, [*broker, *(() if silent else offset_findings(config))])
     yield from ("", "grants, by a DBA:", *(f"  {one}" for one in grants(config, [one.schema.id for one in tables])))
 
 
-def _start(config: ConnectorConfig) -> Generator[str, None, tuple[bool, TopicNames]]:
+def _start(config: ConnectorConfig, silent: Finding | None) -> Generator[str, None, tuple[bool, TopicNames]]:
     """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as nothing
-    stored. Raises ConfigError as `topic_names`, and when a custom `snapshot.mode` cannot be loaded."""
+    stored. Raises ConfigError as `topic_names`, and when a custom `snapshot.mode` cannot be loaded.
+
+    :param silent: that Kafka does not answer, where it is the sink: nothing is requested of it.
+    """
+    stored, reason = None, silent.problem if silent else ""
     try:
-        stored = read_stored(config)
+        stored = None if silent else read_stored(config)
     except MinerCdcError as error:
-        yield f"start: what is stored cannot be read: {error.message}"
-        stored = None
+        reason = error.message
+    if reason:
+        yield f"start: what is stored cannot be read: {reason}"
     under_way = stored is not None and stored.offset.position is None
     steps = decision_of(config.snapshot)(Start(stored is not None, under_way))
-    what = "goes on from its offset" if stored else "is the first one: there is no offset"
+    first = "is taken for the first one" if reason else "is the first one: there is no offset"
+    what = "goes on from its offset" if stored else first
     does = [
         name
         for wanted, name in ((steps.data, "reads rows"), (steps.schema, "reads structures"), (steps.stream, "streams"))
@@ -123,28 +136,37 @@ def _connected(config: ConnectorConfig, database: str) -> oracledb.Connection:
     return connect(of_database(config.database, database), "pdb")
 
 
-def _all_tables(config: ConnectorConfig, connection: oracledb.Connection, names: TopicNames) -> Iterator[TablePlan]:
-    """The plans of the tables of each captured database.
+def _all_tables(
+    config: ConnectorConfig, connection: oracledb.Connection, names: TopicNames, client: KafkaClient | None = None
+) -> Iterator[TablePlan]:
+    """The plans of the tables of each captured database that is open.
 
     :param connection: to the first; those to the others are opened and closed here.
+    :param client: says which topics exist; None: that stays open.
     :raises ConfigError, SourceError, PrerequisiteError: as `plan`.
     """
     first, *others = database_names(config.database)
-    yield from _tables(config, connection, first, names)
+    yield from _tables(config, connection, first, names, client)
     for name in others:
         with closing(_connected(config, name)) as inside:
-            yield from _tables(config, inside, name, names)
+            yield from _tables(config, inside, name, names, client)
 
 
 def _tables(
-    config: ConnectorConfig, connection: oracledb.Connection, database: str, names: TopicNames
+    config: ConnectorConfig,
+    connection: oracledb.Connection,
+    database: str,
+    names: TopicNames,
+    client: KafkaClient | None,
 ) -> Iterator[TablePlan]:
+    if of_database(config.database, database).database_pdb_name and not pdb_is_open(connection):
+        return  # `check_prerequisites` finds it
     ids = read_table_ids(connection, table_filter(config, database), database)
     rows = read_row_statistics(connection, ids)
     keys, published = key_columns(config.filters), published_columns(config.filters)
     handling = value_handling(config.values, legacy_decimal=config.messages.legacy_decimal_handling_strategy)
     refused = {one: error for one in ids if (error := _taken(names, one)) is not None}
-    present = _existing(config, [names.name_of(one) for one in ids])
+    present = _existing(client, [names.name_of(one) for one in ids]) if client else None
     codec_of, changes = column_codecs(config.custom_converters, handling), ColumnChanges(config.column_rules)
     for schema in read_tables(connection, ids):
         topic, problem = names.name_of(schema.id), refused.get(schema.id)
@@ -193,13 +215,11 @@ def check_tables(config: ConnectorConfig) -> None:
                 raise table.refused
 
 
-def _existing(config: ConnectorConfig, topics: Sequence[str]) -> set[str] | None:
-    if not config.sink.is_kafka:
-        return None
+def _existing(client: KafkaClient, topics: Sequence[str]) -> set[str] | None:
     try:
-        return KafkaClient(config.kafka, config.topics, config.kafka_client).existing(topics)
-    except MinerCdcError:
-        return None  # `_findings` says so
+        return client.existing(topics)
+    except SinkError:  # it answered a moment ago
+        return None
 
 
 def _oracle_type(column: Column) -> str:
@@ -252,8 +272,8 @@ def _times(
         yield "redo: not known: no log was archived within a day"
 
 
-def _findings(config: ConnectorConfig) -> Iterator[str]:
-    findings = [*check_broker(config), *check_prerequisites(config)]
+def _findings(config: ConnectorConfig, of_kafka: Sequence[Finding]) -> Iterator[str]:
+    findings = [*of_kafka, *check_prerequisites(config)]
     yield "ready" if not findings else "to be done first, or to be known (`minercdc check`):"
     for one in findings:
         yield f"  {'missing' if one.blocking or one.suspends else 'advice'}: {one.problem}"

@@ -19,7 +19,7 @@ from minercdc.capture.adapter import Adapter
 from minercdc.capture.logminer.position import LogMinerPosition
 from minercdc.capture.registry import adapter_factory
 from minercdc.config.load import ConnectorConfig
-from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError
+from minercdc.errors import ConfigError, MinerCdcError, SchemaHistoryError, SinkError
 from minercdc.events import SchemaChange, Scn
 from minercdc.kafka import table_changes
 from minercdc.kafka.client import KafkaClient
@@ -29,6 +29,7 @@ from minercdc.kafka.topics import TopicNames
 from minercdc.members import member, within
 from minercdc.offset import Offset, Position, SnapshotState
 from minercdc.oracle.connect import connect, database_names, of_database
+from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import present_scn
 from minercdc.oracle.scn import time_of_scn
 from minercdc.schema.table import TableId, TableSchema
@@ -105,25 +106,56 @@ def read_stored(config: ConnectorConfig) -> StoredOffset | None:
     :raises SchemaHistoryError: the offset or the schema history cannot be read.
     :raises SinkError: Kafka, or the sink's files, cannot be read.
     """
-    client, topics, name = (
-        KafkaClient(config.kafka, config.topics, config.kafka_client),
-        topic_names(config),
-        config.identity.name,
-    )
-    offset: Offset | None
-    if config.sink.debezium_sink_type == "segments":
-        stored = SegmentLog(config.sink.directory).last_offset()
-        where = str(config.sink.directory.absolute())
-        offset = None if stored is None else offset_from_bytes(stored.encode(), where)
-    elif config.sink.debezium_sink_type == "json":
-        file = config.sink.beside(config.capture.minercdc_state_dir, name)
-        offset, where = stored_lines_offset(file), f"{file.absolute()}.offset"
-    else:
-        offset = stored_offset(client, topics, name) if client.ends(topics.offsets) else None
-        where = f"topic {topics.offsets}, key {name}"
+    client, topics = KafkaClient(config.kafka, config.topics, config.kafka_client), topic_names(config)
+    offset, where = _last_offset(config, client, topics)
     if offset is None:
         return None
     return StoredOffset(offset, where, tuple(schema_history(config, client, topics).recover(offset.history)))
+
+
+def _last_offset(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> tuple[Offset | None, str]:
+    """The offset, None when there is none, and the place where it is stored. Raises SchemaHistoryError or SinkError, as
+    `read_stored`."""
+    name = config.identity.name
+    if config.sink.debezium_sink_type == "segments":
+        stored = SegmentLog(config.sink.directory).last_offset()
+        where = str(config.sink.directory.absolute())
+        return (None if stored is None else offset_from_bytes(stored.encode(), where)), where
+    if config.sink.debezium_sink_type == "json":
+        file = config.sink.beside(config.capture.minercdc_state_dir, name)
+        return stored_lines_offset(file), f"{file.absolute()}.offset"
+    there = bool(client.ends(topics.offsets))
+    return (stored_offset(client, topics, name) if there else None), f"topic {topics.offsets}, key {name}"
+
+
+def offset_findings(config: ConnectorConfig) -> Iterator[Finding]:
+    """What a start would have against the stored offset before it connects to the database, at most one finding: it cannot be
+    read, or is of other pluggable databases than are captured now. Where Kafka or the files cannot be reached it is not examined,
+    which is a finding, too. None without an offset, and for one of an adapter whose positions this one cannot go on from.
+
+    :raises ConfigError: as `topic_names`, and for an unknown adapter.
+    """
+    client = KafkaClient(config.kafka, config.topics, config.kafka_client)
+    try:
+        offset, where = _last_offset(config, client, topic_names(config))
+    except SchemaHistoryError as error:
+        fix = error.hint or "Take a new snapshot: minercdc offsets reset CONFIG"
+        yield Finding(error.message, fix, blocking=True, rule="stored-offset")
+        return
+    except SinkError as error:
+        problem = f"stored-offset: not examined: {error.message}"
+        yield Finding(problem, error.hint or "Try it again.", blocking=False, rule="stored-offset", examined=False)
+        return
+    family = adapter_factory(config.database.database_connection_adapter).family
+    if offset is None or adapter_factory(offset.adapter).family != family:
+        return
+    capture = adapter_of(config).capture
+    try:
+        for saved in (offset.position, offset.snapshot.start if offset.snapshot else None):
+            if saved is not None:
+                capture.load_position(saved)
+    except ConfigError as error:
+        yield Finding(f"{where}: {'; '.join(error.problems)}", error.hint, blocking=True, rule="stored-offset")
 
 
 def adapter_of_offset(config: ConnectorConfig, offset: Offset) -> Adapter:

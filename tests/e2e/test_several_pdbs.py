@@ -77,6 +77,45 @@ def test_topics_of_both_equal_oracle_and_what_does_not_is_shown_with_its_databas
     alone = pdbs.on_kafka(brokers, name=prefix, topic_prefix=prefix, database_pdb_name=ONE)
     ended = command(pdbs, "verify", str(alone))
     assert (ended.status, f"is of the pluggable databases {ONE}, {OTHER}" in ended.errors) == (1, True), ended.errors
+    ended = command(pdbs, "check", str(alone))
+    assert (ended.status, ended.errors) == (3, "")
+    assert ended.output.startswith(
+        f"missing  topic {prefix}-offsets, key {prefix}: database.pdb.name: the offset is of {ONE}, {OTHER}: from one pluggable"
+    )
+    assert "topic.prefix of its own, or set the property back" in ended.output
+    planned = command(pdbs, "plan", str(alone))
+    assert f"database.pdb.name: the offset is of {ONE}, {OTHER}" in planned.output, planned.errors
+    assert command(pdbs, "check", str(pdbs.on_kafka(brokers, name=prefix, topic_prefix=prefix))).status == 0
+
+
+def test_check_and_plan_name_a_pdb_that_is_not_open_and_go_on_with_the_others(
+    pdbs: Pdbs, broker: KafkaBroker, prefix: str
+) -> None:
+    for pdb in (ONE, OTHER):
+        pdbs.run(pdb, "create table loose (a number)", "alter table loose add supplemental log data (all) columns")
+    given = {"name": prefix, "topic_prefix": prefix, "table_include_list": r"SHOP\.(ITEM|LOOSE)"}
+    config = str(pdbs.on_kafka(broker.bootstrap_servers, **given))
+    keyless = [f"advice   {pdb}.SHOP.LOOSE has no key of NOT NULL columns: its records have none" for pdb in (ONE, OTHER)]
+    ended = command(pdbs, "check", config)
+    assert (ended.status, [line for line in ended.output.splitlines() if "has no key" in line]) == (0, keyless), ended.errors
+    assert f'In {OTHER}: ALTER TABLE "SHOP"."LOOSE" ADD PRIMARY KEY' in ended.output
+    with pdbs.sandbox.connect(service=pdbs.sandbox.root_service) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+    ended = command(pdbs, "check", config)
+    lines = ended.output.splitlines()
+    assert (ended.status, ended.errors) == (3, "")
+    assert lines[0] == f"missing  {OTHER}: it is not open, so its tables cannot be read"
+    assert lines[2].strip().startswith(f"In {OTHER}: ALTER PLUGGABLE DATABASE {OTHER} OPEN;")
+    assert [line for line in lines if "has no key" in line] == keyless[:1]
+    assert "ALTER DATABASE FORCE LOGGING;" in ended.output
+    planned = command(pdbs, "plan", config)
+    assert planned.status == 0, planned.errors
+    assert f"  {ONE}.SHOP.LOOSE -> {prefix}.{ONE}.SHOP.LOOSE" in planned.output
+    assert f"  missing: {OTHER}: it is not open, so its tables cannot be read" in planned.output.splitlines()
+    alone = command(pdbs, "check", str(pdbs.on_kafka(broker.bootstrap_servers, **given, database_pdb_name=OTHER)))
+    assert (alone.status, alone.errors) == (3, "")
+    assert alone.output.splitlines()[0] == f"missing  {OTHER}: it is not open, so its tables cannot be read"
+    assert "ALTER DATABASE FORCE LOGGING;" in alone.output
 
 
 def test_back_at_an_scn_or_a_time_tables_of_both_have_the_structures_of_then(

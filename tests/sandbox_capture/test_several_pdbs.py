@@ -112,6 +112,25 @@ def test_a_pdb_that_is_not_there_or_not_open_is_named(pdbs: Pdbs) -> None:
     assert finding.problem == f"{OTHER}: it is not open, so its tables cannot be read"
     with pytest.raises(MinerCdcError, match=rf"{OTHER}: it is not open[^$]*ALTER PLUGGABLE DATABASE {OTHER} OPEN"):
         Connector(pdbs.config()).run(threading.Event())
+    (finding,) = check_prerequisites(pdbs.config(database_pdb_name=OTHER, table_include_list="SHOP.ITEM"))
+    assert (finding.problem, finding.blocking) == (f"{OTHER}: it is not open, so its tables cannot be read", True)
+    assert (finding.fix, finding.rule) == (f"ALTER PLUGGABLE DATABASE {OTHER} OPEN;", "pdb-open")
+
+
+@pytest.mark.parametrize("adapter", ["logminer", "logminer_unbuffered"])
+def test_redo_of_another_pdb_that_was_dropped_does_not_end_a_connector(pdbs: Pdbs, adapter: str) -> None:
+    given = {"database_pdb_name": ONE, "table_include_list": r"SHOP\.ITEM", "database_connection_adapter": adapter}
+    with running(Connector(pdbs.config(**given))) as errors:
+        pdbs.run(ONE, "insert into item values (1, 'first')", "commit")
+        wait_for(pdbs, 1, errors)
+    pdbs.run(OTHER, "insert into item values (1, 'gone')", "commit")
+    with closing(pdbs.sandbox.connect(service=pdbs.sandbox.root_service)) as admin:
+        admin.cursor().execute(f"alter pluggable database {OTHER} close immediate")
+        admin.cursor().execute(f"drop pluggable database {OTHER} including datafiles")
+    pdbs.run(ONE, "insert into item values (2, 'second')", "commit")
+    with running(Connector(pdbs.config(**given))) as errors:
+        found = wait_for(pdbs, 2, errors)
+    assert [row for *_, row in found] == [(1, "first"), (2, "second")]
 
 
 def test_the_list_of_an_offset_does_not_grow(pdbs: Pdbs) -> None:

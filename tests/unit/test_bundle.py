@@ -5,12 +5,18 @@ from __future__ import annotations
 import socket
 import tarfile
 import threading
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
+from tenacity import wait_none
 from tests.unit.config.test_load import GOOD
 
 from minercdc.bundle import secret_values, write_bundle
 from minercdc.config.load import load_config
+from minercdc.errors import DeliveryError
+from minercdc.kafka.connections import Connections
 
 
 def answer(listening: socket.socket, text: bytes) -> None:
@@ -44,6 +50,31 @@ def test_a_port_of_another_program_takes_its_own_file_only(tmp_path: Path) -> No
         metrics = archive.extractfile("minercdc-bundle/metrics.txt")
         assert metrics is not None
         assert metrics.read().startswith(b"not to be had: BadStatusLine")
+
+
+def test_kafka_that_does_not_answer_is_waited_for_once_and_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    waited: list[float] = []
+
+    def silent(self: Connections, seconds: float = 20.0) -> Mapping[str, Any]:
+        waited.append(seconds)
+        raise DeliveryError(f"reaching Kafka at {self.brokers} failed: no answer")
+
+    monkeypatch.setattr(Connections, "list_topics", silent)
+    monkeypatch.setattr("minercdc.oracle.connect.wait_exponential", lambda **_: wait_none())
+    path = tmp_path / "connector.yaml"
+    settings = {**GOOD, "database.hostname": "127.0.0.1", "database.port": 1}
+    path.write_text("".join(f"{name}: {value!r}\n" for name, value in settings.items()))
+    write_bundle(load_config(path), path, tmp_path / "bundle.tar.gz")
+    assert waited == [10.0]
+    failed = "reaching Kafka at kafka:9092 failed: no answer"
+    assert [line for line in caplog.messages if line.startswith(failed)]
+    with tarfile.open(tmp_path / "bundle.tar.gz") as archive:
+        for name in ("offset.json", "tables.json", "topics.txt"):
+            found = archive.extractfile(f"minercdc-bundle/{name}")
+            assert found is not None
+            assert found.read().decode() == f"not to be had: {failed}\n"
 
 
 def test_queries_of_urls_are_secrets(tmp_path: Path) -> None:

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from minercdc.capture.logminer.position import LogMinerPosition
+from minercdc.config.load import ConnectorConfig, parse_properties
 from minercdc.errors import ConfigError
 from minercdc.events import SchemaChange, Scn
+from minercdc.kafka.offset_json import offset_to_bytes
 from minercdc.offset import Offset
 from minercdc.schema.table import Column, TableId, TableSchema
 from minercdc.state_directory import is_running, running
-from minercdc.stored_offset import StoredOffset, from_document
+from minercdc.stored_offset import StoredOffset, from_document, offset_findings
 
 
 def shape(name: str, *columns: str, version: int = 1) -> TableSchema:
@@ -99,3 +102,62 @@ def test_what_is_wrong_in_an_exported_offset_is_named(change: dict[str, Any], me
         from_document(json.dumps(given), "FILE")
     assert message in str(caught.value)
     assert "It has to be what `minercdc offsets export` printed." in str(caught.value)
+
+
+def offset_of(pdbs: list[str], adapter: str = "logminer") -> Offset:
+    position = LogMinerPosition({}, 10, 10, 1, pdbs=tuple(pdbs)).to_json()
+    return Offset(adapter, position if adapter == "logminer" else {"scn": "10"})
+
+
+@pytest.mark.parametrize(
+    ("stored", "names", "problem"),
+    [
+        (None, "A", ""),
+        (offset_of(["A", "B"]), "A, B", ""),
+        (offset_of(["A", "B", "C"]), "A, B", ""),
+        (offset_of([]), "A", ""),
+        (offset_of([], "flashback"), "A", ""),
+        (offset_of(["A", "B"]), "A, B, C", "C: added since the offset was stored"),
+        (offset_of(["A", "B"]), "A", "the offset is of A, B: from one pluggable database to several, or back"),
+        (offset_of([]), "A, B", "the offset is of a single database"),
+    ],
+)
+def test_an_offset_of_other_databases_is_found(tmp_path: Path, stored: Offset | None, names: str, problem: str) -> None:
+    config = configured(tmp_path, names)
+    if stored is not None:
+        store(tmp_path, json.dumps({"offset": offset_to_bytes(stored).decode(), "length": 0}))
+    found = list(offset_findings(config))
+    assert [(one.blocking, problem in one.problem, "set the property back" in one.fix) for one in found] == (
+        [(True, True, True)] if problem else []
+    )
+
+
+def test_an_offset_that_cannot_be_read_blocks_and_one_that_cannot_be_reached_is_not_examined(tmp_path: Path) -> None:
+    config = configured(tmp_path, "A")
+    store(tmp_path, "no JSON")
+    (finding,) = offset_findings(config)
+    assert (finding.blocking, finding.rule, finding.examined) == (True, "stored-offset", True)
+    assert "Restore the file" in finding.fix
+    file = tmp_path / "lines.jsonl.offset"
+    file.unlink()
+    file.mkdir()
+    (finding,) = offset_findings(config)
+    assert (finding.blocking, finding.rule, finding.examined) == (False, "stored-offset", False)
+
+
+def store(directory: Path, text: str) -> None:
+    (directory / "lines.jsonl.offset").write_text(text)
+
+
+def configured(directory: Path, names: str) -> ConnectorConfig:
+    given = {
+        "topic.prefix": "p",
+        "database.hostname": "h",
+        "database.user": "C##CDC",
+        "database.password": "x",
+        "database.dbname": "CDB",
+        "database.pdb.name": names,
+        "debezium.sink.type": "json",
+        "minercdc.sink.path": str(directory / "lines.jsonl"),
+    }
+    return parse_properties(given)

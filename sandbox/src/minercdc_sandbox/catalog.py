@@ -119,6 +119,8 @@ class Catalog:
     force_logging = False
     parameters: Mapping[str, str] = MappingProxyType({})
     """Values of ALTER SYSTEM SET that are recorded only, by name in lower case."""
+    dropped_pdbs: Mapping[int, Container] = MappingProxyType({})
+    """What DROP PLUGGABLE DATABASE removed, by CON_ID, without what was in it: its redo is in the logs still."""
 
     def __setstate__(self, state: dict[str, object]) -> None:
         """Take the state that pickle read from a data directory. Members of later releases get their defaults, no job is running,
@@ -181,7 +183,7 @@ class Catalog:
         """CREATE PLUGGABLE DATABASE: an empty container, MOUNTED, with the common users and `administrator`. Raises ORA-65012."""
         if any(container.name == name for container in self.containers.values()):
             raise OraError(65012, f"Pluggable database {name} already exists.")
-        con_id = max(self.containers) + 1
+        con_id = max((*self.containers, *self.dropped_pdbs)) + 1
         container = Container(con_id, name, self.dbid + con_id - 1, con_id.to_bytes(16, "big"), "MOUNTED")
         container.users = {user.name: user for user in self.containers[ROOT].users.values() if user.common}
         container.users[administrator.name] = administrator

@@ -106,6 +106,41 @@ def test_pluggable_databases_have_users_tables_and_xids_of_their_own(fresh_sandb
         assert cursor.execute("select count(*) from v$pdbs where name = 'SALES'").fetchall() == [(0,)]
 
 
+def test_redo_of_a_dropped_pdb_is_of_unknown_tables_and_of_no_name(fresh_sandbox: SandboxProcess) -> None:
+    fresh_sandbox.create_user("app")
+    with root(fresh_sandbox) as admin, admin.cursor() as cursor:
+        cursor.execute("create pluggable database sales admin user boss identified by boss")
+        cursor.execute("alter pluggable database sales open")
+        with fresh_sandbox.connect("boss", "boss", "sales") as boss, fresh_sandbox.connect("app", "app") as app:
+            for session in (boss, app):
+                session.cursor().execute("create table item (id number, name varchar2(9))")
+                session.cursor().executemany("insert into item values (:1, 'a')", [[1], [2]])
+                session.commit()
+        cursor.execute("alter pluggable database sales close immediate")
+        cursor.execute("drop pluggable database sales including datafiles")
+        cursor.execute("create pluggable database stock admin user boss identified by boss")
+        assert cursor.execute("select con_id from v$pdbs where name = 'STOCK'").fetchall() == [(5,)]
+    with fresh_sandbox.connect("c##minercdc", "minercdc", fresh_sandbox.root_service) as miner, miner.cursor() as cursor:
+        add_all_logs(cursor)
+        start_mining(cursor)
+        view, inserts = "from v$logmnr_contents", "operation = 'INSERT'"
+        cursor.execute(f"select seg_owner, table_name, status, sql_redo {view} where src_con_id = 4 and {inserts}")
+        owner, table, status, redo = cursor.fetchall()[0]
+        assert (owner, status, redo.startswith(f'insert into "UNKNOWN"."{table}"("COL 1"')) == ("UNKNOWN", 2, True)
+        for condition in ("src_con_name = 'ORCLPDB1'", "src_con_name in ('ORCLPDB1', 'STOCK')"):
+            found = cursor.execute(f"select src_con_name, table_name {view} where {condition} and {inserts}").fetchall()
+            assert found == [("ORCLPDB1", "ITEM")] * 2
+        for query in (
+            f"select src_con_name {view}",
+            f"select rs_id, sql_redo {view} where src_con_name = 'SALES' and {inserts}",
+            f"select rs_id, sql_redo {view} where src_con_name is null and {inserts}",
+            f"select rs_id, src_con_name {view} where {inserts}",
+            f"select max(src_con_dbid) {view} where {inserts}",
+        ):
+            with pytest.raises(oracledb.DatabaseError, match=r"ORA-03001: .*SRC_CON_NAME.* of the pluggable database SALES"):
+                cursor.execute(query).fetchall()
+
+
 def test_resetlogs_begins_a_new_incarnation(fresh_sandbox: SandboxProcess) -> None:
     fresh_sandbox.create_user("app")
     with root(fresh_sandbox) as admin:

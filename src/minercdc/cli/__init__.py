@@ -259,7 +259,7 @@ def plan(config: ConfigFile) -> None:
     loaded = load_config(config, not_loadable)
     log_to(errors, verbose=False)
     for line in lines(loaded):
-        sys.stdout.write(f"{line}\n")
+        print(line, flush=True)
 
 
 @app.command()
@@ -272,7 +272,9 @@ def bundle(
     from minercdc.bundle import write_bundle
     from minercdc.config.load import load_config
 
-    names = write_bundle(load_config(config), config, output)
+    loaded = load_config(config)
+    log_to(errors, verbose=False)
+    names = write_bundle(loaded, config, output)
     sys.stdout.write(f"{output}: {', '.join(names)}\n")
 
 

@@ -92,14 +92,15 @@ class Connections:
         except KafkaException as error:
             raise classify(error.args[0], "setting up a Kafka consumer") from None
 
-    def ping(self) -> None:
-        """List the cluster's topics, only to see whether it answers; raises DeliveryError or SinkError when it does not."""
-        self.list_topics()
+    def ping(self, seconds: float = METADATA_S) -> None:
+        """List the cluster's topics, only to see whether it answers; raises DeliveryError or SinkError when it does not within
+        this time, or that of one request if that is shorter."""
+        self.list_topics(seconds)
 
-    def list_topics(self) -> Mapping[str, Any]:
-        """Name -> metadata of each topic. Raises DeliveryError or SinkError when Kafka does not answer."""
+    def list_topics(self, seconds: float = METADATA_S) -> Mapping[str, Any]:
+        """Name -> metadata of each topic. Raises DeliveryError or SinkError when Kafka does not answer, as `ping`."""
         try:
-            topics: Mapping[str, Any] = self.admin().list_topics(timeout=min(self.timeout, METADATA_S)).topics
+            topics: Mapping[str, Any] = self.admin().list_topics(timeout=min(self.timeout, seconds)).topics
         except KafkaException as error:
             raise self._unreachable(error.args[0]) from None
         return topics

@@ -186,6 +186,20 @@ def container_id(connection: oracledb.Connection) -> int:
     return int(one_row(connection, "SELECT SYS_CONTEXT('USERENV', 'CON_ID') FROM DUAL", "reading the container")[0])
 
 
+def pdb_is_open(connection: oracledb.Connection) -> bool:
+    """Whether the pluggable database that the session works in is open, for writing or for reading only: its dictionary and tables
+    can be read by any user then. True where V$PDBS is not granted or does not show it: if it is not open, reading its tables
+    fails later. Raises SourceError when Oracle refuses for another reason."""
+    sql = "SELECT OPEN_MODE FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
+    try:
+        with oracle_errors("reading V$PDBS"), connection.cursor() as cursor:
+            cursor.execute(sql)
+            row = cursor.fetchone()
+    except PrerequisiteError:
+        return True
+    return row is None or row[0] in ("READ WRITE", "READ ONLY")
+
+
 def character_set(connection: oracledb.Connection) -> str:
     """NLS_CHARACTERSET of the database, such as `AL32UTF8`. Raises SourceError or PrerequisiteError when Oracle refuses."""
     sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"

@@ -346,6 +346,12 @@ RULES: Final = (
         "kafka-configs.sh --alter --entity-type topics --entity-name topic --add-config cleanup.policy=compact",
     ),
     Rule(
+        "stored-offset",
+        "The stored offset can be read, and is of the pluggable databases of `database.pdb.name`, or of more of them.",
+        "Rows of one that is added would be missing, and from one to several, or back, topics change their names; the start is refused.",
+        "database.pdb.name=the list of before",
+    ),
+    Rule(
         "open-transactions-topic",
         "The topic of `minercdc.log.mining.buffer.durable=topic` is there or created, is compacted, deletes nothing by age or size, and takes records of 300,000 bytes.",
         "Rows of open transactions could not be copied, or would be deleted, and a start on another machine lack them; the start is refused.",

@@ -9,8 +9,10 @@ from dataclasses import replace
 from itertools import chain
 from typing import Final
 
+import oracledb
+
 from minercdc.capture.registry import adapter_factory
-from minercdc.checks import check_broker, check_prerequisites, in_database
+from minercdc.checks import check_broker, check_prerequisites, in_database, unanswered
 from minercdc.config.load import ConnectorConfig
 from minercdc.errors import PrerequisiteError, SinkError, SourceError, TransientSourceError
 from minercdc.kafka.client import KafkaClient
@@ -18,25 +20,30 @@ from minercdc.oracle.connect import connect, database_names, in_root, of_databas
 from minercdc.oracle.dictionary import read_table_ids, read_tables
 from minercdc.oracle.grants import Platform, platform_of, session_privileges
 from minercdc.oracle.prerequisites import Finding
+from minercdc.oracle.scn import pdb_is_open
 from minercdc.rules import access, database, downstream, physical_standby, places
 from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.source import Examine, ExaminedSource
 from minercdc.schema.table import TableSchema
-from minercdc.selection import key_columns, table_filter, topic_names
+from minercdc.selection import key_columns, table_filter, table_names, topic_names
+from minercdc.stored_offset import offset_findings
 
 _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-grants", "downstream-role")
 
 
-def examine(config: ConnectorConfig) -> Iterator[Finding]:
+def examine(config: ConnectorConfig, broker: Sequence[Finding] | None = None) -> Iterator[Finding]:
     """Every finding, as it is found: those of Kafka, registry and disk before those of the database, which may not answer. When
     capture cannot start for want of privileges, or of the right database, none after those of a start. A rule that cannot be
     examined is a finding with `examined` False. It connects to Oracle, Kafka and the registry.
 
+    :param broker: what `check_broker` found a moment ago; None: it is called.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     :raises ConfigError: as `check_prerequisites` and `topic_names`; or a record key has a column that its table does not have.
     """
-    broker = check_broker(config)
+    broker = check_broker(config) if broker is None else broker
     yield from broker
+    if not unanswered(broker):
+        yield from offset_findings(config)
     yield from places.registry_findings(config)
     yield from places.state_findings(config.capture.minercdc_state_dir)
     found = check_prerequisites(config)
@@ -47,13 +54,13 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
     for number, name in enumerate(database_names(config.database)):
         yield from _of_database(config, name, tables, redo=not number)
     has_key = [bool(key_columns(config.filters)(table)) for table in tables]
-    yield from places.key_findings(tables, has_key)
-    if config.sink.is_kafka and not any(finding.rule == "broker" for finding in broker):
+    yield from places.key_findings(tables, has_key, table_names(config))
+    if config.sink.is_kafka and not unanswered(broker):
         yield from _of_topics(config, tables, has_key)
 
 
 def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
-    """What the rules of one database find. Connects to the database, and where it is mined to the secondary one, and closes these
+    """What the rules of one database find: those of its tables only if it is open. Connects to the database, and where it is mined to the secondary one, and closes these
     connections once it is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
 
     :param name: of the database, one of `database_names`.
@@ -61,24 +68,41 @@ def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], 
     :param redo: the rules of redo are examined, too, if LogMiner reads it.
     """
     one = replace(config, database=of_database(config.database, name))
+    is_pdb = bool(one.database.database_pdb_name)
     with closing(connect(one.database, "pdb")) as connection:
-        adapter = adapter_factory(config.database.database_connection_adapter)
-        mines = adapter.family == "logminer"
-        some = read_tables(connection, read_table_ids(connection, table_filter(config, name), name))
-        tables += some
-        privileges = session_privileges(connection)
-        source = ExaminedSource(
-            one, connection, some, platform_of(connection), mines, privileges, reads_redo=adapter.reads_redo
-        )
-        found = chain(_examined(source, access.OF_TABLES), _examined(source, database.OF_TABLES))
-        yield from in_database(name, found) if config.database.has_several_pdbs else found
-        if mines and redo:
-            with in_root(connection, one.database) if one.database.database_pdb_name else nullcontext():
-                yield from list(_examined(source, database.OF_REDO))
-                if config.secondary.is_mined:
-                    rules = downstream.OF_DOWNSTREAM if config.secondary.is_downstream else physical_standby.OF_STANDBY
-                    with closing(connect(config.secondary.database(config.database), "root")) as secondary:
-                        yield from list(_examined(replace(source, secondary=secondary), rules))
+        if not is_pdb or pdb_is_open(connection):
+            some = read_tables(connection, read_table_ids(connection, table_filter(config, name), name))
+            tables += some
+            source = _source(one, connection, some)
+            found = chain(_examined(source, access.OF_TABLES), _examined(source, database.OF_TABLES))
+            yield from in_database(name, found) if config.database.has_several_pdbs else found
+        if redo and adapter_factory(config.database.database_connection_adapter).family == "logminer":
+            with in_root(connection, one.database) if is_pdb else nullcontext():
+                yield from _of_redo(_source(one, connection))
+
+
+def _source(config: ConnectorConfig, connection: oracledb.Connection, tables: Sequence[TableSchema] = ()) -> ExaminedSource:
+    """The source, as the session of `connection` sees it. Raises SourceError or PrerequisiteError."""
+    adapter = adapter_factory(config.database.database_connection_adapter)
+    return ExaminedSource(
+        config,
+        connection,
+        tables,
+        platform_of(connection),
+        adapter.family == "logminer",
+        session_privileges(connection),
+        reads_redo=adapter.reads_redo,
+    )
+
+
+def _of_redo(source: ExaminedSource) -> Iterator[Finding]:
+    """What the rules of redo find, and those of the secondary database where it is mined. Raises as `_of_database`."""
+    yield from list(_examined(source, database.OF_REDO))
+    secondary = source.config.secondary
+    if secondary.is_mined:
+        rules = downstream.OF_DOWNSTREAM if secondary.is_downstream else physical_standby.OF_STANDBY
+        with closing(connect(secondary.database(source.config.database), "root")) as mined:
+            yield from list(_examined(replace(source, secondary=mined), rules))
 
 
 def _examined(source: ExaminedSource, rules: Mapping[str, Examine]) -> Iterator[Finding]:

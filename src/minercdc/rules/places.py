@@ -19,22 +19,25 @@ from minercdc.kafka.client import KafkaClient
 from minercdc.kafka.topics import TopicNames
 from minercdc.oracle.prerequisites import Finding
 from minercdc.rules.source import advice
-from minercdc.schema.table import TableId, TableSchema
+from minercdc.schema.table import TableId, TableNames, TableSchema
+from minercdc.selection import table_names
 
 _LEAST_ROOM: Final = 1 << 30
 _SECONDS: Final = 5.0
 _UNUSED_SUBJECT: Final = "minercdc-check"
 
 
-def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iterator[Finding]:
+def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool], names: TableNames) -> Iterator[Finding]:
     """A finding, advice, for each table whose records have no key.
 
     :param has_key: of each table, whether its records have one, by the table or by `message.key.columns`.
+    :param names: how tables are named.
     """
     for table, keyed in zip(tables, has_key, strict=True):
         if not keyed:
-            fix = f'ALTER TABLE "{table.id.schema}"."{table.id.table}" ADD PRIMARY KEY (its columns); or message.key.columns={table.id}:its columns'
-            yield advice("keys", f"{table.id} has no key of NOT NULL columns: its records have none", fix)
+            inside = "" if names.database else f"In {table.id.database}: "
+            fix = f'{inside}ALTER TABLE "{table.id.schema}"."{table.id.table}" ADD PRIMARY KEY (its columns); or message.key.columns={table.id}:its columns'
+            yield advice("keys", f"{names.of(table.id)} has no key of NOT NULL columns: its records have none", fix)
 
 
 def topic_findings(
@@ -56,8 +59,10 @@ def topic_findings(
             yield Finding(error.message, error.hint, blocking=True, rule="table-topics")
     there = client.existing(by_table.values())
     if not config.topics.topic_creation_enable:
-        for name, topic in by_table.items():
+        named = table_names(config)
+        for table_id, topic in by_table.items():
             if topic not in there:
+                name = named.of(table_id)
                 fix = f"kafka-topics.sh --bootstrap-server {client.brokers} --create --topic {topic}"
                 yield advice("table-topics", f"topic {topic} of {name} is not there, and topic.creation.enable=false", fix)
     keyless = [

@@ -6,6 +6,7 @@ import traceback
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import oracledb
 import pytest
@@ -26,6 +27,7 @@ from minercdc.oracle.codes import ORA, classify, oracle_errors
 from minercdc.oracle.connect import connect, database_name, dsn_of
 from minercdc.oracle.dictionary import column_of, key_of
 from minercdc.oracle.prerequisites import exclusion_findings, filter_findings, unsupported_columns
+from minercdc.oracle.scn import pdb_is_open
 from minercdc.schema.filter import TableFilter
 from minercdc.schema.table import Column, TableId, TableSchema
 
@@ -142,6 +144,24 @@ def test_connect_string() -> None:
 )
 def test_column_from_the_dictionary(row: tuple[Any, ...], column: Column) -> None:
     assert column_of(*row) == column
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_open"),
+    [
+        ([("READ WRITE",)], True),
+        ([("READ ONLY",)], True),
+        ([("MOUNTED",)], False),
+        ([("MIGRATE",)], False),
+        ([], True),
+        (error("ORA-00942"), True),
+    ],
+)
+def test_a_pdb_is_open_for_reading_unless_its_mode_says_otherwise(answer: Any, is_open: bool) -> None:
+    cursor = MagicMock(**{"execute.side_effect": answer} if isinstance(answer, Exception) else {})
+    cursor.__enter__.return_value = cursor
+    cursor.fetchone.side_effect = lambda: answer[0] if answer else None
+    assert pdb_is_open(MagicMock(**{"cursor.return_value": cursor})) is is_open
 
 
 def test_key_is_the_first_whose_columns_are_not_null() -> None:

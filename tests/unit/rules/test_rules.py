@@ -19,7 +19,7 @@ from minercdc.rules.catalogue import BY_NAME
 from minercdc.rules.examination import _examined
 from minercdc.rules.places import key_findings, registry_findings, state_findings, topic_findings
 from minercdc.rules.source import ExaminedSource
-from minercdc.schema.table import Column, TableId, TableSchema
+from minercdc.schema.table import Column, TableId, TableNames, TableSchema
 from minercdc.selection import topic_names
 
 NOW = datetime(2026, 11, 23, 12)
@@ -290,9 +290,12 @@ def test_an_adapter_without_redo_is_not_warned_of_nologging() -> None:
 
 
 def test_a_table_without_a_key_is_named() -> None:
-    (finding,) = key_findings([ORDERS, ORDERS], [True, False])
-    assert "SHOP.ORDERS has no key" in finding.problem
-    assert 'ALTER TABLE "SHOP"."ORDERS" ADD PRIMARY KEY' in finding.fix
+    (finding,) = key_findings([ORDERS, ORDERS], [True, False], TableNames("PDB"))
+    assert finding.problem.startswith("SHOP.ORDERS has no key")
+    assert finding.fix.startswith('ALTER TABLE "SHOP"."ORDERS" ADD PRIMARY KEY')
+    (finding,) = key_findings([ORDERS], [False], TableNames.among(["PDB", "SALES"]))
+    assert finding.problem.startswith("PDB.SHOP.ORDERS has no key")
+    assert finding.fix.startswith('In PDB: ALTER TABLE "SHOP"."ORDERS" ADD PRIMARY KEY')
 
 
 class NoTopics:

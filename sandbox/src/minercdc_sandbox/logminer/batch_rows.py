@@ -73,14 +73,14 @@ class BatchRows:
     def of_record(self, record: RedoRecord, transaction: MinedTransaction) -> list[PickedRow]:
         """Picked rows of one record, those that pass the test: none, one, or more for a long SQL text. It counts in the
         transaction's `rows`."""
-        holds, pick = self._test.holds, self._pick
-        return [pick(row) for row in self._writer.rows(record, transaction) if holds(row)]
+        shows, holds, pick = self._writer.containers.shows, self._test.holds, self._pick
+        return [pick(row) for row in self._writer.rows(record, transaction) if shows(row, holds)]
 
     def of_rows(self, rows: Iterator[tuple[Cell, ...]]) -> Iterator[list[PickedRow]]:
         """Picked rows in batches, some maybe empty, of those of `rows` that pass the test."""
-        holds, pick = self._test.holds, self._pick
+        shows, holds, pick = self._writer.containers.shows, self._test.holds, self._pick
         while some := list(islice(rows, _ROWS_AT_ONCE)):
-            yield [pick(row) for row in some if holds(row)]
+            yield [pick(row) for row in some if shows(row, holds)]
 
     def of_batch(
         self, batch: PackedBatch, thread: int, sequence: int, transaction: MinedTransaction
@@ -112,7 +112,7 @@ class BatchRows:
         cells = list(next(self._writer.rows(record, transaction)))
         transaction.rows = counted
         cells[_CSF] = _ZERO
-        passes = None if self._test_varies else self._test.holds(cells)
+        passes = None if self._test_varies else self._writer.containers.shows(cells, self._test.holds)
         redo, undo = texts.redo if self._with_redo else None, texts.undo if self._with_undo else None
         return _Sample(cells, list(self._pick(cells)), passes, redo, undo)
 
@@ -160,13 +160,13 @@ class BatchRows:
         return list(zip(*columns, strict=True))
 
     def _tested(self, sample: list[Cell], varying: dict[int, Sequence[Cell]], found: list[PickedRow]) -> list[PickedRow]:
-        holds, cells = self._test.holds, sample.copy()
+        shows, holds, cells = self._writer.containers.shows, self._test.holds, sample.copy()
         read = [(at, values) for at, values in varying.items() if at in self._test.columns]
         kept = []
         for n, row in enumerate(found):
             for at, values in read:
                 cells[at] = values[n]
-            if holds(cells):
+            if shows(cells, holds):
                 kept.append(row)
         return kept
 

@@ -13,6 +13,7 @@ from itertools import zip_longest
 from minercdc_sandbox.catalog import Catalog
 from minercdc_sandbox.interfaces import Cell
 from minercdc_sandbox.logminer.large_text import LARGE_OPS
+from minercdc_sandbox.logminer.source_containers import NAMES, SourceContainers
 from minercdc_sandbox.logminer.sql_text import Shape, TextOptions, Texts
 from minercdc_sandbox.logminer.value_handles import handle_of
 from minercdc_sandbox.records import RedoOp, RedoRecord
@@ -80,7 +81,6 @@ _NO_UNDO_ADDRESS: tuple[Cell, ...] = (_ZERO,) * 4
 _NO_ADDRESS: tuple[Cell, ...] = (None,) * 3
 _NO_VALUES: tuple[Cell, ...] = (_ZERO, _ZERO, _ZERO)
 _MISMATCH = "Dictionary Mismatch"
-_VIEW_CONTAINER = _ONE
 _RECENT = 4096
 """Records that MINE_VALUE finds without looking into the log."""
 
@@ -221,20 +221,19 @@ class RowWriter:
         read = frozenset(range(len(COLUMNS))) if columns is None else frozenset(columns)
         self._with_undo = not read.isdisjoint(_places("SQL_UNDO"))
         self._with_count = not read.isdisjoint(_places("SEQUENCE#"))
+        self.containers = SourceContainers(catalog, are_read=not read.isdisjoint(_places(*NAMES)))
         self._with_address = not read.isdisjoint(_places("RBASQN", "RBABLK", "RBABYTE"))
         self._with_block = not read.isdisjoint(_places("ABS_FILE#", "REL_FILE#", "DATA_BLK#"))
         self._recent = recent if not read.isdisjoint(_places("REDO_VALUE", "UNDO_VALUE")) else None
         self._options = options
-        self._catalog = catalog
         self._table_text = table_text
         self._tables: dict[tuple[int, int], TableText] = {}
         self._objects: dict[tuple[int, int, int], tuple[Cell, ...]] = {}
-        self._containers: dict[int, tuple[Cell, ...]] = {}
         self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
 
     def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
         """The rows of one record, in the column order of `COLUMNS`, several for SQL over 4000 bytes. The record counts in the
-        transaction's `rows` when the first row is made. Raises as `table_text`."""
+        transaction's `rows` when the first row is made. They are to be shown as `containers.shows` says. Raises as `table_text`."""
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
@@ -251,7 +250,7 @@ class RowWriter:
         else:
             control = _CONTROL_TEXT.get(record.op)
             redo = control + self._options.end if control else None
-        container = self._container(record.container)
+        container = self.containers.cells(record.container)
         parts = transaction.parts(record, operation, owner, table, partition, container, _index_of(record))
         count = _int(transaction.rows) if self._with_count else None
         address = (_int(record.sequence), _int(record.block), _int(record.byte)) if self._with_address else _NO_ADDRESS
@@ -327,15 +326,6 @@ class RowWriter:
         cells = self._objects.get(key)
         if cells is None:
             cells = self._objects[key] = tuple(map(_int, key))
-        return cells
-
-    def _container(self, con_id: int) -> tuple[Cell, ...]:
-        cells = self._containers.get(con_id)
-        if cells is None:
-            container = self._catalog.containers[con_id]
-            dbid = _int(container.dbid)
-            cells = (container.name, _int(con_id), dbid, dbid, container.guid, _VIEW_CONTAINER)
-            self._containers[con_id] = cells
         return cells
 
     def _place(self, row_id: str | None) -> tuple[Cell, ...]:

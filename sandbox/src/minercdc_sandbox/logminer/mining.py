@@ -103,17 +103,18 @@ class Mining:
 
     def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
         """Rows of V$LOGMNR_CONTENTS in its column order, read as they are taken: in redo order, of several threads merged by SCN;
-        with COMMITTED_DATA_ONLY whole transactions in the order of their COMMITs. Raises as `logs_to_read` and `literal`, and
-        ORA-00353 for a corrupt log.
+        with COMMITTED_DATA_ONLY whole transactions in the order of their COMMITs. Raises as `logs_to_read`, `literal` and
+        `SourceContainers.shows`, and ORA-00353 for a corrupt log.
 
         :param nls: the session's settings when it selects: they decide the literals' text.
         :param restriction: the part of the rows that the query reads; None for all of them.
         """
         writer = self._writer(nls, None if restriction is None else restriction.columns)
         if Option.COMMITTED_DATA_ONLY in self.options:
-            yield from self._committed_rows(writer)
+            rows = self._committed_rows(writer)
         else:
-            yield from self._plain_rows(writer, None if restriction is None else restriction.first_record)
+            rows = self._plain_rows(writer, None if restriction is None else restriction.first_record)
+        yield from filter(writer.containers.shows, rows)
 
     def picked_rows(
         self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest

@@ -37,7 +37,8 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects. Raises ORA-01031, ORA-65040
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects; no other one gets its CON_ID,
+    which its redo has. Raises ORA-01031, ORA-65040
     outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025 while it is open. Commits the open transaction
     first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
@@ -52,6 +53,8 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
             session.storage.drop_segment(table)
             session.catalog.purge(table)
         del session.catalog.containers[container.con_id]
+        left = Container(container.con_id, container.name, container.dbid, container.guid, container.open_mode)
+        session.catalog.dropped_pdbs = {**session.catalog.dropped_pdbs, left.con_id: left}
         session.catalog.version += 1
 
 
