@@ -24,12 +24,12 @@ from typing import TYPE_CHECKING
 from minercdc.config.sections import ValueConfig
 from minercdc.kafka.table_format import ROWID_KEY
 from minercdc.lake.delta import exists
+from minercdc.lake.envelope import with_envelope
 from minercdc.lake.sql import literal
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_SOURCE = "STRUCT<scn: STRING, commit_scn: STRING, txSeq: BIGINT, row_id: STRING, ts_ms: BIGINT, commit_ts_ms: BIGINT, snapshot: STRING>"
 _PROPERTIES = {
     "delta.dataSkippingStatsColumns": "batch,topic,scn,commit_scn",
     # Each query of a table with deletion vectors lists its files twice. Only retention deletes here, whole files mostly.
@@ -110,26 +110,22 @@ class ChangeLog:
 
     def _parsed(self, records: DataFrame, batch: int) -> DataFrame:
         """The change log's columns."""
-        rows = records.where("value IS NOT NULL").selectExpr(
-            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value"),
-            f"CAST(try_element_at(filter(headers, h -> h.key = '{OLD_KEY}'), 1).value AS STRING) AS old_key",
+        rows = with_envelope(records.where("value IS NOT NULL"), wrapped=self._values.value_converter_schemas_enable)
+        rows = rows.selectExpr(
+            *("topic", "partition", "offset", "CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value", "e"),
+            # Few records have it: to look for its place among the keys takes a tenth of the time of a filter.
+            f"CAST(element_at(headers.value, nullif(CAST(array_position(headers.key, '{OLD_KEY}') AS INT), 0)) AS STRING) AS old_key",
         )
-        envelope = f"STRUCT<source: {_SOURCE}, op: STRING>"
-        path = "e"
-        if self._values.value_converter_schemas_enable:
-            envelope, path = f"STRUCT<payload: {envelope}>", "e.payload"
-        parsed = rows.selectExpr("*", f"from_json(value, {literal(envelope)}) AS e")
-        source = f"{path}.source"
         # Of a row that was found to be gone, only the key is known.
         rowid_key = f"$.payload.{ROWID_KEY}" if self._values.key_converter_schemas_enable else f"$.{ROWID_KEY}"
-        return parsed.selectExpr(
+        return rows.selectExpr(
             f"CAST({batch} AS BIGINT) AS batch",
-            *("topic", "partition", "offset", f"{path}.op AS op", f"try_cast({source}.scn AS BIGINT) AS scn"),
-            f"try_cast(coalesce({source}.commit_scn, {source}.scn) AS BIGINT) AS commit_scn",
-            f"coalesce({source}.txSeq, 0) AS seq",
-            f"timestamp_millis(coalesce({source}.commit_ts_ms, {source}.ts_ms)) AS commit_time",
-            f"coalesce({source}.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
-            f"coalesce({path}.op = 'r' AND {source}.snapshot IN {_INITIAL}, false) AS initial",
+            *("topic", "partition", "offset", "e.op AS op", "try_cast(e.scn AS BIGINT) AS scn"),
+            "try_cast(coalesce(e.commit_scn, e.scn) AS BIGINT) AS commit_scn",
+            "coalesce(e.txSeq, 0) AS seq",
+            "timestamp_millis(coalesce(e.commit_ts_ms, e.ts_ms)) AS commit_time",
+            f"coalesce(e.row_id, get_json_object(key, '{rowid_key}')) AS row_id",
+            f"coalesce(e.op = 'r' AND e.snapshot IN {_INITIAL}, false) AS initial",
             f"{self._has_placeholder()} AS partial",
             f"{_has_long_number()} AS long_number",
             *("key", "value"),
