@@ -1,8 +1,8 @@
 """The command `minercdc`, and `python -m minercdc`.
 
-The imports below take half a second, so this module first makes Ctrl-C and SIGTERM end the process with one line. Commands that
-run until they are stopped replace these handlers (`cli.stopping`).
-"""
+The imports below take half a second, so importing this module first sets the handlers of Ctrl-C and SIGTERM: the process ends
+at once with the line `stopped` on standard error, and with status 0 for the commands of `_UNTIL_STOPPED`, else 130. Commands
+that run until they are stopped replace these handlers (`cli.stopping`)."""
 
 import gc
 import os

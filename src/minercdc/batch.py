@@ -11,12 +11,14 @@ _log = logging.getLogger(__name__)
 
 
 class Batch:
-    """What was written since the last commit.
+    """Counts what was written since the last commit, and says when the Kafka transaction is full, or has to be split. One
+    for each publisher, which adds to `records` and `bytes`, and calls `clear` after each commit.
 
     :param monotonic: seconds of a clock that never goes back.
-    :ivar records, bytes: written since the last commit; the publisher counts them.
-    :ivar looked: `records` when the clock was last looked at within a source transaction of a run.
-    :ivar begun: `monotonic` at the last commit.
+    :ivar records: written since the last commit, and changes that only the offset holds.
+    :ivar bytes: of the values of rows' records written since then, and 100 for each of these records.
+    :ivar looked: `records` when `splits` was last called for encoded rows of a run; the publisher sets it.
+    :ivar begun: `monotonic` at the last commit, or at construction.
     """
 
     def __init__(self, bounds: Bounds, monotonic: Callable[[], float]) -> None:
@@ -39,7 +41,8 @@ class Batch:
         return large or bool(self.records and self.age() > self._bounds.longest)
 
     def note_split(self, transaction: str) -> None:
-        """A source transaction is split here: a warning, once for each, where transactions are to be held.
+        """Log a warning that a source transaction is split here: once for each, and only where transactions are to be held
+        (`hold_bytes` is not 0).
 
         :param transaction: its id.
         """
@@ -58,17 +61,17 @@ class Batch:
         self._split = transaction
 
     def room(self) -> tuple[int, int]:
-        """How many more records, and bytes, to write before `full` is looked at again: what is left up to the bounds; once one of
-        them is reached, as many again as both bounds allow."""
+        """How many more records, and bytes, to write before `full` is looked at again: what is left up to the bounds; once one
+        of them is reached, the bounds themselves."""
         if self.full():
             return self._bounds.records, self._bounds.bytes
         return self._bounds.records - self.records, self._bounds.bytes - self.bytes
 
     def age(self) -> float:
-        """Seconds since the last commit."""
+        """Seconds since the last `clear`, or since construction."""
         return self._monotonic() - self.begun
 
     def clear(self) -> None:
-        """Count from nothing again, after a commit."""
+        """Set records and bytes to 0 and the age to 0 s, after a commit."""
         self.records = self.looked = self.bytes = 0
         self.begun = self._monotonic()

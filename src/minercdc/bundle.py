@@ -60,7 +60,8 @@ _CALL_SECONDS = 5.0
 
 def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
     """Write the archive, a .tar.gz, with mode 0600 when it is new; returns the names of the files in it. A file that cannot be
-    made, as when the database does not answer, holds the error in its place.
+    made, as when the database does not answer, holds the error in its place. Connects to the database, Kafka and the HTTP
+    port of the running process.
 
     :param path: of the configuration.
     :param file: of the archive; one that is there is replaced, and keeps its mode.
@@ -78,8 +79,8 @@ def write_bundle(config: ConnectorConfig, path: Path, file: Path) -> list[str]:
 
 
 def secret_values(config: ConnectorConfig) -> list[str]:
-    """Every secret of at least four characters that the configuration holds, longest first; those in URLs and connect strings,
-    too."""
+    """Every secret of at least four characters that the configuration holds, each once, longest first; those in URLs, connect
+    strings and JAAS configurations, too."""
     found: set[str] = set()
     for name in SECTIONS:
         section = getattr(config, name)
@@ -201,7 +202,7 @@ def _status(config: ConnectorConfig) -> str:
 
 
 def _figures(document: Any) -> Any:
-    """The document without texts that may hold values of rows, or names of people."""
+    """The document without the members, at any depth, whose texts may hold values of rows or names of people (`_TEXTS`)."""
     if isinstance(document, dict):
         return {name: _figures(value) for name, value in document.items() if name not in _TEXTS}
     return [_figures(one) for one in document] if isinstance(document, list) else document

@@ -1,4 +1,5 @@
-"""Checks of `minercdc check`: database, signal table, Kafka. Every start repeats those of the database and signal table."""
+"""Checks of `minercdc check`: database, signal table, Kafka. Every start repeats those of the database, the signal table, and
+the connector's own topics."""
 
 from __future__ import annotations
 
@@ -33,10 +34,12 @@ _OF_ALL: Final = ("include-list", "exclude-list", "patterns")  # rules that hold
 
 
 def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list[Finding]:
-    """What the database lacks for this configuration, and the other database that is mined; when none of that blocks capture, what the
-    signal table lacks, too. Of several pluggable databases it is what each of them lacks.
+    """What the database lacks for this configuration, and the other database that is mined; when none of that blocks capture,
+    what the signal table lacks, too. Of several pluggable databases it is what each of them lacks. [] when nothing is
+    missing. Opens sessions of its own, and closes them.
 
-    :param first: before a first start, when `message.key.columns` that name no column are a slip; later the column may have been dropped.
+    :param first: before a first start, when a column of `message.key.columns` that its table lacks is an error; later it may
+        have been dropped, and is not looked for.
     :raises ConfigError: `database.pdb.name` is no name, the token to log on with cannot be read, or a pattern took too long; `first`, and a
         record key has a column that its table does not have.
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
@@ -58,7 +61,8 @@ def check_prerequisites(config: ConnectorConfig, *, first: bool = False) -> list
 
 
 def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """What concerns the captured tables. Raises as `check_prerequisites`."""
+    """Findings about the captured tables: patterns that match nothing of them. With `first`, a wrong record key raises. Raises
+    as `check_prerequisites`."""
     if first:
         key = key_columns(config.filters)
         for table in tables:
@@ -67,7 +71,8 @@ def _of_tables(config: ConnectorConfig, first: bool, tables: Sequence[TableSchem
 
 
 def _in_secondary(config: ConnectorConfig, connection: oracledb.Connection) -> Iterator[Finding]:
-    """What keeps redo from being mined in the physical standby or downstream database. Raises as `check_prerequisites`.
+    """What keeps redo from being mined in the physical standby or downstream database; the missing grants alone, when there are
+    any. Opens a session there, and closes it. Raises as `check_prerequisites`.
 
     :param connection: to where the tables are.
     """
@@ -83,7 +88,8 @@ def _in_secondary(config: ConnectorConfig, connection: oracledb.Connection) -> I
 
 
 def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Finding]:
-    """What one of several pluggable databases lacks: only that it is not open, when it is not. Errors name it."""
+    """What one of several pluggable databases lacks: only that it is not open, when it is not. Its errors name it. The signal
+    table is checked when it is there and nothing found before blocks. Raises as `check_prerequisites`."""
     one = of_database(config.database, name)
     needed = adapter_factory(config.database.database_connection_adapter).prerequisites
     try:
@@ -103,7 +109,8 @@ def _checked_in(config: ConnectorConfig, name: str, *, first: bool) -> list[Find
 
 
 def _is_mounted(connection: oracledb.Connection) -> bool:
-    """Whether the session's pluggable database is not open; False where V$PDBS is not granted: reading its tables fails then."""
+    """Whether the session's pluggable database is mounted only, not open. False where V$PDBS is not granted: if it is not open,
+    reading its tables fails later. Raises SourceError."""
     sql = "SELECT OPEN_MODE FROM V$PDBS WHERE CON_ID = SYS_CONTEXT('USERENV', 'CON_ID')"
     try:
         return bool(one_row(connection, sql, "reading V$PDBS")[0] == "MOUNTED")
@@ -112,13 +119,16 @@ def _is_mounted(connection: oracledb.Connection) -> bool:
 
 
 def in_database(name: str, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """The findings of one of several pluggable databases, each with its name."""
+    """The findings of one of several pluggable databases, problem and fix beginning with its name."""
     return (replace(one, problem=f"{name}: {one.problem}", fix=f"In {name}: {one.fix}") for one in findings)
 
 
 def _together(found: Mapping[str, list[Finding]]) -> list[Finding]:
-    """The findings of several pluggable databases: what all of them have in common once, and a pattern that matches no table only when
-    it is so in all. The others name the database."""
+    """The findings of several pluggable databases: what all of them have in common once, and a pattern that matches no table
+    only when it is so in all. The others name the database. Blocking ones come first, then those that suspend a table.
+
+    :param found: by name of the database; at least one.
+    """
     common = [finding for finding in next(iter(found.values())) if all(finding in some for some in found.values())]
     own = [
         finding
@@ -149,7 +159,7 @@ def check_internal_topics(config: ConnectorConfig, client: KafkaClient) -> list[
 
 
 def refuse_unprepared(findings: list[Finding]) -> None:
-    """Log the findings that do not block capture. Raises PrerequisiteError with all that do."""
+    """Log the findings that do not block capture, as warnings. Raises PrerequisiteError with all that do."""
     for finding in findings:
         if not finding.blocking:
             log.warning("%s  fix: %s", finding.problem, finding.fix)

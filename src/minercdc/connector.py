@@ -62,9 +62,11 @@ _HTTP, _IN_PROCESS = "http", "in-process"
 
 
 class Connector:
-    """One connector; its methods may be called from any thread.
+    """One connector, with its counters, notifications and signals over all runs of the process. The other methods may be
+    called from any thread, while `run` is in one; `run` only by one thread at a time. Construction connects nothing; it
+    logs properties without effect, and signals that wait in a channel that is not enabled.
 
-    :param target: where changes go instead of the configured sink; None: to that sink.
+    :param target: where changes go instead of the configured sink, never as a standby then; None: to that sink.
     :raises ConfigError: as `wiring.build.build`.
     :ivar counters: what it has done so far, over all its runs.
     :ivar address: of its HTTP port, set by `run`; '' before, and without `minercdc.http.port`.
@@ -92,7 +94,8 @@ class Connector:
         self._own()
 
     def _own(self) -> None:
-        """Begin again: a new identity, and parts that have it."""
+        """Give this instance a new identity, and build the parts of its stream with it: for the first time, or after another
+        one has taken over. Raises ConfigError as `wiring.build.build`."""
         self._prepared = Prepared()
         self._ownership = Ownership(self._config.identity.name, member=self._group is not None and self._group.exists)
         self._watch.instance = self._ownership.instance
@@ -108,10 +111,12 @@ class Connector:
         )
 
     def run(self, stop: StopFlag, *, standby: bool = False) -> None:
-        """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream.
+        """Capture until `stop` is set, or to the end of the snapshot when `snapshot.mode` does not stream. Meanwhile the HTTP
+        port, if there is one, is served, and `minercdc.state.dir` is marked as in use; both end with it. It may be called
+        again then.
 
         :param standby: wait until the instance that has the connector is dead, then capture; after another one has taken over,
-            wait again.
+            wait again. Not with `target`.
         :raises ConfigError: with `standby`, the sink is not Kafka with transactions.
         :raises MinerCdcError: it cannot start (LocalServiceError: the port is taken), a restart does not help, or the allowed
             restarts are used up.
@@ -128,7 +133,9 @@ class Connector:
     def reload_filters(self, config: ConnectorConfig) -> None:
         """Go on with the tables and columns that another configuration selects; its other properties have no effect.
 
-        The stream ends as at a stop, and begins again from its offset as at a start. After an error it goes on as before.
+        The database is checked first; an error leaves the stream and its filters as they were. This returns before the stream,
+        in the thread of `run`, ends as at a stop and begins again from its offset as at a start; without a run, the next one
+        has the filters.
 
         :raises PrerequisiteError: the database is not ready for these tables, or refuses a check.
         :raises ConfigError: the record key of one of them has a column that it does not have, or a pattern took too long.
@@ -142,7 +149,8 @@ class Connector:
         self._reload.set()
 
     def _stream(self, stop: StopFlag) -> None:
-        """Run; and again each time the filters have changed."""
+        """Run the stream until it ends; build its parts and run it again each time `reload_filters` has ended it. Raises as
+        `run`."""
         while True:
             if self._reload.is_set():
                 self._reload.clear()
@@ -160,7 +168,8 @@ class Connector:
             self._stream(stop)
 
     def _stand_by(self, stop: StopFlag) -> None:
-        """Wait, capture, wait again."""
+        """Wait for the turn, then capture; wait again when another instance has taken over. Ends when `stop` is set, or the
+        snapshot is complete and `snapshot.mode` does not stream. Raises as `run`."""
         assert self._group is not None
         while not stop.is_set():
             with closing(self._group.wait(self._ownership, self._prepared)) as wait:
@@ -186,7 +195,8 @@ class Connector:
                     self._ownership.address = self._group.address(self.address)
 
     def _forget(self) -> None:
-        """Reset the counters of the stream, which another instance goes on with."""
+        """Reset the counters that show the present state of the stream, since another instance goes on with it; sums (records,
+        restarts, ..) stay."""
         counters = self.counters
         counters.since_us = counters.progress_us = counters.source_us = 0
         counters.suspended, counters.trouble, counters.requested = (), "", []
@@ -194,7 +204,13 @@ class Connector:
 
     @contextmanager
     def _served(self) -> Iterator[None]:
-        """Serve and look while the context lasts."""
+        """While the context lasts: mark `minercdc.state.dir` as in use, look after notices, export figures, look at the
+        source's views and serve the HTTP port, as far as they are configured. Each has a thread, which ends with the
+        context. Sets `address`.
+
+        :raises LocalServiceError: the port is taken, or (StateDirectoryError) the state directory cannot be used.
+        :raises ConfigError: figures cannot be exported.
+        """
         signals = self._config.signals
         make_private(self._config.capture.minercdc_state_dir)
         with ExitStack() as stack:
@@ -237,7 +253,7 @@ class Connector:
     def signal(self, type: str, data: Mapping[str, JsonValue] | None = None, id: str = "") -> str:
         """Send a signal over channel `in-process`. It is on disk then: if the process is killed, the next run acts on it.
 
-        Nothing is checked here: a wrong type, or wrong data, is answered with a notification REFUSED.
+        Nothing is checked here: the run answers a wrong type, or wrong data, with a notification REFUSED.
 
         :param type: execute-snapshot, stop-snapshot, ...; see docs/signals.md.
         :param data: its members, None for none.

@@ -14,7 +14,7 @@ class StopFlag(Protocol):
     """A request to stop, looked at between steps; a `threading.Event` fits."""
 
     def is_set(self) -> bool:
-        """Whether to stop."""
+        """Whether the stop was requested."""
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until it is set, or for `timeout` seconds, None for ever; returns whether it is set."""
@@ -38,11 +38,11 @@ class Capture(Protocol):
 
     The contract, for every adapter: changes of one transaction are contiguous, in order, with the same `seq` at every
     replay, and followed by its `Progress`; transactions come in the order of their COMMIT in redo; `Progress` comes at
-    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing;
-    a `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for its
-    changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot keep all of
-    it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a transaction comes again.
-    """
+    least every `poll.interval.ms`, also when idle; restarting from any yielded position misses and repeats nothing; a
+    `SchemaChange` precedes the first row of the new shape; only errors of `minercdc.errors` escape. A ChangeRun stands for
+    its changes, and for the Progress between its transactions. `txlog`, and `flashback` with the last versions only, cannot
+    keep all of it: a row comes under the last transaction that changed it, and what `txlog` delivered in part of a
+    transaction comes again."""
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
         """The position of which `Position.to_json` made `saved`.
@@ -67,7 +67,8 @@ class OpenTransaction:
     :param xid: as `TransactionInfo.id`.
     :param thread: number of its redo thread.
     :param user: who began it, '' when not known.
-    :param start_scn, start_time: of its START, or of its first row that was read; the time by the clock of the database's host.
+    :param start_scn, start_time: of its START, or of its first row that was read; the time as text, `YYYY-MM-DD HH:MM:SS`, by
+        the clock of the database's host.
     :param changes: number of its changes of captured tables, so far.
     """
 
@@ -83,7 +84,7 @@ class OpenTransactions(Protocol):
     """The transactions that a capture buffers until their end."""
 
     def open_transactions(self) -> Sequence[OpenTransaction]:
-        """The open transactions at the point that redo is read to."""
+        """The open transactions at the point that redo is read to, in no certain order; none before streaming begins."""
 
     def drop_transaction(self, xid: str) -> bool:
         """Give an open transaction up: its changes are lost, after a restart from a later position too.
@@ -133,7 +134,7 @@ class SignalActions(Protocol):
 
 
 class RecordEncoder(Protocol):
-    """Turns events into records."""
+    """Turns the events of one stream into records, in their order: the records of one may depend on those before it."""
 
     def encode(self, event: Event) -> Sequence[Record]:
         """The records of an event, perhaps none.
@@ -208,7 +209,8 @@ class SchemaHistory(Protocol):
         """
 
     def recover(self, mark: int | None) -> Iterator[SchemaChange]:
-        """The stored changes up to `mark`, oldest first; later ones are forgotten.
+        """The stored changes up to `mark`, oldest first; later ones are forgotten. To be iterated to its end, once, before the
+        first `entry`.
 
         :param mark: `Offset.history` of the stored offset, None included; 0 when there is no offset.
         :raises SchemaHistoryError: the history cannot be used.
@@ -216,7 +218,8 @@ class SchemaHistory(Protocol):
         """
 
     def forget(self) -> None:
-        """Start an empty history in place of one that cannot be used."""
+        """Start an empty history in place of one that cannot be used: the next `entry` is its first. Call it instead of
+        `recover`, or after it."""
 
 
 class RecordSink(Protocol):

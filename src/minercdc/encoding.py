@@ -29,7 +29,7 @@ from minercdc.transforms.encoding import RecordTransformer
 
 
 class Encoding:
-    """Makes the encoders and the heartbeat of a pipeline.
+    """Makes the encoders and the heartbeat of one pipeline, which share the keys that rows have taken over (`MovedKeys`).
 
     :param stages: the transformer, and the converter into the format of keys and values; None where there is none.
     :param counts: numbers the events of a transaction, None without transaction metadata.
@@ -76,7 +76,8 @@ class Encoding:
         return encoder, encode_run
 
     def _made(self, record: Record) -> Record | None:
-        """A record that is not of an event, transformed and converted as those of events; None when the transformations drop it."""
+        """A record that is not of an event, transformed and converted as those of events; None when the transformations
+        drop it. Raises as `RecordEncoder.encode`."""
         made = record if self._transformer is None else self._transformer.other(record)
         return made if made is None or self._converter is None else self._converter.other(made)
 
@@ -97,7 +98,8 @@ class Encoding:
         )
 
     def pass_over(self, event: ChangeEvent) -> None:
-        """Note a change that an earlier run has delivered: what follows may depend on it."""
+        """Note a change that an earlier run has delivered: what is encoded of the same transaction after it may depend on it.
+        Raises ConfigError as `selection.key_columns`."""
         self._moved.pass_over(event)
 
     def heartbeat(self) -> KafkaHeartbeat | None:

@@ -40,7 +40,8 @@ _TRIES_OF_UNKNOWN = 5  # a code without a class may pass, but is not worth waiti
 
 
 def run(factory: PipelineFactory, stop: StopFlag) -> None:
-    """Run until stopped, or to the end of a snapshot that does not stream; restart after errors that may pass.
+    """Run until stopped, or to the end of a snapshot that does not stream; restart after errors that may pass, each with a
+    warning in the log, and a wait that `stop` ends.
 
     :raises MinerCdcError: an error that does not pass, or did not within the allowed restarts.
     """
@@ -138,9 +139,10 @@ def read_events(
     stop: StopFlag,
     signals: SignalActions | None = None,
 ) -> Iterator[Event]:
-    """Events of the initial snapshot if it is due, then of the stream, until `stop` is set. Sets `counters.phase`.
+    """Events of the initial snapshot if it is due, then of the stream, until `stop` is set. Sets `counters.phase`, and when the
+    stream begins, `counters.trouble` to ''.
 
-    When `snapshot.mode` does not stream, they end after the snapshot.
+    When `snapshot.mode` does not stream, they end after the snapshot; so they do when no position to stream from is known.
 
     :param offset: the adopted one, None for none.
     :param signals: None when no signal can arrive.
@@ -182,8 +184,8 @@ def read_events(
 
 @contextmanager
 def _ended(events: Iterator[Event]) -> Iterator[Iterator[Event]]:
-    """A context that ends a generator on leaving. An error's traceback would keep it, with its threads and what they fetched,
-    as long as there is a reference to the error: while a restart waits, for one."""
+    """A context that closes a generator on leaving; other iterators are left as they are. An error's traceback would keep it,
+    with its threads and what they fetched, as long as there is a reference to the error: while a restart waits, for one."""
     try:
         yield events
     finally:
@@ -202,8 +204,9 @@ def _after_snapshot(state: SignalState, left: SignalState | None) -> SignalState
 def skip_sent(
     events: Iterator[Event], partial: PartialTransaction, pass_over: Callable[[ChangeEvent], None] = lambda _: None
 ) -> Iterator[Event]:
-    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered. With `partial.inserts`,
-    only the delete of the last one is delivered, of an update that changes the key: it comes as a CREATE of the new key.
+    """Yield the events without the rows of the split transaction `partial` that an earlier run delivered. With
+    `partial.inserts` the last of these rows is an update that changes the key, and only its delete was delivered: it is
+    yielded as a CREATE of the new key.
 
     :param pass_over: called with each change that an earlier run delivered, or began to deliver.
     """

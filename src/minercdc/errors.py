@@ -42,7 +42,7 @@ class MinerCdcError(Exception):
     """Any error that minercdc reports to its user.
 
     :param message: what happened and where.
-    :param hint: what the user should do, one sentence; empty when the message says it all.
+    :param hint: what the user should do; '' when the message says it all.
     """
 
     code = "MC-0000"

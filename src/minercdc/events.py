@@ -141,7 +141,8 @@ class ChangeRun:
     rows: ScannedRows
 
     def events(self, begin: int = 0) -> Iterator[ChangeEvent | Progress]:
-        """What the run stands for, from change number `begin` on."""
+        """What the run stands for, from change number `begin` on. When that change is the first of its transaction, the
+        Progress of the transaction before it comes first. Each call decodes again."""
         ended = self.rows.ended(begin - 1) if begin else 0
         for i in range(begin, len(self.rows)):
             if self.rows.ended(i) > ended:
@@ -173,7 +174,8 @@ class ReadRun:
         return self.fetched.row_id(-1)
 
     def events(self, begin: int, end: int) -> list[ChangeEvent]:
-        """The rows from number `begin` up to, and without, number `end`; at least one. Raises ValueDecodeError."""
+        """The rows from number `begin` up to, and without, number `end`; at least one. Each call converts them again. Raises
+        ValueDecodeError for a value that does not fit its type."""
         fetched, scn, time_us = self.fetched, self.scn, self.time_us
         return [
             ChangeEvent(Op.READ, fetched.schema, None, row, scn, time_us, None, 0, row_id, snapshot=self.snapshot)
@@ -235,7 +237,10 @@ class VanishedRow:
 
 @dataclass(slots=True)
 class SuspensionChange:
-    """Table `SCHEMA.TABLE` is suspended from this event on; its suspension ends here when `suspended` is None."""
+    """A table is suspended from this event on; its suspension ends here when `suspended` is None.
+
+    :param table: its name, by `TableNames.of`.
+    """
 
     table: str
     suspended: SuspendedTable | None

@@ -46,7 +46,7 @@ class Handover:
     def refusal(self, table: str, scn: int) -> str:
         """Why the stream would not bring a table that is read as of `scn` up to date; '' when it does.
 
-        :param table: its name.
+        :param table: its name, as in `since`.
         """
         since = self.since.get(table)
         if since is None:
@@ -64,7 +64,8 @@ class Handover:
 def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
     """Make sure that the connector streams every commit after an SCN at which rows are read from now on.
 
-    A connector without an offset gets one. No process of the connector may be starting meanwhile: it would be fenced.
+    A connector without an offset gets one: structures are read from the database and stored with it. No process of the
+    connector may be starting meanwhile: it would be fenced.
 
     :param scn: of rows that are to be read as of the past; None: as of the present.
     :raises ConfigError: `snapshot.mode` does not stream, the sink is not Kafka, the schema history is in a file, or the offset is of another family of adapters.
@@ -103,7 +104,11 @@ def hand_over(config: ConnectorConfig, scn: int | None = None) -> Handover:
 
 
 def _begin(config: ConnectorConfig, scn: int | None) -> None:
-    """Store the structures, and the position to stream from, as a start with `snapshot.mode=no_data` does."""
+    """Store the structures, and the position to stream from, as a start with `snapshot.mode=no_data` does: it claims the
+    connector's name. Raises as `engine.run_once`.
+
+    :param scn: to stream from; None: the present one.
+    """
     past = {"minercdc_start_scn": scn, "minercdc_start_timestamp": None}
     given = replace(config, snapshot=config.snapshot.model_copy(update=past))
     factory = build(given, decide=lambda start: Steps(data=False, schema=start.is_first, stream=False))
@@ -111,8 +116,9 @@ def _begin(config: ConnectorConfig, scn: int | None) -> None:
 
 
 def _readable(config: ConnectorConfig, offset: Offset) -> Position:
-    """The position that the stream goes on from. Raises the adapter's error when redo of it is gone, and SourceError for an offset
-    without a position."""
+    """The position that the stream goes on from; during an initial snapshot, the one after it. Raises the adapter's error
+    (LogGapError) when redo of it is gone, SourceError for an offset without a position, ConfigError for one of another
+    family of adapters, SourceError or PrerequisiteError when the database fails."""
     adopted = adopt(offset, config.database.database_connection_adapter, handover_scn=None)
     assert adopted is not None
     saved = adopted.position

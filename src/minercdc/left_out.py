@@ -86,8 +86,9 @@ def raw(event: ChangeEvent, reason: str) -> UndecodableRow:
 
 
 class LeftOut:
-    """Leaves out rows that have no record, and suspends their tables; the other tables go on. Its methods raise what `write`,
-    `notify` and the pipeline's encoder raise.
+    """Leaves out rows that have no record, and suspends their tables; the other tables go on. One for each publisher; it keeps
+    the suspensions of the pipeline, and what `counters` shows of them, up to date. Its methods raise what `write`, `notify`
+    and the pipeline's encoder raise.
 
     :param pipeline: its suspensions are loaded already.
     :param write: writes records of a row into the present Kafka transaction.
@@ -124,7 +125,8 @@ class LeftOut:
         self.row(row)
 
     def truncate(self, change: SchemaChange, error: RecordSchemaError) -> None:
-        """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Raises as `refuse`."""
+        """Leave out the record of a TRUNCATE of a table that cannot be published, as one of its rows. Nothing is done for a
+        table that is suspended already. Raises as `refuse`."""
         if self._suspensions.find(self._suspensions.name_of(change.table)) is None:
             row = UndecodableRow.of_truncate(change, f"{error.code}: {error.message}")
             row.code, row.hint = error.code, error.hint
@@ -144,7 +146,7 @@ class LeftOut:
         self.row(row)
 
     def change(self, change: SuspensionChange) -> None:
-        """A table is suspended no more, or differently."""
+        """Take note of a table's new entry, or of the end of its suspension."""
         if change.suspended is None:
             self._suspensions.remove(change.table)
         else:
@@ -162,8 +164,8 @@ class LeftOut:
         self._show()
 
     def _suspend(self, table: TableId, row: UndecodableRow) -> None:
-        """Leave out the rows of `table` from `row` on. When the row was written before the table was repaired, the table is read once
-        more."""
+        """Suspend `table`, so that its rows are left out from `row` on; log that as an error, and send a notification. When the
+        row was written before the table was repaired, the table is read once more instead, without a notification."""
         known, tx = self._suspensions, row.tx
         name, again = known.name_of(table), known.is_older_than_repair(table, tx)
         automatic = row.code in _SHOWN_BY_DICTIONARY

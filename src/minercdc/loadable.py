@@ -23,7 +23,8 @@ from minercdc.transforms.catalog import chain_of
 
 
 def not_loadable(config: ConnectorConfig, unusable: Collection[str]) -> Iterator[str]:
-    """A problem for each, which begins with the property. Python modules are imported, and converters made; nothing is connected.
+    """A problem for each part of the configuration that cannot be loaded; it begins with the property. Python modules are
+    imported, and converters made; nothing is connected.
 
     :param unusable: properties without a value that can be used.
     """
@@ -59,7 +60,7 @@ def _problems(load: Callable[[], Any]) -> Iterator[str]:
 
 
 def _refused(config: ConnectorConfig) -> Iterator[str]:
-    """Settings that librdkafka does not take."""
+    """Settings that librdkafka does not take, each as `PROPERTY: problem`."""
     for name, settings in given_settings(config.given):
         yield from (f"{name}: {problem}" for problem in refused_settings(settings))
     if "kafka" in config.signals.signal_enabled_channels:

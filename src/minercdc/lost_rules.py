@@ -1,7 +1,7 @@
-"""Rules of the configuration that stop to match a column or table because DDL gave it another name: a mask that hides it no more.
+"""Rules of the configuration that no longer match a column or table because DDL gave it another name: a mask that hides it
+no more.
 
-Patterns are of names, as Debezium's, so a rename is all that it takes to publish in clear what was hidden.
-"""
+Patterns are of names, as Debezium's, so a rename is all that it takes to publish in clear what was hidden."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def lost_rules(config: ConnectorConfig, change: SchemaChange) -> Iterator[Notifi
 
 
 def _renamed(before: TableSchema, after: TableSchema) -> tuple[TableSchema, TableSchema] | None:
-    """Both versions with the columns that both have, each in the same place; None when no name differs."""
+    """Both versions, without keys, with the columns that both have, each in the same place; None when neither the table's name
+    nor a column's differs."""
     olds, news = ({column.name for column in table.columns} for table in (before, after))
 
     def are_one(old: Column, new: Column) -> bool:

@@ -20,7 +20,8 @@ _TYPES: Final[Mapping[type, str]] = {
 
 
 def member(document: Any, name: str, *types: type) -> Any:
-    """A member of a document. Raises ValueError, which names it, when it is missing, or is of none of the types."""
+    """A member of a document. Raises ValueError, which names it, when it is missing, or is of none of the types (exactly: true
+    is no `int`), or when the document is no object."""
     if not isinstance(document, dict):
         raise ValueError(f"{_TYPES[type(document)]} stands where an object is needed")
     if name not in document:
@@ -29,7 +30,7 @@ def member(document: Any, name: str, *types: type) -> Any:
 
 
 def checked(value: Any, name: str, *types: type) -> Any:
-    """A value of a document. Raises ValueError, with its name, when it is of none of the types."""
+    """`value` itself. Raises ValueError, with its name, when it is of none of the types (exactly: true is no `int`)."""
     if type(value) not in types:
         wanted = " or ".join(_TYPES[one] for one in types)
         raise ValueError(f"the member {name} is {_TYPES[type(value)]}, and has to be {wanted}")
@@ -38,7 +39,7 @@ def checked(value: Any, name: str, *types: type) -> Any:
 
 @contextmanager
 def within(name: str) -> Iterator[None]:
-    """A context in which a member is read: what is wrong there raises ValueError with its name."""
+    """A context in which a member is read: an error of `WRONG` leaves it as a ValueError with its name."""
     try:
         yield
     except WRONG as error:

@@ -15,7 +15,13 @@ from minercdc.figures.spent import TimeSpent
 
 @dataclass(slots=True)
 class TableScan:
-    """Progress of the initial snapshot in one table, `SCHEMA.TABLE`; `expected_rows` is None when not known."""
+    """Progress of the initial snapshot in one table.
+
+    :param table: its name, by `TableNames.of`.
+    :param rows: delivered so far.
+    :param expected_rows: None when not known.
+    :param completed: no more of it is read by the initial snapshot.
+    """
 
     table: str
     rows: int = 0

@@ -38,9 +38,9 @@ class MovedKeys:
         self._count = 0
 
     def frees(self, event: ChangeEvent) -> bool:
-        """Note that a row has left its old key: it was deleted, or has another key now. False when another row has taken the key
-        over already, so that it must not be deleted. True where that cannot be known: the event has no ROWID, or redo lacks the
-        key.
+        """Note that a row has left its old key, and the key that an update gives it. What was noted of another transaction is
+        forgotten. Returns whether the old key may be deleted: False when another row has taken it over already; True, too,
+        where that cannot be known: the event has no ROWID, or redo lacks the key.
 
         :param event: an update that changes the key, or a delete.
         """
@@ -56,21 +56,23 @@ class MovedKeys:
         return free
 
     def holds(self, table: TableId) -> bool:
-        """Whether a row of the table has been given a key, so that `frees` has to see deletes."""
+        """Whether a row of the table was given a key in the transaction of the last event, so that `frees` has to see deletes."""
         return bool(self._rows) and table in self._rows
 
     def is_within(self, transaction: TransactionInfo | None) -> bool:
-        """Whether rows were given keys in this transaction, so that `frees` has to see the deletes in it."""
+        """Whether rows were given keys in this transaction, so that `frees` has to see the deletes in it. Forgets those of
+        other transactions."""
         self._turn_to(transaction)
         return bool(self._rows)
 
     @property
     def is_empty(self) -> bool:
-        """Whether no row was given a key."""
+        """Whether no row was given a key in the transaction of the last event."""
         return not self._rows
 
     def pass_over(self, event: ChangeEvent) -> None:
-        """Note a change that an earlier run has delivered."""
+        """Note what a change that an earlier run has delivered does to keys, as `frees` does. Changes that leave the key as it
+        was are passed over."""
         if event.op is Op.DELETE:
             if self.holds(event.schema.id):
                 self.frees(event)

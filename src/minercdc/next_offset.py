@@ -12,9 +12,9 @@ from minercdc.offset import JsonValue, Offset, PartialTransaction, SuspendedTabl
 class NextOffset:
     """Follows what is written, from the offset that is stored.
 
-    `latest` is the last Progress, None before the first: what the next commit stores. `partial` names what an earlier run, or this
-    one, delivered of a split transaction; it stays until that transaction's own Progress, since idle ticks may come before its
-    commit is mined again.
+    `latest` is the last Progress, None before the first: what the next commit stores. `partial` names what an earlier run, or
+    this one, delivered of a split transaction; it stays until the Progress of a whole transaction, since idle ticks may come
+    before the split one is mined again. One for each publisher.
 
     :param adapter: `database.connection.adapter` of the positions to come.
     :ivar stored: what the last commit stored; an offset without a position when nothing was stored yet.
@@ -37,7 +37,7 @@ class NextOffset:
         self.partial = PartialTransaction(tx.id, tx.commit_scn, seq, events)
 
     def note(self, progress: Progress) -> None:
-        """Everything up to a position is written."""
+        """Take note that everything up to the position of `progress` is written; `stored` stays until the commit."""
         self.latest = progress
         if progress.signals is not None:
             self.state = progress.signals
@@ -52,7 +52,7 @@ class NextOffset:
         return self.latest.position.to_json() if self.latest.position is not None else None
 
     def offset(self, history: int | None, suspended: tuple[SuspendedTable, ...]) -> Offset:
-        """Return the offset that a commit stores now.
+        """Return the offset that a commit stores now; the caller sets `stored` to it once it is committed.
 
         :param history, suspended: as the members of `Offset`.
         """

@@ -31,7 +31,8 @@ class PartialTransaction:
     """A source transaction of which the events up to `seq` are delivered: one that was too large for one Kafka transaction, or
     that another connector ended in.
 
-    :param events: how many have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.
+    :param tx_id, seq: as `TransactionInfo.id` and `ChangeEvent.seq`.
+    :param events: how many events have records, by table, as `DATABASE.SCHEMA.TABLE`; {} without transaction metadata.
     :param inserts: of the event `seq`, an update that changes the key, the delete is delivered and the insert is not.
     """
 
@@ -62,6 +63,7 @@ class ChunkProgress:
 class TableProgress:
     """How far the initial snapshot is in one table.
 
+    :param table: its name: `SCHEMA.TABLE`, with several databases `DATABASE.SCHEMA.TABLE` (`TableNames.of`).
     :param rows: emitted so far.
     :param chunks: ranges that together cover the table.
     :param expected_rows: by the optimizer's statistics, else counted at the snapshot SCN, None when neither is possible.
@@ -86,7 +88,8 @@ class SnapshotState:
 
     :param scn: the SCN all tables are read at.
     :param start: JSON of the position that streaming starts from once the snapshot is complete.
-    :param tables: in reading order; names are `SCHEMA.TABLE`.
+    :param tables: in reading order; all of the snapshot, those that are complete, too.
+    :param completed: no table has rows left to be read for it.
     """
 
     scn: int
@@ -99,7 +102,7 @@ class SnapshotState:
 class TableRead:
     """How far an ad hoc snapshot is in one table.
 
-    :param table: its name, `SCHEMA.TABLE`.
+    :param table: its name, by `TableNames.of`.
     :param condition: what the signal requests: a predicate (incremental) or a whole SELECT (blocking); '' for all rows.
     :param order: incremental: the columns it is read in order of: those of the key; without a key `ROWID`; with a surrogate key
         that column, and `ROWID` where its values may repeat. () until reading begins. Blocking: always ().
@@ -149,7 +152,7 @@ class AdHocSnapshot:
 class SuspendedTable:
     """A table whose rows are left out, from the first one on that could not be decoded or encoded.
 
-    :param table: its name, `SCHEMA.TABLE`.
+    :param table: its name, by `TableNames.of`.
     :param since_scn: commit SCN of that row's transaction; of a snapshot's row, the SCN it was read at.
     :param tx_id: XID of that transaction, '' when there is none.
     :param code: of the error; `reason` is its message, `fix` what to do, SQL as far as that helps.
@@ -178,6 +181,7 @@ class SuspendedTable:
 class Resumption:
     """A table that was suspended and is read again.
 
+    :param table: its name, by `TableNames.of`.
     :param signal: id of the signal that requested it, and of the incremental snapshot that reads it.
     :param fixed_scn: the cause was gone at this SCN: redo of transactions that began later can be decoded.
     :param covered_scn: what was committed at or before it is in the rows that are read, and is left out of the stream.
@@ -209,7 +213,7 @@ class SignalState:
     :param paused: incremental snapshots wait for `resume-snapshot`.
     :param drops: `drop-transaction` under way: (id of the signal, XID).
     :param taken: channel -> how far it is read, in a form of its own; without `source`, which comes with the stream.
-    :param resumes: `resume-table` that is not begun: (id of the signal, `SCHEMA.TABLE`).
+    :param resumes: `resume-table` that is not begun: (id of the signal, name of the table by `TableNames.of`).
     :param resuming: suspended tables that are read again.
     :param streaming_paused: the stream waits for `resume-streaming`.
     """

@@ -27,10 +27,11 @@ from minercdc.transaction_counts import TransactionCounts
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits of a Kafka transaction, or of what another sink commits at once. When the first limit is reached, the commit comes
-    after the source transaction under way; `records` and `bytes` split the source transaction, so that the commit comes at once,
-    unless it is held. The commit comes earlier when no event waits.
+    """Limits of a Kafka transaction, or of what another sink commits at once. When one of `records`, `bytes` and `seconds` is
+    reached, the commit comes after the source transaction under way; `records` and `bytes` split the source transaction, so
+    that the commit comes at once, unless it is held. The commit comes earlier when no event waits.
 
+    :param records, bytes: as `Batch` counts them.
     :param hold_bytes: a source transaction is not split before the Kafka transaction has so many bytes; 0: it is not held.
     :param seconds: age at which the Kafka transaction is committed at the next Progress.
     :param longest: seconds after which a source transaction is split in any case, well below what Kafka lets a transaction live.
@@ -92,10 +93,10 @@ class Target(Protocol):
     """Where events go instead of the configured sink."""
 
     def sink(self) -> RecordSink:
-        """A sink for one pipeline. Raises SinkError."""
+        """A sink for one pipeline, whose engine closes it. Raises SinkError."""
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline with an encoder for that sink."""
+        """The pipeline with an encoder for that sink; `sink` was called before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,8 @@ class TablePlan:
 
 
 def plan(config: ConnectorConfig) -> Iterator[str]:
-    """Lines for people. What is stored, and Kafka, need not be readable: a line says so.
+    """Lines for people, each as soon as it is known. Sessions with the database are closed at the end. What is stored, and
+    Kafka, need not be readable: a line says so.
 
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses.
     :raises ConfigError: the configuration cannot be used with these tables.
@@ -99,7 +100,8 @@ def plan(config: ConnectorConfig) -> Iterator[str]:
 
 
 def _start(config: ConnectorConfig) -> Generator[str, None, tuple[bool, TopicNames]]:
-    """Lines; returns whether rows are read, and the names of topics."""
+    """Yields lines; returns whether rows are read, and the names of topics. What is stored and cannot be read counts as nothing
+    stored. Raises ConfigError as `topic_names`, and when a custom `snapshot.mode` cannot be loaded."""
     try:
         stored = read_stored(config)
     except MinerCdcError as error:
@@ -124,7 +126,8 @@ def _connected(config: ConnectorConfig, database: str) -> oracledb.Connection:
 def _all_tables(config: ConnectorConfig, connection: oracledb.Connection, names: TopicNames) -> Iterator[TablePlan]:
     """The plans of the tables of each captured database.
 
-    :param connection: to the first.
+    :param connection: to the first; those to the others are opened and closed here.
+    :raises ConfigError, SourceError, PrerequisiteError: as `plan`.
     """
     first, *others = database_names(config.database)
     yield from _tables(config, connection, first, names)
@@ -158,7 +161,8 @@ def _tables(
 
 
 def _taken(names: TopicNames, table: TableId) -> SharedTopicError | None:
-    """Take the table's topic. Returns why it cannot be had, None when it can."""
+    """Claim the table's topic in `names`. Returns why it cannot have one, None when it has it. Raises ConfigError as
+    `TopicNames.of_table`."""
     try:
         names.of_table(table)
     except SharedTopicError as error:
@@ -180,8 +184,9 @@ def hidden(table: TableId, column: Column, changes: ColumnChanges) -> str:
 
 
 def check_tables(config: ConnectorConfig) -> None:
-    """Raise what a start would with the tables as they are now: ConfigError for a record key or topic, SharedTopicError for a topic of
-    two tables unless failures suspend a table, SourceError or PrerequisiteError when the database cannot be read."""
+    """Read the structures of all captured tables, in sessions of its own, and raise what a start would with them: ConfigError
+    for a record key or topic, SharedTopicError for a topic of two tables unless failures suspend a table, SourceError or
+    PrerequisiteError when the database cannot be read."""
     with closing(_connected(config, database_names(config.database)[0])) as connection:
         for table in _all_tables(config, connection, topic_names(config)):
             if table.refused is not None and config.run.event_processing_failure_handling_mode != "suspend":
@@ -256,7 +261,8 @@ def _findings(config: ConnectorConfig) -> Iterator[str]:
 
 
 def grants(config: ConnectorConfig, tables: Sequence[TableId]) -> Iterator[str]:
-    """The statements that give the connector's user what this configuration needs, and no more."""
+    """SQL that gives the connector's user what this configuration needs, and no more, in the order in which a DBA runs it:
+    grants, ALTER SESSION between containers, and a comment where another database begins."""
     database, snapshot = config.database, config.snapshot
     user = database.session_user.upper()
     adapter = database.database_connection_adapter

@@ -68,7 +68,7 @@ def publish(
 
 
 class _Publisher:
-    """Fills Kafka transactions and commits them with the offset."""
+    """Fills Kafka transactions and commits them with the offset, for one run of the stream. Raises as `publish`."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class _Publisher:
             self._write(record)
 
     def _run(self, run: ChangeRun) -> None:
-        """What `_change` and `_progress` do, for all that a run stands for; as many changes as can be are encoded together."""
+        """Write a run's changes, as many as can be at once; commit between its transactions where that is due."""
         encode, bounds, batch, rows, at = self._pipeline.encode_run, self._pipeline.bounds, self._batch, run.rows, 0
         last = rows.ended(len(rows))
         while at < len(rows):
@@ -184,7 +184,7 @@ class _Publisher:
                 self._progress(rows.progress(ended))
 
     def _reads(self, run: ReadRun) -> None:
-        """What `_change` does, for all rows of a run; as many as can be are encoded together."""
+        """Write the rows of a snapshot's run; as many as can be are encoded together."""
         encode, bounds, at = self._pipeline.encode_run, self._pipeline.bounds, 0
         while at < len(run):
             # A row may make its table suspended; what comes after it in the run is then left out.
@@ -200,7 +200,7 @@ class _Publisher:
             at = end
 
     def _read_events(self, run: ReadRun, begin: int, end: int) -> None:
-        """Rows of a run one by one. One whose values cannot be converted is left out, as one that cannot be encoded."""
+        """Write rows `begin` to before `end` one by one; for one that cannot be converted see `LeftOut.refuse`."""
         try:
             events = run.events(begin, end)
         except DecodeError as error:
@@ -215,8 +215,8 @@ class _Publisher:
             self._change(event)
 
     def _passed(self, run: ChangeRun, ended: int, at: int) -> None:
-        """The changes of a run up to number `at` are written: take note of the transactions that ended among them, from number
-        `ended` on, and commit when the Kafka transaction is full."""
+        """The first `at` changes of a run are written: note the transactions that ended among them, from number `ended` on, and
+        commit when the Kafka transaction is full or old."""
         rows, batch = run.rows, self._batch
         after = rows.ended(at)
         if after > ended:
@@ -233,7 +233,7 @@ class _Publisher:
             self._split(tx, seq)
 
     def _encoded(self, encoded: EncodedRun) -> None:
-        """Write the records of some rows of a run."""
+        """Write the records of some rows of a run, and count them."""
         self._whole = False
         batch, counters = self._batch, self._counters
         former = counters.spent.enter(Cause.KAFKA)
@@ -258,7 +258,7 @@ class _Publisher:
             self._save()
 
     def _undecodable(self, row: UndecodableRow) -> None:
-        """A row that the capture could not decode, or did not, because its table is suspended."""
+        """Leave out a row that the capture did not, or could not, decode; commit after it where `_split` is due."""
         self._whole = False
         self._left_out.undecodable(row)
         if row.counted:
@@ -270,9 +270,9 @@ class _Publisher:
         self._left_out.change(change)
 
     def _vanished(self, row: VanishedRow) -> None:
-        """Write the delete record of a key that the topic has and the table does not have any more. A key of another definition is left as
-        it is. Raises DecodeError for one that cannot be read with event.processing.failure.handling.mode=fail; in other modes it is
-        counted and left out."""
+        """Write the delete record of a key that the topic has and the table does not have any more. A key of another
+        definition is left as it is. Raises DecodeError for one that cannot be read with
+        event.processing.failure.handling.mode=fail; in other modes it is counted, and left out with a warning."""
         self._whole = False
         table = self._suspensions.name_of(row.schema.id)
         try:
@@ -325,7 +325,7 @@ class _Publisher:
             self._batch.bytes += 100 + len(record.value or b"")
 
     def _note(self, progress: Progress) -> None:
-        """Everything up to a position is written."""
+        """Take note that everything up to the position of `progress` is written."""
         self._next.note(progress)
         self._whole = True
         if progress.signals is not None:
@@ -381,7 +381,7 @@ class _Publisher:
             self._write(record)
 
     def _offset(self) -> Offset:
-        """What a save stores now."""
+        """What a save stores now. Makes a schema history outside Kafka durable, and raises as `SchemaHistory.mark`."""
         return self._next.offset(self._pipeline.history.mark(), self._suspensions.tables())
 
     def _save(self) -> None:

@@ -22,11 +22,12 @@ class Reload:
         self._wanted = wanted
 
     def is_set(self) -> bool:
-        """See `contracts.StopFlag`."""
+        """Whether the stream has to end: to begin again, or with the process."""
         return self._wanted.is_set() or self._stop.is_set()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """See `contracts.StopFlag`."""
+        """Wait until `is_set`, for `timeout` seconds at most, None for ever; returns whether it is. A request to begin
+        again is seen after 0.2 s at most."""
         until = None if timeout is None else time.monotonic() + timeout
         while not self.is_set():
             left = _SLICE_SECONDS if until is None else min(until - time.monotonic(), _SLICE_SECONDS)

@@ -40,7 +40,8 @@ def repeated_lines(config: ConnectorConfig, before: SignalState) -> Iterator[str
 
 
 def _types(config: ConnectorConfig, topic: SignalTopicAddress, until: int) -> Counter[str]:
-    """How many signals of each type the topic holds for the connector before an offset.
+    """How many signals of each type the topic holds for the connector before an offset, without those that it has refused.
+    Reads the topic from its beginning.
 
     :raises ConfigError, SinkError: it cannot be read.
     """

@@ -57,9 +57,10 @@ class Repositioning:
     lines: tuple[str, ...]
 
     def store(self) -> None:
-        """Store it, in one commit.
+        """Store the offset and the structures in one commit, or remove the offset. Claims the connector's name, so that
+        another process of the connector ends at its next commit. Called once.
 
-        :raises ConfigError: the connector runs, or its offset has changed since `lines` were written.
+        :raises ConfigError: the connector runs (as `refuse_running`), or its offset has changed since `lines` were written.
         :raises SinkError, SchemaHistoryError: it cannot be stored.
         """
         config = self.config
@@ -107,7 +108,8 @@ def refuse_running(config: ConnectorConfig) -> None:
 
 
 def _has_members(config: ConnectorConfig) -> bool:
-    """Whether the connector's consumer group has members for longer than a killed process counts as one."""
+    """Whether the connector's consumer group has members for longer than Kafka counts a killed process as one: waits for that
+    time, unless it has none before. False where there is no group, or Kafka does not show it."""
     if not config.sink.is_kafka or not config.kafka.minercdc_kafka_transactional:
         return False
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -256,7 +258,8 @@ def _structures_at(
 ) -> tuple[list[KnownTable], list[TableId]]:
     """The structures at an SCN, and the tables of which they are not certain: for those the present structures have to do.
 
-    The schema history knows what it has come to. After that the dictionary does, if there was no DDL since the SCN.
+    The schema history knows what it has come to. After that the dictionary does, if there was no DDL since the SCN. Tables that
+    only the history has keep the structure that it has, and come last.
 
     :param within: what is stored, if its history has come to the SCN.
     :param newest: the last structures of the history.
@@ -281,7 +284,8 @@ def _structures_at(
 
 
 def _checked_position(config: ConnectorConfig, offset: Offset) -> Position:
-    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a position."""
+    """Where the stream goes on from. Raises the adapter's error when it cannot, ConfigError for an offset without a
+    position or with one that the adapter does not read, SourceError or PrerequisiteError when the database fails."""
     saved = offset.position
     if saved is None and offset.snapshot is not None:
         saved = offset.snapshot.start
@@ -316,7 +320,11 @@ def _stored_lines(config: ConnectorConfig, before: StoredOffset | None) -> Itera
 
 
 def _consequences(config: ConnectorConfig, before: StoredOffset | None, scn: int) -> Iterator[str]:
-    """What is delivered again, or never."""
+    """A line about what is delivered again, or never; none when nothing is stored, the initial snapshot is under way, or
+    neither is the case. Raises ConfigError when the stored position cannot be read.
+
+    :param scn: what was committed at or before it is not delivered from now on.
+    """
     delivered = delivered_scn(config, before.offset) if before else 0
     if before is None or not delivered:
         return

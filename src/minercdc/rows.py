@@ -42,7 +42,7 @@ class ColumnarRows(Protocol):
     """Fetched rows as columns; see `native/fetched.pxi`."""
 
     def row_id(self, place: int, /) -> str | None:
-        """ROWID of the row at a place, from 0; None where the query has none."""
+        """ROWID of the row at a place, from 0, negative ones from the end; None where the query has none."""
 
     def column(self, place: int, /) -> list[Any]:
         """The values at a place of all rows, as the driver gives them. Raises ValueDecodeError for one that does not fit."""
@@ -82,13 +82,13 @@ class FetchedRows:
         return len(self.rows)
 
     def row_id(self, place: int) -> str | None:
-        """ROWID of a row, by its number; None when the rows have none."""
+        """ROWID of a row, by its number from 0, negative ones from the end; None when the rows have none."""
         rows = self.rows
         found: str | None = rows[place][0] if isinstance(rows, list) else cast(ColumnarRows, rows).row_id(place)
         return found
 
     def row_ids(self) -> list[str | None]:
-        """ROWIDs of all rows; None for those without."""
+        """ROWIDs of all rows; None for those without. Raises ValueDecodeError for one that does not fit."""
         rows = self.rows
         return [row[0] for row in rows] if isinstance(rows, list) else cast(ColumnarRows, rows).column(0)
 
@@ -105,7 +105,7 @@ class FetchedRows:
         return int((width + 50 * len(self.schema.columns)) * len(rows))
 
     def only(self, rows: Sequence[FetchedRow]) -> FetchedRows:
-        """The same with some of its rows.
+        """A copy with some of the rows, which are not copied.
 
         :param rows: taken from `self.rows`.
         """

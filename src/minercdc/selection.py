@@ -43,7 +43,8 @@ def table_filter(config: ConnectorConfig, database: str = "") -> TableFilter:
 
 
 def table_filters(config: ConnectorConfig) -> dict[str, TableFilter]:
-    """`table_filter` of each database whose tables are captured, by `oracle.connect.database_names`. Raises as that."""
+    """`table_filter` of each database whose tables are captured, by its name and in the order of
+    `oracle.connect.database_names`. Raises as `table_filter`."""
     return {name: table_filter(config, name) for name in database_names(config.database)}
 
 

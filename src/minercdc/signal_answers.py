@@ -22,7 +22,7 @@ _FAILED = ("SQL_EXCEPTION", "UNKNOWN_SCHEMA", "NO_PRIMARY_KEY")
 
 
 class Notifications(Protocol):
-    """Where notifications can be read."""
+    """Where a running connector's notifications are read, as Debezium's documents. Used by one thread, for one signal."""
 
     def latest(self) -> Sequence[Document]:
         """Notifications so far, or those since the last call; may repeat some.
@@ -32,13 +32,14 @@ class Notifications(Protocol):
 
 
 class PortNotifications:
-    """GET /notifications of the connector's HTTP port."""
+    """Notifications as GET /notifications of the connector's HTTP port shows them."""
 
     def __init__(self, host: str, port: int, token: str) -> None:
         self._address = host, port, token
 
     def latest(self) -> Sequence[Document]:
-        """All notifications that the port has. Raises LocalServiceError when no connector answers there, or it refuses."""
+        """The latest thousand of the connector's process, oldest first, at each call. Raises LocalServiceError when no
+        connector answers there, or it refuses."""
         return fetch_notifications(*self._address)
 
 

@@ -74,7 +74,7 @@ def mined_tables(table_filter: TableFilter, table: TableId | None) -> TableFilte
 
 
 def _connect(config: ConnectorConfig, database: str) -> oracledb.Connection:
-    """A connection to where the tables of a database are."""
+    """A connection to where the tables of one of `database_names` are. Raises as `connect`."""
     return connect(of_database(config.database, database), "pdb")
 
 
@@ -124,7 +124,7 @@ def resumptions_of(
 
 
 def _exactly(table: TableId) -> str:
-    """A pattern of this table only."""
+    """A regular expression, for `DATABASE.SCHEMA.TABLE`, that matches this table only."""
     return ".".join(re.escape(part) for part in (table.database, table.schema, table.table))
 
 

@@ -43,7 +43,7 @@ _KIND, _VERSION = "minercdc-offset", 1
 
 @dataclass(frozen=True, slots=True)
 class KnownTable:
-    """A structure at the offset.
+    """The structure that a table has at the offset.
 
     :param scn: of the change that made it; `time_us` is its time, microseconds since the epoch.
     """
@@ -70,7 +70,8 @@ class StoredOffset:
     changes: tuple[SchemaChange, ...]
 
     def tables(self, scn: int | None = None) -> dict[TableId, KnownTable]:
-        """The structures at the offset; with `scn`, those of an SCN before it, as far as the history goes back."""
+        """The structures at the offset; with `scn`, those of an SCN before it (its own changes included), as far as the history
+        goes back. Each call makes them from `changes` again."""
         found: dict[TableId, KnownTable] = {}
         for change in self.changes:
             if scn is not None and change.scn > scn:
@@ -83,8 +84,8 @@ class StoredOffset:
 
 
 def connector_topics(config: ConnectorConfig, stored: StoredOffset | None) -> TopicNames:
-    """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have theirs.
-    Raises ConfigError as `topic_names`."""
+    """The names of all topics of a connector as it would go on from what is stored: the captured tables that it knows have
+    theirs. Raises ConfigError as `topic_names` and `TableFilter.includes`."""
     if stored is None:
         return topic_names(config)
     suspended = {entry.table for entry in stored.offset.suspended if entry.gives_up_topic}

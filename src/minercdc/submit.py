@@ -12,7 +12,8 @@ from pathlib import Path
 
 
 def main() -> None:
-    """Run `minercdc lake` with the arguments of this process."""
+    """Run `minercdc lake` with the arguments of this process, and end the process as that does. Changes `sys.path` and
+    `sys.argv`."""
     here = str(Path(__file__).parent)
     # spark-submit puts the directory of its file before all others: our packages would pass for others of the same name.
     sys.path[:] = [entry for entry in sys.path if entry != here]

@@ -39,11 +39,14 @@ class Suspensions:
 
     @property
     def any(self) -> bool:
-        """Whether there may be rows to leave out."""
+        """Whether any table is suspended or read again, so that rows of it may have to be left out."""
         return bool(self._suspended or self._resuming)
 
     def load(self, suspended: Iterable[SuspendedTable], resuming: Iterable[Resumption], *, split: str) -> None:
-        """Take over the stored state, in place of what was there."""
+        """Take over the stored state, in place of what was there.
+
+        :param split: as the attribute.
+        """
         self._suspended = {entry.table: entry for entry in suspended}
         self.follow(resuming)
         self.split = split

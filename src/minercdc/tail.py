@@ -39,10 +39,10 @@ _OPERATIONS = {"r": "read", "c": "insert", "u": "update", "d": "delete", "t": "t
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message.
+    """One message of a topic, for people or as JSON.
 
-    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's name where
-        messages of a topic are read.
+    :param table: `SCHEMA.TABLE`, or `DATABASE.SCHEMA.TABLE` where several pluggable databases are captured; the topic's
+        name where messages of a topic are read.
     :param time_ms: Kafka's time of it, milliseconds since the epoch.
     :param key, value: as JSON values; None for a record without; a text that says why, where they cannot be read.
     """
@@ -100,8 +100,8 @@ def _text(value: Any) -> str:
 def tail(
     config: ConnectorConfig, table: str | None, since: datetime | None, count: int | None, stop: StopFlag
 ) -> Iterator[Message]:
-    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones as they
-    come.
+    """Committed messages of all tables, or of one: the latest ones in order of time, or those since a time; then new ones
+    as they come. A warning is logged when there is no topic to read.
 
     :param table: `DATABASE.SCHEMA.TABLE` with several pluggable databases, `SCHEMA.TABLE`, `TABLE`, or the name of a topic, all but
         the last in any case; every captured table of that name is read. None for all.
@@ -141,7 +141,8 @@ def tail(
 
 
 def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
-    """What a consumer gets; None for the end of a partition."""
+    """What a consumer gets, until `stop` is set; None for the end of a partition. Waits while brokers cannot be reached. Raises
+    SinkError for any other error."""
     while not stop.is_set():
         found = consumer.poll(_POLL_SECONDS)
         if found is None:
@@ -154,7 +155,11 @@ def _polled(consumer: Any, stop: StopFlag) -> Iterator[Any]:
 
 
 def _in_order(messages: Iterator[Message | None], partitions: int, count: int | None) -> Iterator[Message]:
-    """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the others."""
+    """Messages up to the present ends of so many partitions in order of time, only the last `count` of them; then the
+    others, as they come.
+
+    :param messages: with None at the end of each partition, once.
+    """
     held: list[Message] = []
     while partitions:
         one = next(messages, None)
@@ -184,7 +189,8 @@ def _read(read: Callable[[bytes], Any], content: bytes | None) -> Any:
 
 def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) -> dict[str, str]:
     """Topic -> table of the messages to be read. Raises ConfigError when there is no such table or topic, or none at all,
-    and SharedTopicError when the wanted table has no topic of its own."""
+    and SharedTopicError when the wanted table has no topic of its own. Otherwise raises as `read_stored`,
+    `KafkaClient.ends` and `followed`."""
     stored = read_stored(config)
     several = config.database.has_several_pdbs
     tables, refused = topics_of(config, stored) if stored else ({}, {})
@@ -216,7 +222,8 @@ def _tables(config: ConnectorConfig, client: KafkaClient, wanted: str | None) ->
 
 
 def topics_of(config: ConnectorConfig, stored: StoredOffset) -> tuple[dict[str, TableId], dict[TableId, SharedTopicError]]:
-    """Topic -> table of the tables that the connector knows, and why others have none. Raises ConfigError as `TopicNames`."""
+    """Topic -> table of the tables that the connector knows, and why others have none, each of which is logged as a warning.
+    Raises ConfigError as `TopicNames`."""
     names = connector_topics(config, stored)
     refused: dict[TableId, SharedTopicError] = {}
     topics: dict[str, TableId] = {}
@@ -252,7 +259,8 @@ def followed(tables: Mapping[str, str], chain: Sequence[Transformation]) -> dict
 def _places(
     client: KafkaClient, consumer: Any, tables: Mapping[str, str], since: datetime | None, latest: int
 ) -> list[TopicPartition]:
-    """Where reading begins, `latest` places before the end or at a time; a topic that is not there yet has no place."""
+    """Where reading begins: at a time, or without one `latest` places before the end; a topic that is not there yet has no
+    place. Raises SinkError when Kafka does not answer or refuses."""
     ends = {(topic, partition): end for topic in tables for partition, end in client.ends(topic)}
     if since is None:
         begins = client.begins(ends)

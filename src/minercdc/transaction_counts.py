@@ -24,7 +24,8 @@ class TransactionCounts:
         self.total = 0
 
     def load(self, partial: PartialTransaction | None) -> None:
-        """Begin with what was stored, None for nothing."""
+        """Begin with what was stored, None for nothing: the transaction whose delivery was cut, and the events of it that
+        were delivered."""
         self._begin((partial.tx_id, partial.commit_scn) if partial else None, partial.events if partial else {})
 
     def _begin(self, transaction: tuple[str, int] | None, by_table: Mapping[str, int]) -> None:
@@ -38,7 +39,11 @@ class TransactionCounts:
         return dict(self._by_table) if self._transaction == (tx.id, tx.commit_scn) else {}
 
     def next(self, tx: TransactionInfo, table: str) -> tuple[int, int]:
-        """Count an event of a table: its number in its transaction, and among the table's events there."""
+        """Count an event of a table; returns its number in its transaction, and among the table's events there, both from 1.
+        The first event of another transaction ends the one before.
+
+        :param table: as `DATABASE.SCHEMA.TABLE`.
+        """
         if self._transaction != (tx.id, tx.commit_scn):
             self._begin((tx.id, tx.commit_scn), {})
         number = self._by_table.get(table, 0) + 1
@@ -48,7 +53,7 @@ class TransactionCounts:
         return self.total, number
 
     def keep(self) -> int:
-        """Keep what was counted since the last call; the number of these events."""
+        """Keep what was counted since the last call; returns the number of these events."""
         kept = len(self._counted)
         self._counted.clear()
         return kept
@@ -62,5 +67,5 @@ class TransactionCounts:
         self.total -= self.keep()
 
     def end(self) -> None:
-        """The present transaction has ended."""
+        """Forget the present transaction, which has ended."""
         self._begin(None, {})

@@ -9,7 +9,7 @@ from minercdc.transaction_counts import TransactionCounts
 
 
 class TransactionMarks:
-    """Writes the marks of transactions, as their changes are counted. Its methods raise what `write` raises.
+    """Writes the marks of transactions for a publisher, as it writes their changes. Its methods raise what `write` raises.
 
     :param write: writes the records of a mark into the present Kafka transaction.
     """

@@ -128,7 +128,7 @@ def _stored(config: ConnectorConfig, client: KafkaClient, topics: TopicNames) ->
 
 @contextmanager
 def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
-    """Name the one of several pluggable databases in its errors."""
+    """A context in which errors get the name of the pluggable database before their message, where several are captured."""
     try:
         yield
     except MinerCdcError as error:
@@ -138,7 +138,10 @@ def _named(database: str, config: ConnectorConfig) -> Iterator[None]:
 
 
 class _Comparison:
-    """Compares tables at one SCN."""
+    """Compares tables with their topics at one SCN, that of the offset, up to the given ends of the topics.
+
+    :raises ConfigError: as `record_readers`.
+    """
 
     def __init__(
         self,
@@ -162,7 +165,8 @@ class _Comparison:
         self._encoder = envelope_encoder(config, topics, include_schema_changes=False)
 
     def compare(self, connection: oracledb.Connection, table: TableId) -> TableReport:
-        """The report of one table. What keeps that table from being compared is in the report.
+        """The report of one table. What keeps that table from being compared is in the report, errors of Oracle and of its
+        records, too.
 
         :raises SinkError: Kafka cannot be read.
         """
@@ -214,7 +218,8 @@ class _Comparison:
                 )
 
     def _fold(self, table: TableHistory, versions: _Versions, rows: sqlite3.Connection) -> None:
-        """Put the last record of each row into the file `rows`."""
+        """Put the last record of each row up to the SCN into the file `rows`, a deleted row with image NULL. Raises as
+        `_row`, and DeliveryError or SinkError when the topic cannot be read."""
         since = max([0, *(scn for scn in (*table.created, *table.truncated) if scn <= self._scn)])
         put = _PUT if versions.has_key else _PUT_LATER
         for (topic, partition), end in self._ends.items():
@@ -256,7 +261,7 @@ class _Comparison:
     def _oracle(
         self, connection: oracledb.Connection, schema: TableSchema, versions: _Versions
     ) -> Iterator[tuple[str, str, Image]]:
-        """(identity, ROWID, image) of Oracle's rows."""
+        """(identity, ROWID, image) of Oracle's rows as of the SCN. Raises as `Scan.batches` and `EnvelopeEncoder.encode`."""
         scan = Scan(schema, self._scn, self._config.snapshot.snapshot_fetch_size, lobs=self._config.capture.lob_enabled)
         for batch in scan.batches(connection, ChunkProgress()):
             for row_id, row in batch.convert(batch.rows):
@@ -330,7 +335,7 @@ class _Versions:
         return json.dumps(values)
 
     def shown(self, identity: str) -> str:
-        """An identity for people."""
+        """An identity as `COLUMN=VALUE, ..`, for people. Only for a table with a key."""
         return ", ".join(f"{name}={value}" for name, value in zip(self._key, json.loads(identity), strict=True))
 
 

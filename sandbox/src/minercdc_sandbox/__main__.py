@@ -11,9 +11,10 @@ from minercdc_sandbox.server import serve
 
 
 def main(arguments: Sequence[str] | None = None, name: str = "oracle-sandbox") -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve in the foreground until SIGINT or SIGTERM, and print `ready HOST:PORT` once clients may connect. Sets up logging of
+    warnings to stderr. Main thread only.
 
-    :param arguments: of the command line; default those of this process.
+    :param arguments: of the command line, without the command's name; None: those of this process.
     :param name: of the command, for its help.
     :raises SystemExit: for wrong arguments and after --help, and as `serve`.
     """

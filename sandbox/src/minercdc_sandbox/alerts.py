@@ -2,7 +2,8 @@
 
     SIGNAL: the transaction takes the alert's lock, others that signal it wait -> COMMIT: each registered session has the message
 
-A session sees the last message of each alert that it is registered for. An alert that a rolled back transaction signalled is lost.
+A session sees the last message of each alert that it is registered for. A signal that is rolled back, also to a savepoint, is
+lost.
 """
 
 from __future__ import annotations
@@ -22,17 +23,19 @@ _LONGEST = {"NAME": 30, "MESSAGE": 1800}
 
 @dataclass(slots=True)
 class Alerts:
-    """The alerts of one container. Under the storage lock.
+    """The alerts of one container: who is registered for which, and the messages that wait for them. Made by the first call of
+    the package there, kept by `Storage.alerts`, and lost with the server process. Call its methods with the storage locked.
 
-    :param registered: by session id, under each name the one message that waits, None for NULL; an empty list for none.
-    :param signalling: the transaction that has signalled a name and not ended.
+    :param registered: by session id, then by name of an alert: the one message that waits, None for NULL; an empty list for none.
+    :param signalling: by name of an alert, the open transaction that has signalled it last; it holds the alert's lock.
     """
 
     registered: dict[int, dict[str, list[str | None]]] = field(default_factory=dict)
     signalling: dict[str, Transaction] = field(default_factory=dict)
 
     def deliver(self, transaction: Transaction, *, committed: bool) -> None:
-        """The end of a transaction: its signals reach the registered sessions, or are lost."""
+        """At the end of a transaction: with `committed` its signals replace the messages that wait in the registered sessions,
+        otherwise they are lost. The alerts that it held are free again. The caller wakes the threads that wait."""
         for _, name, message in transaction.signals if committed else ():
             for names in self.registered.values():
                 if name in names:
@@ -41,7 +44,7 @@ class Alerts:
             del self.signalling[name]
 
     def forget(self, sid: int) -> None:
-        """Forget a session that has ended."""
+        """Forget a session that has ended. Does nothing for an unknown one."""
         self.registered.pop(sid, None)
 
 
@@ -98,7 +101,14 @@ def _signal(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _wait(session: ViewSession, arguments: Arguments, only: str | None) -> tuple[str | None, str | None, int]:
-    """Wait for one alert, or for any with `only` None; name, message and status: 0 for an alert, 1 for the timeout."""
+    """Commit the session's transaction, then wait for a message of one alert, or of any that the session is registered for with
+    `only` None.
+
+    Returns name, message and status: 0 for a message, which is then gone, 1 after TIMEOUT seconds, with name and message None.
+    Without TIMEOUT it waits 1000 days. It never gets a message of an alert that the session is not registered for. Raises
+    ORA-20000 (ORU-10024) for any alert without a registration, ORA-01013 on cancel, ORA-00028 when the session is killed, and as
+    COMMIT and `Arguments.number`.
+    """
     seconds = arguments.number("TIMEOUT")
     deadline = time.monotonic() + (_FOREVER if seconds is None else seconds)
     storage = session.storage

@@ -11,8 +11,13 @@ from minercdc_sandbox.view_session import ViewSession, as_view_session
 
 
 class Arguments:
-    """The arguments of one call by name. Raises PLS-00306 as ORA-06550 for too many, and for a name the procedure does not
-    have or that an argument by position has taken."""
+    """The arguments of one call of a packaged procedure, read by parameter name. A parameter that is not given is no error until
+    a method needs it. The constructor raises PLS-00306 (as ORA-06550) for too many arguments, and for a name that the procedure
+    does not have or that an argument by position has taken.
+
+    :param names: of the parameters, upper case, in the order of positions.
+    :param given: arguments by position; `named`: those by name.
+    """
 
     def __init__(
         self, procedure: str, names: Sequence[str], given: Sequence[Argument], named: Mapping[str, Argument]
@@ -26,38 +31,40 @@ class Arguments:
         return OraError(6550, f"PLS-00306: wrong number or types of arguments in call to '{self._procedure}'")
 
     def has(self, name: str) -> bool:
-        """Whether the argument is given and not NULL."""
+        """Whether the argument is given and not NULL. Raises as `value`."""
         return self.value(name) is not None
 
     def value(self, name: str) -> Cell:
-        """The cell of an argument; None for one that is NULL or not given. Raises PLS-00306 for a collection."""
+        """The cell of an argument; None for one that is NULL or not given. Raises PLS-00306 (as ORA-06550) for a collection."""
         found = self._values[name].value if name in self._values else None
         if found is not None and not isinstance(found, (str, bytes)):
             raise self._wrong()
         return found
 
     def type(self, name: str) -> OraType:
-        """The type of the variable or expression given for a parameter. Raises PLS-00306 when there is none."""
+        """The type of the variable or expression given for a parameter, also for NULL. Raises PLS-00306 (as ORA-06550) when none
+        is given."""
         if name not in self._values:
             raise self._wrong()
         return self._values[name].type
 
     def text(self, name: str) -> str:
-        """The text of an argument. Raises PLS-00306 for one that is not given, NULL or no text."""
+        """The text of an argument. Raises PLS-00306 (as ORA-06550) for one that is not given, NULL or not of a character type."""
         value = self.value(name)
         if not isinstance(value, str):
             raise self._wrong()
         return value
 
     def integer(self, name: str) -> int | None:
-        """The integer part of a NUMBER, or of a text that is one: SCNs may come as text. None for an argument that is NULL or not
-        given. Raises ORA-01722 for another text, PLS-00306 for another type."""
+        """The integer part, towards zero, of a NUMBER or binary float, or of a text that is a number: SCNs may come as text. None
+        for an argument that is NULL or not given. Raises as `number`."""
         value = self._number(name)
         return None if value is None else number.to_int(value)
 
     def number(self, name: str) -> float | None:
-        """A NUMBER, or a text that is one, as a float; None for an argument that is NULL or not given. Raises ORA-01722 for another
-        text, PLS-00306 for another type."""
+        """A NUMBER or binary float, or a text that is a number, as a float; None for an argument that is NULL or not given.
+        Raises ORA-01722 for another text and for NaN, ORA-01426 for infinity and numbers too large for NUMBER, PLS-00306 (as
+        ORA-06550) for another type."""
         value = self._number(name)
         return None if value is None else float(number.decode(value))
 
@@ -73,8 +80,8 @@ class Arguments:
         return value
 
     def seconds(self, name: str) -> int | None:
-        """A DATE or TIMESTAMP as whole seconds since the epoch, host time being UTC; None for an argument that is NULL or not
-        given. Raises ORA-01282 for another type."""
+        """A DATE or TIMESTAMP as whole seconds since the epoch, rounded down, its time taken as UTC; None for an argument that is
+        NULL or not given. Raises ORA-01282 for another type, and as `value`."""
         value = self.value(name)
         if value is None:
             return None
@@ -89,7 +96,9 @@ Body: TypeAlias = Callable[[ViewSession, Arguments], Out]
 
 
 def procedures(bodies: Mapping[str, tuple[Sequence[str], Body]]) -> dict[str, Procedure]:
-    """Make a package's procedures from their parameter names and bodies; by qualified name."""
+    """Make a package's procedures from the parameter names and the body of each; keys, in and out, are `PACKAGE.NAME` in upper
+    case. Each procedure raises as `Arguments` and as its body, and names a parameter in its result by its position if it was
+    given by position."""
     return {name: _procedure(name.rpartition(".")[2], *rest) for name, rest in bodies.items()}
 
 

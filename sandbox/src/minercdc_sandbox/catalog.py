@@ -24,7 +24,7 @@ STANDARD, EXTENDED = "STANDARD", "EXTENDED"
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A granted privilege or role; `object` is `OWNER.NAME` for object privileges, else None. `option`: with ADMIN or GRANT OPTION."""
+    """A privilege or role granted, with ADMIN or GRANT OPTION by `option`; `object`: OWNER.NAME of an object privilege, else None."""
 
     privilege: str
     object: str | None = None
@@ -33,7 +33,9 @@ class Grant:
 
 @dataclass(slots=True)
 class User:
-    """A user of one container, or a common user known in all; `proxies` are users that may log on in its place."""
+    """A user of one container, or a common user (`C##..`, SYS, SYSTEM), which is one object in all containers. `password` is in
+    clear text, `created` in host seconds since the epoch; `locked` and `expired`: a logon raises ORA-28000 or ORA-28001;
+    `proxies` are the names of users that may log on in its place."""
 
     name: str
     password: str
@@ -48,14 +50,16 @@ class User:
     proxies: set[str] = field(default_factory=set)
 
     def has(self, privilege: str) -> bool:
-        """Whether the user was granted a system privilege or role, DBA or ALL PRIVILEGES; other roles do not count."""
+        """Whether a system privilege or role was granted to the user itself, or DBA or ALL PRIVILEGES; what roles bring does not
+        count."""
         names = {g.privilege for g in self.grants if g.object is None}
         return privilege in names or "DBA" in names or "ALL PRIVILEGES" in names
 
 
 @dataclass(slots=True)
 class Container:
-    """A container and its users and objects, by owner and name; users and roles by name, `dropped` tables by BIN$ name."""
+    """A container: its users and roles by name, objects by (owner, name), `dropped` tables by BIN$ name, package `bodies`.
+    `open_mode`, `dbid` and `guid` are as V$PDBS and V$CONTAINERS have them: READ WRITE, READ ONLY or MOUNTED."""
 
     con_id: int
     name: str
@@ -77,7 +81,7 @@ class Container:
 
 @dataclass(slots=True)
 class DatabaseLogging:
-    """Database-wide supplemental logging as V$DATABASE shows it."""
+    """Flags of database-wide supplemental logging, as SUPPLEMENTAL_LOG_DATA_* of V$DATABASE; `minimal` only when added itself."""
 
     minimal: bool = False
     primary_key: bool = False
@@ -102,7 +106,9 @@ CONNECTOR_GRANTS = (
 
 
 class Catalog:
-    """The dictionary of database ORCLCDB with its containers, at first CDB$ROOT, PDB$SEED and ORCLPDB1."""
+    """The dictionary of one database, named ORCLCDB unless renamed: at first CDB$ROOT, PDB$SEED and ORCLPDB1 with users SYS,
+    SYSTEM and C##MINERCDC, made at host seconds `now`. A data directory keeps it as a pickle. `version` rises with each change of
+    a definition (a DDL that changes a member itself raises it), `cache_fills` with each range of a sequence."""
 
     database_name = "ORCLCDB"
     instance_name = "ORCLCDB"
@@ -115,7 +121,8 @@ class Catalog:
     """Values of ALTER SYSTEM SET that are recorded only, by name in lower case."""
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        """Take the state that pickle read from a data directory; see `Sequence.resume`."""
+        """Take the state that pickle read from a data directory. Members of later releases get their defaults, no job is running,
+        and the sequences go on after their cached numbers."""
         self.__dict__.update(state)
         for place in self.containers.values():
             for kind in ("programs", "bodies", "triggers", "jobs"):
@@ -165,8 +172,6 @@ class Catalog:
         for container in self.containers.values():
             container.users[user.name] = user
 
-    # ---- reading ----
-
     def container_named(self, name: str) -> Container:
         """The container with this name, upper case. Raises ORA-65011."""
         for container in self.containers.values():
@@ -191,7 +196,7 @@ class Catalog:
         return self.containers[container].users.get(name)
 
     def users(self, container: int) -> list[User]:
-        """The users of a container, with the common ones."""
+        """A new list of the users of a container, with the common ones."""
         return list(self.containers[container].users.values())
 
     def table(self, container: int, owner: str, name: str) -> Table | None:
@@ -258,7 +263,7 @@ class Catalog:
         ]
 
     def tables(self, container: int | None = None) -> Iterator[Table]:
-        """Tables of one container, or of all."""
+        """Tables of one container, or of all for None, without the recycle bin; iterates over copies."""
         for con_id in self.containers if container is None else (container,):
             yield from tuple(self.containers[con_id].tables.values())
 
@@ -271,7 +276,7 @@ class Catalog:
         return self._by_object.get(object_id)
 
     def current(self, data_obj: int) -> TableVersion | None:
-        """Newest version by OBJECT_ID; None for an unknown or purged table and for a dropped partition."""
+        """Newest version of the table or partition with this OBJECT_ID; None when it is unknown, purged or a dropped partition."""
         table = self._by_object.get(data_obj)
         return None if table is None else table.stored(data_obj)
 
@@ -284,10 +289,8 @@ class Catalog:
         return [(object_id, table.version) for object_id, table in self._by_object.items()]
 
     def national_columns(self, data_obj: int, version: int) -> frozenset[int]:
-        """Positions of national columns in a version of a table or partition, of a purged one too."""
+        """Positions of national columns in a version of a table or partition, of a purged one too; empty for an unknown one."""
         return self._national.get((data_obj, version), frozenset())
-
-    # ---- changing: under the storage lock ----
 
     def _note_version(self, table: Table) -> None:
         found = frozenset(at for at, column in enumerate(table.columns) if column.national)
@@ -309,12 +312,12 @@ class Catalog:
         return self._next("object")
 
     def generated_name(self) -> str:
-        """A new `SYS_C..` name."""
+        """A `SYS_C..` name that was not returned before."""
         return f"SYS_C00{self._next('constraint')}"
 
     def add_user(self, container: int, name: str, password: str, now: float) -> User:
-        """Create a user at host seconds `now`. Raises ORA-01920, ORA-65096 (a local name in the root) and ORA-65094 (a common name in
-        a PDB)."""
+        """Create a user without privileges at host seconds `now`, a common one in all containers. Raises ORA-01920, ORA-65096 (a
+        local name in the root) and ORA-65094 (a common name in a PDB)."""
         common = name.startswith("C##")
         if container == ROOT and not common:
             raise OraError(65096, "common user or role name must start with C##")
@@ -331,8 +334,9 @@ class Catalog:
         return user
 
     def drop_user(self, container: int, name: str, *, cascade: bool) -> None:
-        """Drop a user, a common one in all containers, and the user's programs, triggers and jobs; with `cascade` the tables, too.
-        Views, synonyms and sequences are the caller's to drop. Raises ORA-01918, and ORA-01922 for tables without `cascade`."""
+        """Drop a user, a common one in all containers, and the user's programs, triggers and jobs; with `cascade`, purge the
+        tables. Views, synonyms and sequences are the caller's to drop. Raises ORA-01918, and ORA-01922 if there are tables,
+        without `cascade`."""
         if name not in self.containers[container].users:
             raise OraError(1918, f"user '{name}' does not exist")
         places = self.containers.values() if name.startswith("C##") else (self.containers[container],)
@@ -355,7 +359,7 @@ class Catalog:
         self.note_segments(table)
 
     def note_segments(self, table: Table) -> None:
-        """Register the OBJECT_IDs of a table and of its partitions, and their present versions."""
+        """Register the OBJECT_IDs of a table and of its partitions with their present version; again after partitions were added."""
         self._by_object.update(dict.fromkeys(table.object_ids(), table))
         self._note_version(table)
         self.version += 1
@@ -366,7 +370,7 @@ class Catalog:
         self.version += 1
 
     def recycle(self, table: Table, name: str) -> None:
-        """Move a table to the recycle bin under the BIN$ name `name`, and give its triggers BIN$ names."""
+        """Move a table of the container to the recycle bin under the BIN$ name `name`, and give its triggers BIN$ names."""
         del self.containers[table.container].tables[table.owner, table.name]
         table.dropped_as = name
         self.containers[table.container].dropped[name] = table
@@ -391,7 +395,7 @@ class Catalog:
         self.version += 1
 
     def changed(self, table: Table, *, scn: int, now: float, definition: bool) -> None:
-        """Note a DDL on the table at host seconds `now`; with `definition`, its columns changed at `scn`: it gets a new version."""
+        """Note a DDL on the table at host seconds `now`; with `definition`, stored columns changed at `scn`: it gets a new version."""
         table.last_ddl = now
         if definition:
             table.ddl_scn = scn

@@ -27,7 +27,12 @@ _TICK = 0.05
 
 @dataclass(slots=True)
 class _Output:
-    """A session's DBMS_OUTPUT; `limit` None is unlimited."""
+    """A session's DBMS_OUTPUT, from ENABLE to DISABLE: the finished lines that GET_LINE takes from the left, None for an empty
+    one.
+
+    :param limit: bytes that all lines together may have; None is unlimited.
+    :param begun: the line that PUT began and no NEW_LINE has ended; None for none.
+    """
 
     limit: int | None = 20000
     lines: deque[str | None] = field(default_factory=deque)
@@ -56,7 +61,7 @@ def _output(session: ViewSession) -> _Output | None:
 
 
 def _text(value: Cell, kind: OraType, nls: Nls) -> str:
-    """The text that PUT shows for a value: as of TO_CHAR."""
+    """The text that PUT shows for a value: as of TO_CHAR; '' for NULL. Raises as `convert.to_text`."""
     return "" if value is None else to_text(value, type_of_wire(kind, 0, 6, 4000), nls)
 
 
@@ -120,12 +125,14 @@ def _run(session: ViewSession, sql: str) -> None:
 
 
 def _set_nls(session: ViewSession, arguments: Arguments) -> None:
-    """The value is text of ALTER SESSION: one that must be quoted there has its quotes in the argument."""
+    """DBMS_SESSION.SET_NLS: run ALTER SESSION SET PARAM = VALUE with the arguments as they are: a value that must be quoted there
+    brings its quotes. Raises as that statement."""
     _run(session, f"alter session set {arguments.text('PARAM')} = {arguments.text('VALUE')}")
 
 
 def _sleep(session: ViewSession, arguments: Arguments) -> None:
-    """A cancel ends it."""
+    """Sleep for SECONDS; a cancel ends it within 0.05 seconds (ORA-01013). Raises ORA-38148 for NULL and a negative number, and
+    as `Arguments.number`."""
     seconds = arguments.number("SECONDS")
     if seconds is None or seconds < 0:
         raise OraError(38148, "invalid time limit specified")

@@ -38,15 +38,19 @@ _NO_HANDLE = number.integer(0)
 
 
 class SandboxDatabase:
-    """See `interfaces.Database`. New and empty unless a directory has a database; views and packages find here all they show.
+    """See `interfaces.Database` and `execution.Instance`. One store, dictionary and redo log with the sessions on them; a
+    directory's database goes on, any other begins new and empty. Starts the thread of the job scheduler; `close` ends all.
 
+    :param views: dictionary and performance views that queries can name.
     :param procedures: packaged procedures by `PACKAGE.NAME`; `constants` packaged NUMBERs by the same.
     :param data_dir: keep the database there, and go on with the one that is there; None: it ends with the process.
     :param now: host time, seconds since the epoch.
     :param start_scn, first_sequence: first SCN and log sequence of a new database.
-    :param log_groups, log_bytes: number and size of the log groups of a redo thread.
+    :param log_groups, log_bytes: number of log groups of a redo thread, and the size of each in bytes.
     :param undo_retention: how many SCNs back flashback surely reaches (then ORA-01555); None: as far as the tables go.
     :param max_string_size: of a new database: STANDARD, or EXTENDED for VARCHAR2 and RAW up to 32767 bytes.
+    :ivar banner, version: of the release that it imitates; the caller may set them before the first session.
+    :ivar received, shipped: see `execution.Instance`.
     :raises OraError, OSError, apsw.Error: see `DataDirectory`.
     """
 
@@ -115,7 +119,7 @@ class SandboxDatabase:
 
     @property
     def is_new(self) -> bool:
-        """Whether it was empty when it was opened."""
+        """Whether the database was made by this process: it has no directory, or one in which there was none."""
         return self._home is None or self._home.is_new
 
     def _prepare(self, connection: apsw.Connection) -> None:
@@ -162,16 +166,17 @@ class SandboxDatabase:
         connection.create_scalar_function("o_time_scn", cast(Any, time_scn), 1)
 
     def new_connection(self) -> apsw.Connection:
-        """A private SQLite connection with the functions and views, without stored rows."""
+        """A new private in-memory SQLite connection with the functions and views, without stored rows; the caller closes it."""
         connection = apsw.Connection(":memory:")
         self._prepare(connection)
         return connection
 
     def _places(self) -> dict[str, tuple[int, int]]:
-        """Container and instance of each service.
+        """Container id and instance number of each service, by name in upper case.
 
-        A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a
-        singleton service, as clusters have them). A PDB that is not open has none.
+        A service runs on the first instance, one with `_n` after its name on instance n, if redo thread n is open (a singleton
+        service, as clusters have them). The root and PDBs that are not MOUNTED have services, the standby one while it is open;
+        the downstream database's is not here.
         """
         instances = [number for number, thread in self.redo.threads.items() if thread.is_open]
         containers = {self.catalog.database_name: ROOT}
@@ -187,7 +192,8 @@ class SandboxDatabase:
         }
 
     def open_downstream(self) -> ForeignLogs:
-        """See `execution.Instance`."""
+        """Make the downstream database at the first call; the redo that it receives, the same object at each call. See
+        `execution.Instance`."""
         if self.shipped is None:
             views, procedures, constants = tuple(self.views.values()), self.procedures, self.constants
             other = SandboxDatabase(views=views, procedures=procedures, constants=constants, now=self._now)
@@ -205,7 +211,8 @@ class SandboxDatabase:
         return self._downstream if self._downstream is not None and service.upper() == downstream.SERVICE else self
 
     def password_of(self, user: str, service: str) -> str | None:
-        """See `interfaces.Database`; an unknown service counts as the root's."""
+        """The password in clear text, None for an unknown user; for an unknown service the user is looked up in the root. See
+        `interfaces.Database`."""
         if (other := self._of(service)) is not self:
             return other.password_of(user, service)
         container, _ = self._places().get(service.upper(), (ROOT, 1))
@@ -213,12 +220,13 @@ class SandboxDatabase:
         return None if found is None else found.password
 
     def services(self) -> Sequence[str]:
-        """See `interfaces.Database`."""
+        """Service names in upper case, with the downstream database's once it is open; see `interfaces.Database`."""
         return (*self._places(), *((downstream.SERVICE,) if self._downstream is not None else ()))
 
     def open_session(self, user: str, service: str, client: Mapping[str, str]) -> SandboxSession:
-        """See `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
-        `client` that may not log on in the user's place."""
+        """Open a session of a user whose password, or whose proxy's, was proved, and put it into `sessions`; see
+        `interfaces.Database`. Raises ORA-12514, ORA-01017, ORA-28000, ORA-28001, ORA-01045; ORA-28150 for the member `proxy` of
+        `client` that may not log on in the user's place; and as `Faults.meet`."""
         if (other := self._of(service)) is not self:
             return other.open_session(user, service, client)
         self.faults.meet("connect", user)
@@ -260,7 +268,8 @@ class SandboxDatabase:
         return session
 
     def change_password(self, user: str, service: str, password: str) -> None:
-        """See `interfaces.Database`."""
+        """Set the password and end its expiry, durable when it returns; nothing for an unknown user. For an unknown service the
+        user is looked up in the root. See `interfaces.Database`."""
         if (other := self._of(service)) is not self:
             other.change_password(user, service, password)
             return
@@ -272,11 +281,12 @@ class SandboxDatabase:
                 self.storage.durability.settle()
 
     def forget(self, session: Session) -> None:
-        """Remove a closed session."""
+        """Take a closed session out of `sessions`; does nothing for one that is not there."""
         self.sessions.pop(session.sid, None)
 
     def close(self) -> None:
-        """End the jobs; close all sessions, the store and the data directory, and the downstream database."""
+        """Close the downstream database, end the jobs, roll back and close all sessions, then close the store and the data
+        directory. Once only."""
         if self._downstream is not None:
             self._downstream.close()
         self._scheduler.stop()

@@ -36,8 +36,11 @@ class _Received:
 
 
 class ForeignLogs:
-    """The archived logs that a downstream database has received of its source: the redo that can be mined there.
+    """The archived logs that a downstream database has received of its source: the redo that can be mined there, which is read
+    from the source itself. `Instance.open_downstream` makes it, for both databases; it is not kept on disk. Logs that were
+    archived before are not received.
 
+    :param source, catalog, lobs: redo, dictionary and LOBs of the source.
     :ivar stalled: nothing is shipped.
     :ivar held: (thread, sequence) of logs that are not shipped.
     """
@@ -52,7 +55,8 @@ class ForeignLogs:
         self.held: set[tuple[int, int]] = set()
 
     def receive(self) -> None:
-        """Take over what is archived by now, unless shipping is stalled, or the log is held back or deleted in the source."""
+        """Take over what is archived by now and was not received before, unless shipping is stalled, or the log is held back or
+        deleted in the source. Any thread."""
         with self._guard:
             for log in () if self.stalled else self._archived():
                 key = _key(log)
@@ -61,7 +65,8 @@ class ForeignLogs:
                     self._received[key] = _Received(log, _file(log, "orclcdb"), self.catalog.dbid)
 
     def receive_other(self, thread: int, sequence: int) -> None:
-        """Receive a log of a third database, with the numbers and SCNs of one of the source's. Raises ORA-00308 when that has none."""
+        """Receive a log of a third database, with the thread, sequence and SCNs of one of the source's and a dictionary in it.
+        Raises ORA-00308 when the source has none of that thread and sequence in any incarnation."""
         for log in self._archived():
             if (log.thread, log.sequence) == (thread, sequence):
                 other = replace(log, dictionary_begin=True, dictionary_end=True)
@@ -70,7 +75,8 @@ class ForeignLogs:
         raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
 
     def purge(self, thread: int, sequence: int) -> None:
-        """Delete a received log by RMAN: its row keeps no name. Raises ORA-00308 for one that was not received."""
+        """Delete the received logs of the source with these numbers, of any incarnation, as RMAN does: their rows keep no name.
+        Receives first what is due. Raises ORA-00308 when none was received."""
         self.receive()
         found = [one for one in self._received.values() if (one.origin.thread, one.origin.sequence) == (thread, sequence)]
         if not found:
@@ -79,8 +85,9 @@ class ForeignLogs:
             one.purged = True
 
     def rows(self) -> Iterator[tuple[ArchivedLog, int]]:
-        """What V$FOREIGN_ARCHIVED_LOG lists: a log under its name here, and the DBID of the database that wrote it; the source's own
-        come last, so that a client that does not look at the DBID is found out."""
+        """What V$FOREIGN_ARCHIVED_LOG lists, deleted logs too: a log under its name here, and the DBID of the database that wrote
+        it; the source's own come last, so that a client that does not look at the DBID is found out. Receives first what is due.
+        """
         self.receive()
         for one in [*self._others, *self._received.values()]:
             yield _here(one), one.dbid
@@ -89,31 +96,32 @@ class ForeignLogs:
 
     @property
     def threads(self) -> Mapping[int, RedoThread]:
-        """Those of the source."""
+        """Redo threads of the source, by number."""
         return self._source.threads
 
     @property
     def incarnation(self) -> Incarnation:
-        """The present one of the source."""
+        """The present incarnation of the source."""
         return self._source.incarnation
 
     @property
     def addressless(self) -> set[str]:
-        """See `RedoLog.addressless`."""
+        """Users of the source whose undo rows show no address; see `RedoLog.addressless`."""
         return self._source.addressless
 
     def groups(self) -> list[LogGroup]:
-        """None: online logs are not shipped."""
+        """Always empty: online logs are not shipped."""
         return []
 
     def archived(self) -> list[ArchivedLog]:
-        """The received ones of the source's present incarnation."""
+        """The received logs of the source's present incarnation under their names here, by completion time; deleted ones too,
+        without a name. Receives nothing itself."""
         present = self._source.incarnation.resetlogs_id
         found = [_here(one) for one in self._received.values() if one.origin.resetlogs_id == present]
         return sorted(found, key=lambda log: log.completion_time)
 
     def locate(self, name: str) -> tuple[int, int] | None:
-        """(Thread, sequence) of a received file; None when there is none of the name.
+        """(Thread, sequence) of a received file; None when none has the name, also when it was deleted.
 
         :raises OraError: ORA-03001 for a log of a third database, or of an earlier incarnation, whose redo is not kept here.
         """
@@ -127,19 +135,20 @@ class ForeignLogs:
         return None
 
     def is_other(self, name: str) -> bool:
-        """Whether it is the name of a log of a third database."""
+        """Whether a file name is that of a log of a third database."""
         return any(one.name == name for one in self._others)
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """See `RedoLog.records`."""
+        """The records of a log of the source, received or not; see `RedoLog.records`, also for what it raises."""
         return self._source.records(thread, sequence)
 
     def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]:
-        """See `RedoLog.chunks`."""
+        """The chunks of a log of the source, received or not; see `RedoLog.chunks`, also for what it raises."""
         return self._source.chunks(thread, sequence, first)
 
     def _archived(self) -> list[ArchivedLog]:
-        """The source's archived logs of all incarnations, one copy of each."""
+        """The source's archived logs of all incarnations by completion time, one copy of each: that in the first archive
+        destination."""
         copies = {_key(log): log for log in reversed([*self._source.former, *self._source.archived()])}
         return sorted(copies.values(), key=lambda log: log.completion_time)
 

@@ -7,18 +7,21 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class DrawnSequences:
-    """The session's sequences, by OBJECT_ID."""
+    """What NEXTVAL and CURRVAL need of one session: the number it drew last from each sequence, by OBJECT_ID. Used under the
+    storage lock."""
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._drawn: dict[int, int] = {}
 
     def value(self, object_id: int, *, first: bool) -> int:
-        """NEXTVAL when it is the `first` of its row, which draws; else CURRVAL. Raises as `draw` and `drawn`."""
+        """With `first`, `draw` a number for a row; else the number `drawn` last, as for every further NEXTVAL in the row and for
+        CURRVAL. Raises as these two."""
         return self.draw(object_id) if first else self.drawn(object_id)
 
     def draw(self, object_id: int) -> int:
-        """Draw the next number. Raises ORA-02289 for an unknown sequence, ORA-08004 for an exhausted one."""
+        """Draw the next number, which is not given back by a rollback; CURRVAL is then that. Raises ORA-02289 for an unknown
+        sequence, ORA-08004 for an exhausted one."""
         sequence = self._catalog.sequence_of(object_id)
         if sequence is None:
             raise OraError(2289, "sequence does not exist")
@@ -31,7 +34,7 @@ class DrawnSequences:
         return value
 
     def drawn(self, object_id: int) -> int:
-        """CURRVAL: the number drawn last. Raises ORA-08002 before the first."""
+        """CURRVAL: the number that this session drew last. Raises ORA-08002 before it has drawn one."""
         if object_id not in self._drawn:
             found = self._catalog.sequence_of(object_id)
             name = found.name if found is not None else ""

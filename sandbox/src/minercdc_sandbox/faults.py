@@ -20,14 +20,16 @@ MOMENTS = ("connect", "execute", "fetch", "commit", "rollback")
 
 @dataclass(slots=True)
 class Fault:
-    """A fault, and the calls that meet it.
+    """A fault, and the calls that meet it. With several of them set, it waits first, then loses the connection, else fails.
 
-    :param at: one of MOMENTS. `execute` is a statement of a client, `fetch` each read of its rows, the first ones included; `commit`
-        and `rollback` are the client's own calls as well as the statements, `commit` also that of a DDL.
+    :param at: one of MOMENTS. `connect` is the opening of a session, `execute` a statement of a client, `fetch` each read of its
+        rows, the first ones included; `commit` and `rollback` are the client's own calls as well as the statements, `commit` also
+        that of a DDL.
     :param code: fail with this ORA- number; 0: do not fail.
     :param drop: lose the connection; the session is cleaned up as when a client vanishes.
-    :param seconds: wait before going on (or failing).
-    :param matching: only calls whose statement contains this text, in any case; '' all.
+    :param seconds: wait so long before going on (or failing).
+    :param matching: only calls whose statement contains this text, in any case; '' all. Calls other than `execute` and `fetch`
+        have no statement.
     :param username: only that user's calls, upper case; '' all users'.
     :param nth: the first of the matching calls that it hits, from 1.
     :param times: how many in a row it hits from there; 0: all.
@@ -52,7 +54,8 @@ class Fault:
             raise ValueError("a fault needs a code, drop or seconds")
 
     def hits(self, at: str, username: str, sql: str) -> bool:
-        """Whether the fault hits this call; counts it in `met` if it matches."""
+        """Whether the fault hits this call, whose `sql` is '' where it has no statement; counts the call in `met` if it matches.
+        One thread at a time."""
         if at != self.at or (self.username and username != self.username) or self.matching.upper() not in sql.upper():
             return False
         self.met += 1
@@ -60,18 +63,18 @@ class Fault:
 
 
 class ConnectionLost(ConnectionResetError):
-    """Ends a connection without a message to the client."""
+    """Raised by a fault with `drop` instead of running the call: the server ends the connection without a message to the client."""
 
 
 class Faults:
-    """The faults of one server, for any thread."""
+    """The faults of one server, armed by tests and met by the calls of all sessions; for any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._faults: list[Fault] = []
 
     def add(self, fault: Fault) -> None:
-        """Arm a fault."""
+        """Arm a fault, in addition to those that are armed."""
         with self._lock:
             self._faults.append(fault)
 
@@ -81,7 +84,9 @@ class Faults:
             self._faults.clear()
 
     def meet(self, at: str, username: str, sql: str = "") -> None:
-        """Called before each call is run: waits and fails by the faults that hit it. Raises OraError, ConnectionLost."""
+        """Called before each call is run; `sql` is '' for a call without a statement. Counts the call in each fault that it
+        matches; then, one fault after another in the order they were armed, sleeps and raises as the faults that hit it say:
+        OraError with the fault's code, or ConnectionLost."""
         if not self._faults:
             return
         with self._lock:

@@ -1,4 +1,5 @@
-"""DBMS_FLASHBACK: a session's queries see the database as of an SCN until DISABLE."""
+"""DBMS_FLASHBACK: a session's queries see the database as of an SCN until DISABLE; it may change nothing until then
+(`execution.check_writable`)."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ def _enable(session: ViewSession, scn: int) -> None:
 
 
 def _enable_at_scn(session: ViewSession, arguments: Arguments) -> None:
-    """Raises ORA-08181, 08183, 08184, 01555."""
+    """ENABLE_AT_SYSTEM_CHANGE_NUMBER. Raises ORA-08181 for NULL, an SCN below 1 and a future one, ORA-08184 in Flashback mode,
+    ORA-08183 in a transaction, ORA-01555 for an SCN before the undo retention, and as `Arguments.integer`."""
     scn = arguments.integer("QUERY_SCN")
     if scn is None or not 0 < scn <= session.database.clock.current:
         raise OraError(8181, "specified number is not a valid system change number")
@@ -25,7 +27,9 @@ def _enable_at_scn(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _enable_at_time(session: ViewSession, arguments: Arguments) -> None:
-    """Raises ORA-01282, 08180, 08183, 08184, 08186, 01555."""
+    """ENABLE_AT_TIME, at the SCN of `ScnClock.scn_at`. Raises ORA-08186 for NULL, ORA-08180 for a time before the database or in
+    the future, ORA-08184 in Flashback mode, ORA-08183 in a transaction, ORA-01555 for a time before the undo retention, and as
+    `Arguments.seconds`."""
     seconds = arguments.seconds("QUERY_TIME")
     if seconds is None:
         raise OraError(8186, "invalid timestamp specified")

@@ -26,7 +26,7 @@ Cell: TypeAlias = bytes | str | None
 class OraError(Exception):
     """An error as Oracle reports it: number, text without the ORA- prefix, and the offset into the statement.
 
-    :param position: 0-based character offset of the error in the SQL text.
+    :param position: 0-based character offset of the error in the SQL text; 0 also where it is not known.
     :ivar rows_done: rows that array DML had changed before the iteration that failed, or runs of a block before the one that
         failed; they stay done. 0 for any other error.
     :ivar row_counts: rows of each iteration of array DML before the one that failed, when the client wants them, else None.
@@ -42,7 +42,7 @@ class OraError(Exception):
 
 
 class OraType(IntEnum):
-    """Type numbers of the wire (TTC) protocol."""
+    """Types of columns and binds, by their numbers in the wire (TTC) protocol."""
 
     VARCHAR2 = 1
     NUMBER = 2
@@ -71,7 +71,7 @@ class OraType(IntEnum):
 
 
 class LobKind(StrEnum):
-    """Kinds of LOB."""
+    """Kinds of internal LOB: character, national character and binary."""
 
     CLOB = "CLOB"
     NCLOB = "NCLOB"
@@ -82,9 +82,10 @@ class LobKind(StrEnum):
 class ColumnDescription:
     """One column of a result.
 
-    :param precision: NUMBER's precision, 0 with scale -127 is unconstrained NUMBER; INTERVAL's leading digits.
-    :param scale: NUMBER's scale, or TIMESTAMP's and INTERVAL's fractional digits.
+    :param precision: NUMBER's precision, 0 with scale -127 is unconstrained NUMBER; INTERVAL's leading digits; 0 of other types.
+    :param scale: NUMBER's scale, or TIMESTAMP's and INTERVAL's fractional digits; 0 of other types.
     :param size: bytes; 0 stands for a default of the type.
+    :param nullable: it may be NULL.
     :param national: of character types and CLOB: NCHAR, NVARCHAR2, NCLOB.
     """
 
@@ -113,11 +114,12 @@ class BindType:
 
 
 class Rows(Protocol):
-    """An open query result, as of the moment the query began (statement-level read consistency)."""
+    """An open query result, as of the moment the query began (statement-level read consistency). Whoever got it in a `Result`
+    closes it, or reads it to the end."""
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` there
-        are no rows, or it raises ORA-01001."""
+        """The next `count` rows; fewer mean the end. Raises OraError, and `faults.ConnectionLost` by a fault. After `close` it
+        returns [] or raises ORA-01001."""
 
     def close(self) -> None:
         """End the query; safe to call twice."""
@@ -162,53 +164,62 @@ class Result:
 
 
 class LobCalls(Protocol):
-    """LOBs by locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB.
+    """A session's calls by LOB locator: offsets and lengths count UTF-16 code units of CLOB and NCLOB, bytes of BLOB.
 
     All calls with a locator raise ORA-22275 for bytes that are no locator and ORA-22285 for a BFILE's; `length`, `read`, `write`,
     `trim` and `chunk_size` raise ORA-22275 for a freed temporary LOB, too.
     """
 
     def length(self, locator: bytes) -> int:
-        """Units of the LOB."""
+        """Length of the LOB, in the units of the class. Raises ORA-22275 and ORA-22285 as the class says."""
 
     def read(self, locator: bytes, offset: int, amount: int) -> str | bytes:
         """`amount` units or as many as there are from the 1-based `offset` on; '' or b'' after the end.
 
         Half of a surrogate pair at either end comes as that half (a lone surrogate in the str): encode the result with
-        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range.
+        `utf-16-be` and `surrogatepass`. Raises ORA-21560 for an offset or amount out of range, ORA-22275 and ORA-22285 as the
+        class says.
         """
 
     def write(self, locator: bytes, offset: int, data: str | bytes) -> bytes:
         """Overwrite or extend from the 1-based `offset` on; blanks or zero bytes fill a hole. Returns the locator of the new
         value, for the client; of a temporary LOB the same one. Raises ORA-22920 when the row is not locked by this session,
-        ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB."""
+        ORA-21560 for an offset out of range, ORA-22294 for a row's LOB opened for reading only, ORA-00932 for text in a BLOB,
+        ORA-22275 and ORA-22285 as the class says."""
 
     def trim(self, locator: bytes, length: int) -> bytes:
-        """Cut to `length` units; returns the new locator. Raises ORA-22926 when the LOB is shorter, and as `write`."""
+        """Cut to `length` units; returns the locator of the new value, of a temporary LOB the same one. Raises ORA-22926 when the
+        LOB is shorter, and as `write`."""
 
     def create_temporary(self, kind: LobKind) -> bytes:
-        """The locator of a new, empty temporary LOB of this session."""
+        """The locator of a new, empty temporary LOB of this session, which is there until `free_temporary` or the session's end."""
 
     def free_temporary(self, locator: bytes) -> None:
-        """Free a temporary LOB; does nothing for another LOB or a freed one."""
+        """Free a temporary LOB; does nothing for another LOB or a freed one. Raises ORA-22275 and ORA-22285 as the class says."""
 
     def open(self, locator: bytes, *, read_only: bool = False) -> bytes:
-        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already."""
+        """Open the LOB; returns the locator for the client. Raises ORA-22293 when it is open already, ORA-22275 and ORA-22285 as
+        the class says."""
 
     def close(self, locator: bytes) -> bytes:
-        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open."""
+        """Close the LOB; returns the locator for the client. Raises ORA-22289 when it is not open, ORA-22275 and ORA-22285 as the
+        class says."""
 
     def is_open(self, locator: bytes) -> bool:
-        """Whether the session has opened the LOB."""
+        """Whether the session has opened the LOB. Raises ORA-22275 and ORA-22285 as the class says."""
 
     def chunk_size(self, locator: bytes) -> int:
-        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE."""
+        """Usable bytes of a chunk, as of DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275 and ORA-22285 as the class says."""
 
 
 class Session(Protocol):
-    """One client's session. Only `cancel` may be called from other threads than the client's own.
+    """One client's session, from `Database.open_session` to `close`. Only `cancel` may be called from other threads than the
+    client's own.
 
     `execute`, `commit` and `rollback` also raise the errors of the faults that hit them, and `faults.ConnectionLost`.
+
+    :ivar sid, serial: its SID and SERIAL# in V$SESSION.
+    :ivar user: name of the user who logged on, as the dictionary has it.
     """
 
     sid: int
@@ -217,10 +228,11 @@ class Session(Protocol):
 
     @property
     def schema(self) -> str:
-        """Current schema."""
+        """Name of the current schema, in which names without an owner are looked up."""
 
     def set_metrics(self, **names: str | None) -> None:
-        """Set end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`; None clears one."""
+        """Set end-to-end metrics by name: `module`, `action`, `client_info`, `client_id`; None clears one, those not named stay.
+        `client_id` goes into the redo."""
 
     def execute(
         self,
@@ -233,18 +245,20 @@ class Session(Protocol):
         commit: bool = False,
     ) -> Result:
         """Run one statement or PL/SQL block; array DML has several `bind_rows`. Binds are positional, in order of the first
-        appearance of each in PL/SQL, of every appearance in SQL (as drivers send them). Raises OraError.
+        appearance of each in PL/SQL, of every appearance in SQL (as drivers send them). Raises OraError, ORA-01012 after `close`;
+        `OraError.rows_done` has what an array that fails leaves.
 
         :param batch_errors: errors of array DML go into the result, and the iterations after them run.
         :param row_counts: the result has the rows of each iteration.
-        :param commit: commit afterwards.
+        :param commit: commit afterwards, raising as `commit`.
         """
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
-        """Columns of a query without running it; None for another statement. Raises OraError."""
+        """Columns of a query without running it; None for another statement. Raises the syntax errors of queries and DML, and
+        those of their names, privileges and numbers of values; ORA-00028 for a killed session, ORA-01012 after `close`."""
 
     def check_alive(self) -> None:
-        """Raises ORA-00028 once another session has killed this one."""
+        """Raises ORA-00028 once another session has killed this one; else does nothing."""
 
     def commit(self) -> None:
         """Commit the transaction, if there is one. Raises ORA-00028, and ORA-02091 when a deferred constraint is violated: the
@@ -261,14 +275,19 @@ class Session(Protocol):
         """The calls that a client makes with LOB locators."""
 
     def cancel(self) -> None:
-        """Any thread: the running statement raises ORA-01013 soon (also while it waits for a lock); void when none runs."""
+        """Any thread: the running statement raises ORA-01013 soon (also while it waits for a lock); void when none runs. Waits
+        for the storage lock."""
 
     def close(self) -> None:
-        """Roll back and free everything; safe to call twice."""
+        """Roll back and free everything, temporary LOBs and cursors too; safe to call twice."""
 
 
 class Database(Protocol):
-    """The database as the wire sees it."""
+    """The database as the wire sees it: it names services and opens sessions.
+
+    :ivar banner: first line of V$VERSION, sent to clients.
+    :ivar version: release number in five parts.
+    """
 
     banner: str
     version: tuple[int, int, int, int, int]
@@ -299,7 +318,7 @@ class Database(Protocol):
         """Set the password and end its expiry; the caller has proved the old one. Does nothing for an unknown user."""
 
     def close(self) -> None:
-        """Close all sessions and the database."""
+        """Close all sessions and the database; once only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,8 +326,8 @@ class Restriction:
     """The part of a view that one query reads; the view may return more.
 
     :param columns: positions of the columns that the query reads; the others may be left None.
-    :param first_record: thread, first and last RS_ID of a log -> the least RS_ID wanted of it ('': all), above the last
-        one when none is.
+    :param first_record: called with a redo thread and the first and the last RS_ID of a log; returns the least RS_ID of the log
+        that the query wants: '' for all, one above the last when it wants none.
     """
 
     columns: frozenset[int]
@@ -317,10 +336,11 @@ class Restriction:
 
 @dataclass(frozen=True, slots=True)
 class RowTest:
-    """A condition on the rows of a view.
+    """A condition on the rows of a view, checked by the view itself (`View.picked`).
 
     :param columns: positions of the columns it reads.
-    :param holds: whether it is true of a row; it looks at those cells only.
+    :param holds: whether the condition is true, not false or unknown, of a row, given with all its columns; it looks at those
+        cells only.
     """
 
     columns: frozenset[int]
@@ -335,8 +355,8 @@ class View:
     :param rows: called once per scan with the session that reads it; yields one tuple of Cells per row. May raise OraError
         (V$LOGMNR_CONTENTS before START_LOGMNR: ORA-01306).
     :param restricted: the same, for a query that reads a part of the view; None for views that always return all.
-    :param picked: rows of the columns at these positions, of the rows that pass the test, in batches (some may be empty);
-        None for views that have no faster way to make them.
+    :param picked: called with session, restriction, positions of columns and a test: yields these columns of the rows that pass
+        the test, in batches (some may be empty); None for views that have no faster way to make them.
     """
 
     name: str

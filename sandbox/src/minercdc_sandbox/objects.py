@@ -10,7 +10,7 @@ from minercdc_sandbox.tables import Column
 
 @dataclass(slots=True)
 class StoredView:
-    """A view of CREATE VIEW.
+    """A view of CREATE VIEW, in the dictionary; `created` and `last_ddl` are host seconds.
 
     :param text: the query as typed.
     :param columns: their names; `shape` the columns for the dictionary views.
@@ -36,7 +36,8 @@ class StoredView:
 
 @dataclass(slots=True)
 class Synonym:
-    """A private synonym, or with owner PUBLIC one for all users; the object it names need not exist."""
+    """A private synonym, or with owner PUBLIC one for all users, of `table_owner`.`table_name`, which need not exist and need be
+    no table."""
 
     container: int
     owner: str
@@ -49,9 +50,11 @@ class Synonym:
 
 @dataclass(slots=True)
 class Sequence:
-    """A sequence of CREATE SEQUENCE or of an identity column.
+    """A sequence of CREATE SEQUENCE or of an identity column; `created` and `last_ddl` are host seconds.
 
-    :param next: the number that the next NEXTVAL gives; None when a NOCYCLE sequence has none left.
+    :param next: the number that the next NEXTVAL gives; None when a NOCYCLE sequence has none left. Whoever makes a sequence sets
+        it.
+    :param cache: how many numbers are taken into the cache at once; 0 for NOCACHE.
     :param cached_to: LAST_NUMBER of ALL_SEQUENCES: the first number after those in the cache.
     :param filled: whether the last draw took new numbers into the cache, which a data directory must keep.
     :param identity: made for an identity column (`ISEQ$$_<object id>`).
@@ -76,7 +79,8 @@ class Sequence:
     filled: bool = False
 
     def draw(self) -> int | None:
-        """Draw the next number; None when there is none left (ORA-08004)."""
+        """Draw the next number; None when there is none left (ORA-08004). Sets `next`, `filled` and `cached_to`. Under the
+        storage lock."""
         value = self.next
         if value is None:
             return None
@@ -93,7 +97,8 @@ class Sequence:
         return value
 
     def resume(self) -> None:
-        """Go on after the cached numbers, drawn or not, as Oracle does after a restart."""
+        """Set `next` to the first number after the cached ones, drawn or not, as Oracle does after a restart. An exhausted
+        sequence stays so."""
         if self.next is not None:
             self.next = self.cached_to
             if not self.minimum <= self.cached_to <= self.maximum:
@@ -102,7 +107,7 @@ class Sequence:
 
 @dataclass(slots=True)
 class Role:
-    """A role; `grants` are `catalog.Grant` values granted to it."""
+    """A role of one container; `grants` are `catalog.Grant` values granted to it, `created` is in host seconds."""
 
     name: str
     created: float
@@ -112,7 +117,7 @@ class Role:
 
 @dataclass(slots=True)
 class StoredProgram:
-    """A package, package body, function or procedure of CREATE.
+    """A package, package body, function or procedure of CREATE; `created` and `last_ddl` are host seconds.
 
     :param kind: OBJECT_TYPE of the dictionary views.
     :param text: as typed, from the word PACKAGE, FUNCTION or PROCEDURE on.
@@ -134,13 +139,14 @@ class StoredProgram:
 
 @dataclass(slots=True)
 class Trigger(StoredProgram):
-    """A BEFORE row trigger.
+    """A BEFORE row trigger; `text` begins with the word TRIGGER.
 
     :param table_id: OBJECT_ID of its table, which a rename keeps.
     :param events: INSERT, UPDATE.
     :param columns: of UPDATE OF; empty for all.
     :param new, old: the names of REFERENCING.
     :param when: text of the condition of WHEN with its parentheses, else None.
+    :param enabled: a disabled one does not fire.
     """
 
     table_id: int = 0
@@ -154,14 +160,18 @@ class Trigger(StoredProgram):
 
 @dataclass(slots=True)
 class Job:
-    """A job of DBMS_SCHEDULER.
+    """A job of DBMS_SCHEDULER, in the dictionary.
 
     :param kind: JOB_TYPE, PLSQL_BLOCK or STORED_PROCEDURE; `action` JOB_ACTION.
-    :param repeat: REPEAT_INTERVAL as given, None for a job that runs once; `seconds` its length.
+    :param created: host seconds.
+    :param repeat: REPEAT_INTERVAL as given, None for a job that runs once; `seconds` its length, from the start of a run to that
+        of the next.
+    :param auto_drop: the scheduler drops it after its only run.
     :param runs, failures: how often it ran, and how often the scheduler's runs had an error; RUN_JOB counts in `runs` only, and
         only without an error.
     :param error: of the scheduler's last run; None when that had none.
     :param last_run: host seconds of the start of the scheduler's last run; None before the first.
+    :param running: the scheduler runs it now.
     """
 
     container: int

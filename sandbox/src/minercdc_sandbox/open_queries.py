@@ -1,4 +1,4 @@
-"""Queries that a session opens: on stored rows, on views alone, FOR UPDATE; and its open cursors."""
+"""Opens a session's queries: on stored rows, on views alone, FOR UPDATE; and keeps its open cursors consistent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from minercdc_sandbox.tables import Table
 
 
 class OpenQueries:
-    """Opens a session's queries, and remembers the cursors that show changes of its own transaction."""
+    """Opens a session's queries, on the shared store or, without stored rows, on a private connection that is made at first use;
+    remembers the cursors that show changes of the session's own transaction, for `settle`. `close` ends it."""
 
     def __init__(self, session: SqlSession, planner: Planner) -> None:
         self._session, self._planner = session, planner
@@ -27,21 +28,21 @@ class OpenQueries:
         self._own_lock = RLock()
 
     def close(self) -> None:
-        """At the session's end: close its private connection."""
+        """At the session's end: close its private connection if it has one. Waits for a fetch on it that runs in another thread."""
         if self._own is not None:
             with self._own_lock:
                 self._own.close(True)
 
     def _own_connection(self) -> apsw.Connection:
-        """The session's private connection, for queries without stored rows, so that a long scan of a view locks no other
-        session."""
+        """The session's private connection, made at first use, for queries without stored rows, so that a long scan of a view
+        locks no other session."""
         if self._own is None:
             self._own = self._session.database.new_connection()
         return self._own
 
     def run(self, sql: str, query: ast.Query, bind_types: tuple[BindType, ...], binds: tuple[Cell, ...]) -> Result:
-        """Plan and open a query; one FOR UPDATE locks its rows and is read to its end. Raises as `open`, `check_change` and
-        `check_writable`, and errors of planning and locking."""
+        """Plan and open a query; one FOR UPDATE locks its rows, waiting if need be, and is read to its end. Takes the storage
+        lock. Raises as `Planner`, `open` and, for one FOR UPDATE, `check_change`, `check_writable` and `lock_rows`."""
         with self._session.storage.lock:
             # Until a query on tables has begun, no DDL may come between its plan and its start.
             plan = self._planner.query(sql, query, bind_types)
@@ -54,8 +55,9 @@ class OpenQueries:
         return Result(plan.columns, self.open(plan, binds))
 
     def open(self, plan: Plan, binds: tuple[Cell, ...]) -> QueryRows | PickedRows:
-        """Open a planned query. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to, ORA-04091 for a table that a
-        trigger may not read, and the errors of AS OF expressions and of the first row."""
+        """Open a planned query: read its first row, and register a cursor on stored rows with `history`. The caller closes the
+        rows. Raises ORA-01466 and ORA-01555 for a time that it cannot look back to, ORA-04091 for a table that a trigger may not
+        read, the errors of AS OF expressions and of the first row, and as `begin_run`."""
         session = self._session
         if not plan.stored:
             cursor_run = begin_run(session, binds)
@@ -84,14 +86,16 @@ class OpenQueries:
             return rows
 
     def settle(self) -> None:
-        """Read the rest of open cursors that show this transaction's own changes into memory, before it changes more."""
+        """Read the rest of open cursors that show this transaction's own changes into memory: call it before the transaction
+        changes more or ends, with the storage locked. Raises as `Rows.fetch`."""
         for rows in list(self._open):
             if rows.saw_own_changes:
                 rows.drain()
         self._open.clear()
 
     def _picked(self, plan: Plan, run: Run) -> PickedRows | None:
-        """Rows of a query that its one view can answer itself; None when SQLite must."""
+        """Rows of a query that its one view can answer itself, without SQLite; None when the view cannot, or the condition cannot
+        be tested outside SQLite. Reading them raises as the view does."""
         [use] = plan.uses.values()
         view = self._session.database.views[use.name]
         if view.picked is None:

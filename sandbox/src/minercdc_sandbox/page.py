@@ -1,4 +1,4 @@
-"""The text of sandbox/docs/sandbox.md, from the tables that the sandbox works with: python -m minercdc_sandbox.page prints it.
+"""The text of sandbox/docs/sandbox.md, from the tables that the sandbox works with: `python -m minercdc_sandbox.page` prints it.
 
 The lists of emulated and refused features are tables of the code. Errors and refusals are read out of the source text: every
 `OraError(number, "text", ..)` in it.
@@ -62,7 +62,7 @@ _NOTES = """\
 
 
 def page() -> str:
-    """The text of the page."""
+    """The text of the page, in Markdown, ending in a newline; reads the source files of the package."""
     return "\n".join(
         [
             _INTRODUCTION,
@@ -163,7 +163,9 @@ def _faults() -> str:
 
 
 def _raised() -> Iterator[tuple[int, str]]:
-    """Number and text of every `OraError(..)` that the source writes out; f-strings with `..` for what they fill in."""
+    """Number and text of every `OraError(..)` that the package's source writes out with a literal number, by file and place;
+    f-strings with `..` for what they fill in, `..` alone for a text that is an expression. A pair comes as often as it is raised.
+    """
     for path in sorted(Path(__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             match node:

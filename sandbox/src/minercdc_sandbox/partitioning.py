@@ -29,12 +29,13 @@ Bound: TypeAlias = "tuple[Cell | int, ...]"
 
 @dataclass(slots=True)
 class TablePartition:
-    """One partition; `bound` is HIGH_VALUE as text, None of HASH; `keys` are the same as cells.
+    """One partition of a table; `bound` is HIGH_VALUE as text, None of HASH; `keys` are the same as cells; `created` is in host
+    seconds.
 
-    :param keys: of RANGE one bound; of LIST its values, none for DEFAULT; of HASH none.
-    :param number: the high part of its row numbers; `next_rid`: number of the next row inserted.
-    :param low: of a partition that INTERVAL made the bound at which it begins, else None. Keys between the partition before and that
-        bound have no partition.
+    :param keys: of RANGE one bound, below which its keys are; of LIST its values, none for DEFAULT; of HASH none.
+    :param number: the high part of its row numbers; `next_rid`: row number of the next row inserted.
+    :param low: of a partition that INTERVAL made the bound at which it begins, else None. Keys between the partition before and
+        that bound have no partition.
     """
 
     name: str
@@ -49,20 +50,21 @@ class TablePartition:
 
     @property
     def automatic(self) -> bool:
-        """Whether INTERVAL made it for a row that needed it."""
+        """Whether INTERVAL made it for a row that needed it; False of one that AUTOMATIC made."""
         return self.low is not None
 
     def number_as(self, number: int) -> None:
-        """Give the partition this number, whose row numbers must be unused."""
+        """Give the partition this number (`Partitioning.new_number`) and let its rows be numbered from the beginning; no row may
+        have a number under it."""
         self.number, self.next_rid = number, number << ROW_BITS
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """INTERVAL (..) of RANGE, or AUTOMATIC of LIST.
+    """INTERVAL (..) of RANGE, or AUTOMATIC of LIST: how partitions are made for rows that have none.
 
     :param text: as it was written, '' of AUTOMATIC; `unit` MONTHS, TIME (of DATE and TIMESTAMP), NUMBER or AUTOMATIC.
-    :param step: months, nanoseconds, or a number; 0 of AUTOMATIC.
+    :param step: length of a partition: months, nanoseconds, or a number, by `unit`; 0 of AUTOMATIC.
     """
 
     text: str
@@ -72,9 +74,10 @@ class Interval:
 
 @dataclass(slots=True)
 class Partitioning:
-    """PARTITION BY: `method` RANGE, LIST or HASH.
+    """PARTITION BY of one table: `method` RANGE, LIST or HASH, the key columns, and the partitions, those of RANGE ascending.
 
-    :param last_number: highest number a partition has had.
+    :param interval: None when partitions are made by DDL only.
+    :param last_number: highest number a partition has had, -1 before the first.
     """
 
     method: str
@@ -84,14 +87,14 @@ class Partitioning:
     last_number: int = -1
 
     def named(self, name: str, at: int = 0) -> TablePartition:
-        """The partition with this name. Raises ORA-02149, at the offset `at`."""
+        """The partition with this name. Raises ORA-02149 with `at` as its position in the statement."""
         for partition in self.partitions:
             if partition.name == name:
                 return partition
         raise OraError(2149, "Specified partition does not exist", at)
 
     def numbered(self, rid: int) -> TablePartition:
-        """The partition of this row number. Raises ORA-08103 when there is none any more."""
+        """The partition that a row number lies in. Raises ORA-08103 when it was dropped or got new storage."""
         number = rid >> ROW_BITS
         for partition in self.partitions:
             if partition.number == number:
@@ -99,7 +102,7 @@ class Partitioning:
         raise OraError(8103, "object no longer exists")
 
     def with_data_object(self, data_object_id: int) -> TablePartition:
-        """The partition with this DATA_OBJECT_ID, which there must be."""
+        """The partition with this DATA_OBJECT_ID, which must exist."""
         return next(partition for partition in self.partitions if partition.data_object_id == data_object_id)
 
     def new_number(self) -> int:
@@ -126,10 +129,10 @@ class Partitioning:
 
 
 def bucket(key: Key, count: int) -> int:
-    """Place, from 0, of a key's partition among `count` hash partitions.
+    """Place, from 0, of a key's partition among `count` (1 or more) hash partitions.
 
-    Linear hashing as in Oracle: one more partition takes rows of one other only (VLDB and Partitioning Guide, "Adding a Partition to a
-    Hash-Partitioned Table"). Oracle's hash itself is not published, so another one is used.
+    Linear hashing as in Oracle: one more partition takes rows of one other only (VLDB and Partitioning Guide, "Adding a Partition
+    to a Hash-Partitioned Table"). Oracle's hash itself is not published, so another one is used.
     """
     power = 1
     while power < count:
@@ -140,7 +143,8 @@ def bucket(key: Key, count: int) -> int:
 
 
 def is_below(key: Bound, bound: Bound) -> bool:
-    """Whether a key or bound is less than a bound, by the first column that differs; NULL is above all values but MAXVALUE."""
+    """Whether a key or bound is less than a bound of as many columns, by the first column that differs; NULL is above all values
+    but MAXVALUE. False when they are equal."""
     for cell, limit in zip(key, bound, strict=True):
         if isinstance(limit, int):
             return not isinstance(cell, int)

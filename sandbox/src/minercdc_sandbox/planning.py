@@ -1,4 +1,4 @@
-"""Plans of a session's statements, remembered by their text and by the settings that they depend on."""
+"""Plans of a session's statements, remembered by their text, the types of their binds and the settings that they depend on."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ _REMEMBERED = 400
 
 
 class ChangePlan(Protocol):
-    """The plan of a DML statement."""
+    """The plan of a DML statement, which may run any number of times while the dictionary does not change."""
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds. Called with the storage locked."""
+        """Run the statement for each row of binds, undo it and raise OraError if it fails. Call with the storage locked, which
+        waiting for a lock of another transaction releases."""
 
 
 _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePlan]] = {
@@ -38,7 +39,8 @@ _PLANNERS: dict[type, Callable[[Environment, Any, Sequence[BindType]], ChangePla
 
 
 class Planner:
-    """Makes and remembers the plans of one session. Its methods raise the errors of names, types, privileges and clauses.
+    """Makes and remembers the plans of one session, at most 400, then it forgets all; each is made again after a DDL. Call it
+    with the storage locked if the plan is for stored rows. Its methods raise the errors of names, types, privileges and clauses.
 
     :param environment: returns the session's present environment.
     """
@@ -52,7 +54,7 @@ class Planner:
         self._plans.clear()
 
     def query(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> Plan:
-        """The plan of a query."""
+        """The plan of a query, remembered; `tree` must be that of `sql`. Raises as `Queries.query`."""
 
         def make(env: Environment) -> Plan:
             return Queries(env, Expressions(env, bind_types)).plan(tree)
@@ -61,12 +63,13 @@ class Planner:
         return plan
 
     def apart(self, tree: ast.Query, bind_types: Sequence[BindType] = ()) -> Plan:
-        """A new plan of a query; it is not remembered."""
+        """A new plan of a query; it is not remembered. Raises as `Queries.query`."""
         env = self._environment()
         return Queries(env, Expressions(env, bind_types)).plan(tree)
 
     def locking(self, sql: str, tree: ast.Query, bind_types: tuple[BindType, ...]) -> list[ScanPlan]:
-        """The scans of a query FOR UPDATE, one for each table that it locks."""
+        """The scans of a query FOR UPDATE, one for each table that it locks; remembered. `tree` must be that of `sql`. Raises as
+        `tables_to_lock` and `plan_scan`."""
 
         def make(env: Environment) -> list[ScanPlan]:
             return [plan_scan(env, ref, (), where, bind_types) for ref, where in tables_to_lock(env, tree)]
@@ -75,7 +78,8 @@ class Planner:
         return scans
 
     def change(self, sql: str, tree: ast.Change, bind_types: tuple[BindType, ...]) -> ChangePlan:
-        """The plan of a DML statement."""
+        """The plan of a DML statement, remembered; `tree` must be that of `sql`. Raises as `plan_insert`, `plan_scan`,
+        `plan_merge` and the other planners of DML."""
         plan: ChangePlan = self._planned(sql, bind_types, lambda env: _PLANNERS[type(tree)](env, tree, bind_types))
         return plan
 

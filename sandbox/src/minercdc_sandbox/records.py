@@ -13,7 +13,8 @@ from minercdc_sandbox.interfaces import Cell, OraType
 
 
 class RedoOp(StrEnum):
-    """Kinds of change record."""
+    """Kinds of change record; the values are OPERATION in V$LOGMNR_CONTENTS, but LOB_LOCATOR's, which `logminer.contents` names
+    by release."""
 
     START = "START"
     INSERT = "INSERT"
@@ -37,22 +38,24 @@ class RedoOp(StrEnum):
 
 @dataclass(slots=True)
 class RedoChange:
-    """The fields that a change record and a batch of them have in common.
+    """The fields that a change record (`RedoRecord`) and a batch of them (`RedoBatch`) have in common.
 
     :param scn: when the change was made; lower than its neighbours' when a private strand was bound late.
     :param xid: (usn, slot, sequence).
     :param time: database host time of the change, whole seconds since the epoch.
     :param start_scn: SCN at which the transaction became active.
+    :param owner, table: as LogMiner shows them; None of records of no table.
     :param data_obj: OBJECT_ID of the table or of the partition that the row lies in, `data_obj_d` DATA_OBJECT_ID, `data_obj_v`
-        the table's version at the time.
+        the table's version at the time; 0 of records of no table.
     :param changed: positions assigned by an UPDATE's SET, or of the large value.
     :param logged: positions whose before values supplemental logging put into this record (UPDATE); None means all.
     :param undo: a record that undoes an earlier one of its transaction (ROLLBACK=1).
     :param user, session: of the client; None of records that recovery after a crash wrote, and of a phantom START.
-    :param statement: DDL text as the user typed it; of START the transaction's name, of a dictionary record the dictionary.
+    :param statement: DDL text as the user typed it; of START the transaction's name, of a dictionary record the dictionary; None
+        of others.
     :param info: INFO; of an INTERNAL record, which shows none, it marks a dictionary or names an index, see `INDEX_INFO`.
-    :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in
-        `after`; (offset, length erased) of an erase; (0, new length) of a trim; None of other records.
+    :param lob: of a LOB, XML or 32K piece: 0-based offset and amount, in units, of the value of column `changed[0]` in `after`;
+        (offset, length erased) of an erase; (0, new length) of a trim; None of other records.
     :param placeholder: LogMiner does not show the ROWID, as in all the pieces of a LOB statement.
     :param continued: belongs to the same row change as the record before it: undone together.
     """
@@ -104,12 +107,12 @@ class RedoRecord(RedoChange):
 
 @dataclass(frozen=True, slots=True)
 class StoredColumn:
-    """A column of a table version as LogMiner's dictionary knows it.
+    """A column of a table version as LogMiner's dictionary knows it; `precision`, `scale` and `size` as in `tables.Column`.
 
     :param declared: the type as declared, e.g. `NUMBER(10,2)`, `TIMESTAMP(6)`, `CHAR(10)`.
     :param national: NCHAR, NVARCHAR2, NCLOB.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
-        format.
+        format; '' of others.
     """
 
     name: str
@@ -124,8 +127,11 @@ class StoredColumn:
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """Dictionary entry for one version of a table, by which SQL_REDO is rendered.
+    """Dictionary entry for one version of a table or partition, by which SQL_REDO is rendered.
 
+    :param table: its name, in the recycle bin the BIN$ name.
+    :param data_obj: OBJECT_ID, `data_obj_d` DATA_OBJECT_ID, `data_obj_v` the version's number.
+    :param columns: the stored ones; positions of redo records are places in them.
     :param key: positions of the primary key's columns; empty without one.
     :param temporary: a global temporary table, whose rows have no SQL.
     :param partition: the name of the partition that `data_obj` is; None for the table itself.

@@ -26,8 +26,8 @@ _REPEAT = re.compile(r"FREQ\s*=\s*(\w+)\s*(?:;\s*INTERVAL\s*=\s*(\d+)\s*)?;?\s*"
 
 
 def seconds_of(interval: str) -> float:
-    """Length of a repeat interval in seconds. Raises ORA-03001 for a text other than `FREQ=..[;INTERVAL=n]` with a unit from seconds
-    to days, ORA-27413 for an INTERVAL that is not from 1 to 99."""
+    """Length of a repeat interval in seconds. Raises ORA-03001 for a text other than `FREQ=..[;INTERVAL=n]`, in any case, with
+    FREQ from SECONDLY to DAILY; ORA-27413 for an INTERVAL that is not from 1 to 99."""
     match = _REPEAT.fullmatch(interval.strip())
     if match is None or match[1].upper() not in _UNITS:
         if not interval.strip().upper().startswith("FREQ"):
@@ -48,7 +48,8 @@ def _names(session: ViewSession, arguments: Arguments, parameter: str) -> list[t
 
 
 def _jobs(session: ViewSession, arguments: Arguments, parameter: str) -> list[Job]:
-    """Raises ORA-27475 for an unknown job, ORA-01031 for one of another user without CREATE ANY JOB."""
+    """The jobs that a parameter lists with commas, in that order. Raises ORA-27475 for an unknown job, ORA-01031 for one of
+    another user without CREATE ANY JOB, and as `Arguments.text`."""
     jobs = session.catalog.containers[session.container].jobs
     found = []
     for key in _names(session, arguments, parameter):
@@ -86,7 +87,8 @@ def _create(session: ViewSession, arguments: Arguments) -> None:
 
 @contextmanager
 def _changing(session: ViewSession) -> Iterator[None]:
-    """The caller's transaction is committed, then jobs change; so it is refused in a trigger and in a query."""
+    """Commit the caller's transaction, hold the storage lock while jobs change within the context, then note the change and wake
+    the scheduler. Raises the error of a COMMIT that is refused in a trigger or a query, and as `Session.commit`."""
     session.programs.check_command("COMMIT")
     with session.storage.lock:
         session.commit()
@@ -110,7 +112,8 @@ def _set_enabled(session: ViewSession, arguments: Arguments, *, enabled: bool) -
 
 
 def _drop(session: ViewSession, arguments: Arguments) -> None:
-    """A job that runs is dropped with FORCE only (ORA-27478); that run goes on to its end."""
+    """DROP_JOB. A job that runs is dropped with FORCE only (else ORA-27478); that run goes on to its end. Raises as `_changing`
+    and `_jobs`."""
     with _changing(session):
         for job in _jobs(session, arguments, "JOB_NAME"):
             if job.running and arguments.integer("FORCE") != 1:
@@ -119,7 +122,8 @@ def _drop(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _run(session: ViewSession, arguments: Arguments) -> None:
-    """In the calling session, as USE_CURRENT_SESSION is TRUE by default; its error is the caller's."""
+    """RUN_JOB: run each job in the calling session, in its transaction, as USE_CURRENT_SESSION is TRUE by default; an error of a
+    job is raised to the caller and ends the call. Raises ORA-03001 for USE_CURRENT_SESSION => FALSE, and as `_jobs`."""
     for job in _jobs(session, arguments, "JOB_NAME"):
         if arguments.has("USE_CURRENT_SESSION") and arguments.integer("USE_CURRENT_SESSION") == 0:
             raise OraError(3001, "unimplemented feature: RUN_JOB with USE_CURRENT_SESSION => FALSE")
@@ -130,7 +134,7 @@ def _run(session: ViewSession, arguments: Arguments) -> None:
 
 
 def text_of(job: Job) -> str:
-    """The block that a job runs."""
+    """The PL/SQL block that a job runs: an action that is no block gets BEGIN and END."""
     if job.kind == "STORED_PROCEDURE":
         return f"begin {job.action}; end;"
     text = job.action.strip().rstrip("/").rstrip()
@@ -138,7 +142,9 @@ def text_of(job: Job) -> str:
 
 
 class Scheduler:
-    """Runs the enabled jobs that are due, one after another, in a thread of its own.
+    """Runs the enabled jobs that are due, one after another, in a thread of its own, from `watch` to `stop`. A job is due at once
+    when it is enabled, then `seconds` after the start of its last run; one without a repeat interval is disabled after its run,
+    and dropped with AUTO_DROP. Errors of a job end its run only.
 
     :param open_session: returns a new session of a job's owner in a container.
     """
@@ -150,12 +156,12 @@ class Scheduler:
         self._stopped = False
 
     def watch(self) -> None:
-        """Begin the thread, which runs jobs until `stop`."""
+        """Begin the thread, which runs jobs until `stop`; once only."""
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """End the thread after the job that runs; waits for it ten seconds at most."""
+        """End the thread after the job that runs; waits for it ten seconds at most. Does nothing without a thread."""
         self._stopped = True
         self._storage.jobs_changed.set()
         if self._thread is not None:
@@ -174,8 +180,8 @@ class Scheduler:
                 self._storage.jobs_changed.wait(wait)
 
     def _next(self) -> tuple[Job | None, float | None]:
-        """A job that is due and 0.0, else None and the seconds until one is due, None and None while no job is enabled. A job is
-        due as soon as it is enabled."""
+        """An enabled job that is due and 0.0, else None and the seconds until one is due, (None, None) while no job is enabled.
+        Jobs of MOUNTED containers are not looked at. Notes when each job that is new here is due: now. Under the storage lock."""
         now = time.monotonic()
         wait: float | None = None
         enabled: set[int] = set()

@@ -29,19 +29,20 @@ _QUOTED = re.compile(r"'(?:[^']|'')*'|--[^\n]*|/\*.*?\*/", re.S)
 
 
 class SeedError(Exception):
-    """A seed script cannot be read or one of its statements failed."""
+    """A seed script cannot be read or one of its statements failed; the text names the file, and the line and Oracle's error."""
 
 
 class ScriptStatement(NamedTuple):
-    """A statement of a script and the line it begins on."""
+    """A statement of a script, without its end mark, and the 1-based line it begins on."""
 
     line: int
     text: str
 
 
 def statements(script: str) -> Iterator[ScriptStatement]:
-    """The statements of a script in order, without their end marks; a CONNECT line is a statement. Left out are the SQL*Plus commands
-    SET, PROMPT, WHENEVER, SPOOL, EXIT, QUIT and REM."""
+    """The statements of a script in order, without their end marks; a CONNECT line is a statement. Left out are the SQL*Plus
+    commands SET, PROMPT, WHENEVER, SPOOL, EXIT, QUIT and REM, which do nothing. What follows the last end mark is a statement,
+    too."""
     pending: list[str] = []
     start = 0
     for number, line in enumerate(script.splitlines(), 1):
@@ -68,15 +69,17 @@ def statements(script: str) -> Iterator[ScriptStatement]:
 
 
 def _ends(text: str) -> bool:
-    """Does the last line end with a ; outside quotes and comments?"""
+    """Whether the text ends with a ; outside quotes and comments."""
     bare = _QUOTED.sub(lambda match: "x" if match[0].startswith("'") else "", text)
     return bare.rstrip().endswith(";") and text.rstrip().endswith(";") and bare.count("'") == 0
 
 
 def run_script(database: Database, path: Path, service: str) -> None:
-    """Run one script, first connected as SYSTEM to `service`, and commit.
+    """Run one script in a new session, first connected as SYSTEM to `service`, each CONNECT in another, and commit. Statements
+    that ran before one that fails stay done as far as they were committed.
 
-    :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's error.
+    :raises SeedError: the file cannot be read, or a statement or the COMMIT at the end failed, with file, line and Oracle's
+        error.
     :raises OraError: SYSTEM cannot connect to `service`, which the database does not know, for example.
     """
     try:

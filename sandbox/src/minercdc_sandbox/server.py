@@ -55,7 +55,11 @@ def sandbox_database(
     max_string_size: str = "standard",
     now: Callable[[], float] = time.time,
 ) -> SandboxDatabase:
-    """A database with all views and packages. Raises ValueError for an unknown profile, and as `SandboxDatabase`."""
+    """A new database with all views and packages, which imitates the release `profile`, 19c or 23ai; the caller closes it. Raises
+    ValueError for an unknown profile, and as `SandboxDatabase`.
+
+    :param data_dir, now: as of `SandboxDatabase`; `max_string_size` in either case.
+    """
     if profile not in _RELEASES:
         raise ValueError(f"profile {profile!r}: known are {', '.join(_RELEASES)}")
     database = SandboxDatabase(
@@ -71,15 +75,17 @@ def sandbox_database(
 
 
 class SandboxServer:
-    """An Oracle-compatible server on a port, from `start` (or `with`) to `stop`.
+    """An Oracle-compatible server on a port, from `start` (or `with`) to `stop`, which also frees the port and the directory when
+    `start` was not called. The constructor opens the database and binds the port.
 
-    :param port: 0 for a free one.
+    :param port: 0 for a free one; then `port` has its number.
     :param seeds: SQL scripts to run before clients may connect, in a database that is new.
     :param data_dir: keep the database there, and go on with the one that is there; None: it ends with the process.
     :param profile: release to imitate: `19c` or `23ai`.
     :param max_string_size: of a new database, `standard` or `extended`.
     :param tls: for a TCPS port, see `wire.tls.server_context`; None for TCP.
-    :raises OSError: the address cannot be bound, and see `DataDirectory`; :raises OraError, apsw.Error: see `DataDirectory`.
+    :raises OSError: the address cannot be bound, and see `DataDirectory`.
+    :raises OraError, apsw.Error: see `DataDirectory`.
     :raises ValueError: the profile is unknown.
     """
 
@@ -110,17 +116,18 @@ class SandboxServer:
 
     @property
     def dsn(self) -> str:
-        """Easy Connect string of the pluggable database."""
+        """Easy Connect string of the pluggable database ORCLPDB1, for TCP; TCPS needs `tcps://` before it."""
         return f"{self.host}:{self.port}/{SERVICE}"
 
     def start(self) -> None:
-        """Run the seeds if the database is new, then let clients connect. Raises SeedError."""
+        """Run the seeds if the database is new, then let clients connect. Raises as `run_script`; the server must then be
+        stopped, as `with` does."""
         for seed in self._seeds if self.database.is_new else ():
             run_script(self.database, seed, SERVICE)
         self._listener.start()
 
     def stop(self) -> None:
-        """End all connections; open transactions roll back. Then close the database."""
+        """End all connections; open transactions roll back. Then close the database. Once only."""
         self._listener.stop()
         self.database.close()
 
@@ -137,7 +144,7 @@ class SandboxServer:
 
 
 def _next_steps(server: SandboxServer, tls: bool) -> list[str]:
-    """How to connect, from this machine or, where a container publishes the same port, from its host."""
+    """Lines to print: how to connect, from this machine or, where a container publishes the same port, from its host."""
     host = "localhost" if server.host in ("0.0.0.0", "::") else server.host
     dsn = f"{'tcps://' if tls else ''}{host}:{server.port}/{SERVICE}"
     return [
@@ -156,10 +163,15 @@ def serve(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> None:
-    """Serve until SIGINT or SIGTERM; print `ready HOST:PORT` once clients may connect. Main thread only.
+    """Serve until SIGINT or SIGTERM, whose handlers are set and put back at the end; print `ready HOST:PORT` and how to connect
+    to stdout once clients may connect. Main thread only.
 
-    :param certificate: PEM file; makes the port a TCPS port. `key` may be in the same file.
-    :raises SystemExit: with one line of text when the certificate, port, data directory or profile cannot be used, or a seed fails.
+    :param port, seeds, data_dir, profile, max_string_size: as of `SandboxServer`.
+    :param certificate: PEM file; makes the port a TCPS port. `key`: its key's file; None when the key is in the certificate's
+        file.
+    :raises SystemExit: with one line of text when the certificate, port, data directory or profile cannot be used, or a seed
+        fails.
+    :raises OraError: as `run_script`.
     """
     stopping = threading.Event()
 

@@ -33,11 +33,15 @@ FIRST_PGA = 4 * 1024 * 1024
 
 
 class SandboxSession:
-    """One client's session, made of parts: statements, transaction control, settings, LOBs.
+    """One client's session, made of parts: statements, transaction control, settings, LOBs; see `interfaces.Session` and
+    `execution.SqlSession`. `SandboxDatabase` makes it and lists it in `sessions` until `close`.
 
+    :ivar service: upper case; it decides whether the session sees the standby.
     :ivar state: state of packages in the session, by package name.
-    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory, a number that DBMS_SANDBOX.GROW_PGA changes.
+    :ivar pga: bytes that V$MYSTAT, V$SESSTAT and V$PROCESS show as the session's memory, a number that DBMS_SANDBOX.GROW_PGA
+        changes.
     :ivar details: program, machine, osuser, pid, terminal and driver, as the client named them at connect.
+    :ivar logon_time: host seconds.
     """
 
     def __init__(self, database: Instance, client: Client, service: str, details: Mapping[str, str]) -> None:
@@ -72,22 +76,22 @@ class SandboxSession:
 
     @property
     def on_standby(self) -> bool:
-        """Whether it is a session of the physical standby; see `standby.Standby`."""
+        """Whether the session's service is now that of the physical standby; see `standby.Standby.serves`."""
         return self.database.standby.serves(self.service)
 
     @property
     def schema(self) -> str:
-        """Within a stored program its owner, else the current schema."""
+        """Within a stored program of its definer's rights the owner, else the current schema."""
         return self.programs.definer or self.settings.schema
 
     def set_metrics(self, **names: str | None) -> None:
-        """See `interfaces.Session`."""
+        """Set end-to-end metrics by name, None clears one; see `interfaces.Session`."""
         for name, value in names.items():
             setattr(self.client if name == "client_id" else self.settings, name, value)
 
     @property
     def environment(self) -> Environment:
-        """The present environment of translations."""
+        """What translations of statements depend on, as it is now; a new object at each access."""
         settings = self.settings
         return Environment(
             *(
@@ -108,19 +112,21 @@ class SandboxSession:
         )
 
     def tables(self) -> Iterator[Table]:
-        """See `execution.SqlSession`."""
+        """The session's own copies of temporary tables, then all tables of the catalog; see `execution.SqlSession`."""
         yield from self._private
         yield from self.catalog.tables()
 
     def _forget_private(self, *, session_ends: bool = False) -> None:
-        """Drop the session's rows of temporary tables: those kept for a transaction, or all. Plans on them go, too."""
+        """At the end of a transaction: drop the session's rows of temporary tables that live as long as it, or with
+        `session_ends` of all. Plans are forgotten if there were any. Under the storage lock."""
         if self._private.forget(session_ends=session_ends):
             self.statements.planner.forget()
 
     @contextmanager
     def _in_call(self) -> Iterator[None]:
-        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction. Raises ORA-03001 for a
-        statement that is nested deeper than Python's stack, which is undone."""
+        """Around each call that runs a statement: it can be cancelled, and a kill during it ends the transaction (ORA-00028).
+        Raises ORA-01012 after `close`, ORA-00028 for a session killed before, ORA-03001 for a statement that is nested deeper
+        than Python's stack, which is undone; errors of SQLite become Oracle's."""
         if self._closed:
             raise OraError(1012, "not logged on")
         # A cancel that came while nothing ran is void.
@@ -153,7 +159,8 @@ class SandboxSession:
         row_counts: bool = False,
         commit: bool = False,
     ) -> Result:
-        """See `interfaces.Session`."""
+        """Run one statement or block, as `interfaces.Session` says; what it costs goes into V$SQLAREA, and a dictionary that it
+        changed is durable when it returns. Raises OraError, as `_in_call`, and the errors of the faults that hit it."""
         self.database.faults.meet("execute", self.user, sql)
         cost = self.database.sql_area.cost_of(sql, self.schema, self.settings.module, self.container)
         with self._in_call(), cost.call():
@@ -172,37 +179,42 @@ class SandboxSession:
         return result
 
     def _before_fetch(self, sql: str) -> None:
+        """Before each fetch of a query of this text. Raises ORA-00028 for a killed session, and as `Faults.meet`."""
         self.check_alive()
         self.database.faults.meet("fetch", self.user, sql)
 
     def describe(self, sql: str) -> tuple[ColumnDescription, ...] | None:
-        """See `interfaces.Session`."""
+        """Columns of a query without running it, None for another statement; see `interfaces.Session`. Raises as `_in_call`, and
+        the errors of the text."""
         with self._in_call():
             return self.statements.parsed(sql).describe(self.statements)
 
     def commit(self) -> None:
-        """See `interfaces.Session`."""
+        """Commit the transaction, if there is one; see `interfaces.Session`. Raises ORA-00028 for a killed session, as
+        `TransactionControl.commit`, and the errors of the faults that hit it."""
         self.database.faults.meet("commit", self.user)
         self.check_alive()
         self.transactions.commit()
 
     def rollback(self) -> None:
-        """See `interfaces.Session`."""
+        """Roll the transaction back, if there is one; see `interfaces.Session`. Raises ORA-00028 for a killed session, and the
+        errors of the faults that hit it."""
         self.database.faults.meet("rollback", self.user)
         self.check_alive()
         self.transactions.rollback()
 
     def in_transaction(self) -> bool:
-        """See `interfaces.Session`."""
+        """Whether a transaction has begun, be it by SET TRANSACTION only."""
         return self.client.transaction is not None
 
     def check_alive(self) -> None:
-        """See `interfaces.Session`."""
+        """Raises ORA-00028 once another session has killed this one; else does nothing."""
         if self.client.killed:
             raise OraError(28, "your session has been killed")
 
     def kill(self) -> None:
-        """See `execution.SqlSession`."""
+        """End the session from another one, in any thread: its call ends soon, its transaction is rolled back at once or then,
+        later calls raise ORA-00028; see `execution.SqlSession`. Takes the storage lock."""
         with self.storage.lock:
             self.client.killed = self.client.cancelled = True
             self.storage.lock.notify_all()
@@ -210,13 +222,13 @@ class SandboxSession:
                 self.transactions.rollback()
 
     def cancel(self) -> None:
-        """See `interfaces.Session`."""
+        """Any thread: let the running statement raise ORA-01013 soon; void when none runs. Waits for the storage lock."""
         self.client.cancelled = True
         with self.storage.lock:
             self.storage.lock.notify_all()
 
     def close(self) -> None:
-        """See `interfaces.Session`."""
+        """Roll back and free everything of the session, in any state; safe to call twice. See `interfaces.Session`."""
         if self._closed:
             return
         self.client.cancelled = False

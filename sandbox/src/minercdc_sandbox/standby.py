@@ -18,11 +18,12 @@ _ALLOWED = frozenset({"ALTER SESSION", "COMMIT", "ROLLBACK", "SET TRANSACTION"})
 
 
 class Standby:
-    """The standby of one database.
+    """The standby of one database, and the state that DBMS_SANDBOX gives it. Of its own it has no rows and no redo: its sessions
+    read the primary's.
 
     :ivar is_open: the service is there.
     :ivar real_time: redo is applied as it is written; False: when its log is archived.
-    :ivar stalled_at: apply is stopped: redo from this SCN on is not applied; None: it runs.
+    :ivar stalled_at: apply is stopped: redo above this SCN is not applied; None: it runs.
     :ivar switched: the roles of both databases are exchanged.
     """
 
@@ -33,7 +34,7 @@ class Standby:
 
     def serves(self, service: str) -> bool:
         """Whether sessions of the service see a physical standby: those of ORCLSTBY, after a switch-over those of all other
-        services."""
+        services instead. Never while `is_open` is False."""
         return self.is_open and (service.upper() == SERVICE) is not self.switched
 
     def applied_scn(self, logs: Iterable[ArchivedLog], threads: Iterable[int], now: int) -> int:
@@ -53,16 +54,16 @@ class Standby:
 
 
 def refuse_view(name: str) -> OraError:
-    """The error for a view whose rows on a standby are not known."""
+    """The error, ORA-03001, for a view whose rows on a standby are not known; the caller raises it."""
     return OraError(3001, f"unimplemented feature: {name} of a standby database")
 
 
 def read_only() -> OraError:
-    """The error for a statement that would write to a standby."""
+    """The error, ORA-16000, for a statement that would write to a standby; the caller raises it."""
     return OraError(16000, "Attempting to modify database or pluggable database that is opened for read-only access.")
 
 
 def may_run(command: str) -> bool:
-    """Whether a read-only database runs a command, given by its first two words in upper case."""
+    """Whether a read-only database, or a session in Flashback mode, runs a command, given by its first two words in upper case."""
     words = command.split()
     return command in _ALLOWED or (words[0] if words else "") in _ALLOWED

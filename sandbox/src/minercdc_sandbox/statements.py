@@ -42,7 +42,7 @@ _WRONG_NAMES = frozenset((904, 913, 918, 942, 947, 957, 980, 1031, 1733, 1776, 2
 
 
 class Statement:
-    """A parsed statement.
+    """A parsed statement of one kind, remembered by its text; it keeps nothing of its runs.
 
     :cvar hardens: its redo is on disk before the call ends, as it may have committed.
     """
@@ -51,7 +51,7 @@ class Statement:
 
     def describe(self, runner: StatementRunner) -> Columns:
         """Columns of a query, before the types of its binds are known; None for others. Raises the errors of a query, and of DML
-        those of names, of privileges and of the number of its values."""
+        those of names, of privileges and of the number of its values. Runs nothing."""
         return None
 
     def check(self, runner: StatementRunner, bind_types: tuple[BindType, ...]) -> Columns:
@@ -59,13 +59,14 @@ class Statement:
         return None
 
     def run(self, runner: StatementRunner, call: StatementCall) -> Result:
-        """Run it: a query for the first row of binds, DML and a block for each row, a command once. Raises OraError."""
+        """Run it: a query for the first row of binds, DML and a block for each row, a command once. Raises OraError; apsw.Error
+        is left to the caller to translate."""
         raise NotImplementedError
 
 
 @dataclass(slots=True)
 class Query(Statement):
-    """A query, also one FOR UPDATE."""
+    """A query, also one FOR UPDATE; `binds` is how many it has."""
 
     sql: str
     tree: ast.Query
@@ -84,7 +85,7 @@ class Query(Statement):
 
 @dataclass(slots=True)
 class Change(Statement):
-    """INSERT, UPDATE, DELETE, MERGE."""
+    """INSERT, INSERT ALL, UPDATE, DELETE or MERGE; `binds` is how many it has."""
 
     sql: str
     tree: ast.Change
@@ -114,7 +115,8 @@ class Change(Statement):
 
 @dataclass(slots=True)
 class Block(Statement):
-    """An anonymous block or CALL; an array of binds runs it once for each row, and the result is that of the last run."""
+    """An anonymous block or CALL, which is compiled when it runs; an array of binds runs it once for each row, and the result is
+    that of the last run."""
 
     sql: str
 
@@ -128,7 +130,8 @@ class Block(Statement):
 
 @dataclass(slots=True)
 class Command(Statement):
-    """Any other statement: DDL, transaction control, ALTER SESSION, .. It takes no binds."""
+    """Any other statement: DDL, transaction control, ALTER SESSION, .. It takes no binds, and its errors, also of syntax, come
+    from `run` only."""
 
     sql: str
 
@@ -149,7 +152,8 @@ _CHANGES: dict[str, Callable[[Parser], ast.Change]] = {
 
 
 def parse(sql: str) -> Statement:
-    """The statement by its first word. Raises ORA-00900 for an empty text, and the syntax errors of queries and DML."""
+    """The statement by its first word. Raises ORA-00900 for an empty text, and the syntax errors of queries and DML; blocks and
+    commands are parsed when they run."""
     parser = Parser(sql)
     word = parser.token.text
     if parser.token.kind == "E":
@@ -166,12 +170,13 @@ def parse(sql: str) -> Statement:
 
 
 def _any_types(binds: int) -> tuple[BindType, ...]:
-    """Types that stand for those of binds until these are known."""
+    """Types that stand for those of as many binds until these are known: VARCHAR2(4000)."""
     return (BindType(OraType.VARCHAR2, 4000),) * binds
 
 
 class StatementRunner:
-    """Parses, checks and runs the statements of one session.
+    """Parses, checks and runs the statements of one session, those of clients and those inside PL/SQL; owns the session's planner
+    and open queries.
 
     :ivar names: variables that the statement being planned may name.
     """
@@ -184,7 +189,7 @@ class StatementRunner:
         self._parsed: dict[str, Statement] = {}
 
     def parsed(self, sql: str) -> Statement:
-        """`parse`, remembered."""
+        """The statement of a text, remembered with at most 400 others, then all are forgotten. Raises as `parse`."""
         found = self._parsed.get(sql)
         if found is None:
             found = parse(sql)
@@ -195,7 +200,7 @@ class StatementRunner:
 
     @contextmanager
     def naming(self, names: VariableNames) -> Iterator[None]:
-        """Until the context ends, statements may name these variables, and no others."""
+        """Until the context ends, statements may name these variables of PL/SQL, and no others."""
         outer, self.names = self.names, names
         try:
             yield
@@ -203,7 +208,8 @@ class StatementRunner:
             self.names = outer
 
     def check(self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES) -> Columns:
-        """See `execution.InnerStatements`."""
+        """Plan a query or DML statement of a block without running it; its columns, None for any other statement and DML. Raises
+        the errors of syntax, names, types and privileges. See `execution.InnerStatements`."""
         with self.naming(names):
             return self.parsed(sql).check(self, tuple(bind_types))
 
@@ -214,7 +220,8 @@ class StatementRunner:
         bind_rows: Sequence[tuple[Any, ...]] = ((),),
         names: VariableNames = NO_VARIABLES,
     ) -> Result:
-        """See `execution.InnerStatements`."""
+        """Run a statement of a block or program; see `execution.InnerStatements`. Raises what the statement raises, ORA-00028 for
+        a killed session; errors of SQLite become Oracle's."""
         self.session.check_alive()
         with self.naming(names):
             try:
@@ -223,11 +230,11 @@ class StatementRunner:
                 raise translated(error, begin_run(self.session)) from error
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """See `execution.InnerStatements`."""
+        """A new plan, which is not remembered, of a query without binds inside another statement. Raises as `Planner.query`."""
         return self.planner.apart(query)
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """See `execution.InnerStatements`."""
+        """Run a query inside another statement and close it; all its rows. Raises as `OpenQueries.open` and `Rows.fetch`."""
         rows = self.queries.open(plan, binds)
         found = rows.fetch(1 << 62)
         rows.close()

@@ -10,9 +10,11 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Su
 
 
 def table_ddl(catalog: Catalog | None, container: int, kind: str, name: str, schema: str, how: Mapping[str, bool]) -> str:
-    """The DDL of a table and of its indexes that are no keys'. Raises ORA-31603 for an unknown table, ORA-03001 for kinds other than TABLE.
+    """The DDL of a table and of its indexes that are no keys', each beginning with a newline and two blanks. Raises ORA-31603 for
+    an unknown table, ORA-03001 for kinds other than TABLE.
 
-    :param catalog: None for a schema that the user does not see.
+    :param catalog: None for a schema that the user does not see, which raises ORA-31603.
+    :param kind, name, schema: as the dictionary has them, upper case.
     :param how: parameters of SET_TRANSFORM_PARAM; missing ones have their defaults.
     """
     if kind != "TABLE":
@@ -38,7 +40,7 @@ def table_ddl(catalog: Catalog | None, container: int, kind: str, name: str, sch
 
 
 def _declared(column: Column) -> str:
-    """As DBMS_METADATA spells it: `NUMBER(10,0)`, `TIMESTAMP (6)`."""
+    """A column's type as DBMS_METADATA spells it: `NUMBER(10,0)`, `TIMESTAMP (6)`."""
     if column.type is OraType.NUMBER and not column.float_ and column.scale != -127:
         return f"NUMBER({column.precision or '*'},{column.scale})"
     text = column.declared

@@ -17,7 +17,7 @@ USER_GROUP = "USER LOG GROUP"
 
 
 class LengthSemantics(StrEnum):
-    """ALL_TAB_COLUMNS.CHAR_USED."""
+    """Whether the length of a character type counts bytes or characters; the values are those of ALL_TAB_COLUMNS.CHAR_USED."""
 
     BYTE = "B"
     CHAR = "C"
@@ -32,16 +32,18 @@ class Column:
     :param scale: NUMBER: -127 unconstrained; TIMESTAMP and INTERVAL: fractional digits.
     :param size: bytes; for character columns the limit in bytes, with `char_length` the limit in characters.
     :param semantics: of character types.
+    :param nullable: False with a NOT NULL constraint or a primary key.
+    :param default: text of the default expression; None without one.
+    :param float_: declared as FLOAT or REAL: `type` is NUMBER.
+    :param slot: physical column of the segment; survives renames and dropped neighbours.
     :param national: NCHAR, NVARCHAR2 or NCLOB: lengths count UTF-16 units.
-    :param default: text of the default expression.
     :param storage: of LOB columns SECUREFILE or BASICFILE, of XMLTYPE columns `BINARY XML` or `CLOB XML`, of VECTOR columns the
-        format.
-    :param virtual: expression of a virtual column, which has no place in the segment.
+        format; '' of others.
+    :param virtual: expression of a virtual column, which has no place in the segment; None of others.
     :param on_null: DEFAULT ON NULL: an explicit NULL takes the default too.
-    :param identity: of identity columns ALWAYS or BY DEFAULT; the default draws from its sequence.
+    :param identity: of identity columns ALWAYS or BY DEFAULT, else None; the default draws from its sequence.
     :param system: made by Oracle, as ORA_ARCHIVE_STATE of ROW ARCHIVAL.
     :param shown_after: rank in the order of `*`: raised when the column is made VISIBLE again, which moves it to the end.
-    :param slot: physical column of the segment; survives renames and dropped neighbours.
     """
 
     name: str
@@ -67,7 +69,8 @@ class Column:
 
     @property
     def data_type(self) -> str:
-        """DATA_TYPE of ALL_TAB_COLUMNS: `NUMBER`, `FLOAT`, `VARCHAR2`, `TIMESTAMP(6)`, .."""
+        """DATA_TYPE of ALL_TAB_COLUMNS: `NUMBER`, `FLOAT`, `VARCHAR2`, `TIMESTAMP(6)`, .. without the length or precision of
+        NUMBER, RAW and character types."""
         if self.type is OraType.NUMBER:
             return "FLOAT" if self.float_ else "NUMBER"
         if self.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_TZ, OraType.TIMESTAMP_LTZ):
@@ -83,7 +86,7 @@ class Column:
 
     @property
     def declared(self) -> str:
-        """The type as SQL text, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
+        """The type as SQL text with its length or precision, e.g. `NUMBER(10,2)`, `VARCHAR2(20 CHAR)`."""
         if self.type is OraType.NUMBER:
             if self.float_:
                 return f"FLOAT({self.precision})"
@@ -113,7 +116,7 @@ class Column:
 
 
 class ConstraintKind(StrEnum):
-    """ALL_CONSTRAINTS.CONSTRAINT_TYPE; NOT NULL is a CHECK, too."""
+    """Kinds of constraint; the values are ALL_CONSTRAINTS.CONSTRAINT_TYPE. NOT NULL is a CHECK, too."""
 
     PRIMARY = "P"
     UNIQUE = "U"
@@ -126,13 +129,15 @@ KEYS = (ConstraintKind.PRIMARY, ConstraintKind.UNIQUE)
 
 @dataclass(slots=True)
 class Constraint:
-    """A constraint.
+    """A constraint of a table.
 
+    :param columns: names, of a key and a foreign key in their order.
     :param index: name of the index that enforces a key; None of other constraints and of a disabled key.
-    :param generated: its name was not given.
+    :param generated: its name was not given, Oracle made it.
     :param condition: text of a CHECK, NOT NULL included; None of others.
     :param reference: of foreign keys owner and table, and the columns there; None of others.
-    :param delete_rule: NO ACTION, CASCADE or SET NULL.
+    :param delete_rule: of foreign keys NO ACTION, CASCADE or SET NULL.
+    :param deferrable, deferred: DEFERRABLE, and INITIALLY DEFERRED.
     """
 
     name: str
@@ -152,7 +157,7 @@ class Constraint:
 
 @dataclass(slots=True)
 class Index:
-    """An index of stored columns, also one that enforces a key."""
+    """An index of stored columns, by name in their order, also one that enforces a key; `created` is in host seconds."""
 
     owner: str
     name: str
@@ -164,7 +169,12 @@ class Index:
 
 @dataclass(slots=True)
 class SupplementalLogGroup:
-    """A row of ALL_LOG_GROUPS; only a USER LOG GROUP has `columns`."""
+    """Supplemental logging of a table, a row of ALL_LOG_GROUPS.
+
+    :param kind: LOG_GROUP_TYPE, one of the constants of this module; only a USER LOG GROUP has `columns`.
+    :param always: ALWAYS: logged with every UPDATE, not only with one of its columns.
+    :param generated: its name was not given.
+    """
 
     name: str
     kind: str
@@ -175,15 +185,18 @@ class SupplementalLogGroup:
 
 @dataclass(slots=True, eq=False)
 class Table:
-    """A table, or a view in the form of one.
+    """A table, or a view in the form of one, as the dictionary has it; its rows lie in `storage.store`. Changed under the storage
+    lock only.
 
+    :param columns: the stored ones in the order of their definition; positions everywhere are places in it.
+    :param created, last_ddl: host seconds.
     :param version: DATA_OBJV#, raised by each change of the stored columns' definition.
     :param ddl_scn: SCN of the newest definition; AS OF below it is ORA-01466.
-    :param checks: CHECK constraints (`constraints` has the NOT NULLs, also of kind C).
+    :param constraints: keys, foreign keys and NOT NULLs, which are of kind C; `checks` the other CHECKs.
     :param row_dependencies: ROWDEPENDENCIES: ORA_ROWSCN is of each row, not of its block.
     :param next_rid: number of the next row inserted; ROWIDs are made of it. Of a partitioned table each partition has its own.
-    :param last_rid: number of the row inserted last.
-    :param row_movement: rows may change their partition (ORA-14402).
+    :param last_rid: number of the row inserted last; -1 before the first.
+    :param row_movement: rows may change their partition (else ORA-14402).
     :param next_slot: physical column the next ADD COLUMN gets.
     :param virtual: virtual columns, each with its place among all columns.
     :param analyzed: host seconds when DBMS_STATS last counted its rows, and how many there were; None before.
@@ -224,7 +237,7 @@ class Table:
 
     @property
     def has_history(self) -> bool:
-        """Whether some of its versions have moved, see `storage.history`."""
+        """Whether old row versions of its present segment have moved to a table of their own, see `storage.history`."""
         return self.history_of == self.data_object_id
 
     @property
@@ -233,18 +246,19 @@ class Table:
         return next((column for column in self.columns if column.system), None)
 
     def all_columns(self) -> list[Column]:
-        """Stored and virtual columns in the order of their definition, also invisible ones."""
+        """Stored and virtual columns in the order of their definition, also invisible ones; a new list."""
         found = list(self.columns)
         for place, column in self.virtual:
             found.insert(place, column)
         return found
 
     def shown_columns(self) -> list[Column]:
-        """All columns, the visible ones in the order of COLUMN_ID, which `*` and an INSERT without columns follow."""
+        """All columns, invisible ones too, the visible ones in the order of COLUMN_ID, which `*` and an INSERT without columns
+        follow; a new list."""
         return sorted(self.all_columns(), key=lambda column: column.shown_after)
 
     def last_shown(self) -> int:
-        """`shown_after` of a column that is added now."""
+        """`shown_after` of a column that is added now: the highest of the table's columns."""
         return max(column.shown_after for column in self.all_columns())
 
     @property
@@ -260,11 +274,11 @@ class Table:
         raise OraError(904, f'"{name}": invalid identifier')
 
     def positions(self, names: tuple[str, ...]) -> tuple[int, ...]:
-        """`position` of each."""
+        """`position` of each name, in the order given. Raises ORA-00904."""
         return tuple(self.position(name) for name in names)
 
     def object_ids(self) -> tuple[int, ...]:
-        """OBJECT_ID of the table and of its partitions."""
+        """OBJECT_ID of the table, then of its partitions in their order."""
         return (self.object_id, *(p.object_id for p in (self.partitioning.partitions if self.partitioning else ())))
 
     def partition(self, object_id: int) -> TablePartition | None:
@@ -273,8 +287,8 @@ class Table:
         return next((partition for partition in found if partition.object_id == object_id), None)
 
     def segment_of(self, rid: int) -> tuple[int, int]:
-        """OBJECT_ID and DATA_OBJECT_ID of a row number: those of its partition, or of the table. Raises ORA-08103 for a dropped
-        partition."""
+        """OBJECT_ID and DATA_OBJECT_ID of the segment that shows a row number: those of its partition, or of the table if it is
+        not partitioned. Raises ORA-08103 for a partition that was dropped or got new storage."""
         if self.partitioning is None:
             return self.object_id, self.data_object_id
         found = self.partitioning.numbered(rid)
@@ -285,7 +299,8 @@ class Table:
         return str(self.data_object_id if self.partitioning is None else -self.object_id)
 
     def holding(self, row: tuple[bytes | str | None, ...]) -> TablePartition:
-        """The partition for a row of a partitioned table. Raises ORA-14400."""
+        """The partition for a row, with cells of all stored columns, of a partitioned table; makes none. Raises ORA-14400 when
+        there is none for it."""
         assert self.partitioning is not None
         found = self.partitioning.holding(self.partition_key(row))
         if found is None:
@@ -293,12 +308,13 @@ class Table:
         return found
 
     def partition_key(self, row: tuple[bytes | str | None, ...]) -> tuple[bytes | str | None, ...]:
-        """The cells of a row that decide its partition, in a partitioned table."""
+        """The cells of a row that decide its partition, in the order of the partitioning columns; only of a partitioned table."""
         assert self.partitioning is not None
         return tuple([row[at] for at in self.positions(self.partitioning.columns)])
 
     def stored(self, object_id: int = 0) -> TableVersion:
-        """This version for LogMiner, of the partition with this OBJECT_ID, or of the table for 0 and any other number."""
+        """The table's present version for LogMiner, of the partition with this OBJECT_ID, or of the table for 0 and any other
+        number."""
         partition = self.partition(object_id)
         return TableVersion(
             self.owner,

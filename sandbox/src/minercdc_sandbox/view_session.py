@@ -11,5 +11,6 @@ ViewSession: TypeAlias = SqlSession
 
 
 def as_view_session(session: Session) -> ViewSession:
-    """The wire's session as the database made it; the database makes no other."""
+    """The same session with the members that views and packages need; only for sessions of `SandboxDatabase`, which makes no
+    others."""
     return cast(ViewSession, session)

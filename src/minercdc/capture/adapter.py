@@ -1,4 +1,5 @@
-"""Interface of adapters: each is one package under `capture/` with one factory, which `capture.registry` lists."""
+"""Interface of adapters. Each package under `capture/` has one factory class; `capture.registry` has a factory for each adapter
+name."""
 
 from __future__ import annotations
 
@@ -22,24 +23,25 @@ from minercdc.schema.tables import Tables
 
 
 class Reselect(Protocol):
-    """Reads from the row itself values that an adapter does not deliver."""
+    """Reads from the row itself values that an adapter does not deliver. It connects when it first needs to, and keeps the
+    connection until `close`."""
 
     def complete(self, event: ChangeEvent) -> None:
-        """Replace UNAVAILABLE values in `event.after` by those as of the commit of its transaction, and set
-        `event.reselected_scn`. What cannot be read stays UNAVAILABLE.
+        """Replace UNAVAILABLE values of large columns in `event.after` by those as of the commit of its transaction, and set
+        `event.reselected_scn` to that SCN. What cannot be read stays UNAVAILABLE, with a warning once per table.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
 
     def close(self) -> None:
-        """End its session; safe to call twice."""
+        """End its sessions; safe to call twice. A later `complete` connects again."""
 
 
 @dataclass(frozen=True, slots=True)
 class CapturedPdb:
     """One of several pluggable databases whose tables are captured; the fields as of `CaptureContext`.
 
-    :param connect: connects to it.
+    :param connect: opens a connection to it at each call; the caller closes it.
     """
 
     database: str
@@ -50,9 +52,9 @@ class CapturedPdb:
 
 @dataclass(frozen=True, slots=True)
 class Secondary:
-    """Another database in which LogMiner runs.
+    """Another database in which LogMiner runs, in place of the source.
 
-    :param connect: connects to its root.
+    :param connect: opens a connection to its root at each call; the caller closes it.
     :param is_downstream: it is a downstream database, to which archived logs are shipped; else a physical standby.
     """
 
@@ -62,20 +64,23 @@ class Secondary:
 
 @dataclass(frozen=True, slots=True)
 class CaptureContext:
-    """What an adapter works with. Nothing is connected until one of the callables is called.
+    """What an adapter works with. Nothing is connected until one of the callables is called. Those that connect, or read the
+    database, raise SourceError, PrerequisiteError or ConfigError; `unlogged` logs errors and returns ''.
 
     :param tables: shapes known so far, from the snapshot or the schema history; the capture keeps them in step with DDL.
     :param mined: filter of the tables to read: the captured ones, and the signal table.
     :param database: name of the captured database, first part of each `TableId`.
-    :param connect_root: connects to the root of a container database, or to the database itself.
-    :param connect_pdb: connects to where the tables are.
+    :param connect_root: opens a connection to the root of a container database, or to the database itself, at each call; the
+        caller closes it.
+    :param connect_pdb: opens a connection to where the tables are; likewise.
     :param secondary: the database in which LogMiner runs; None: it runs in the source itself.
     :param read_table: present shape of a table, None when it does not exist.
     :param time_zone: DBTIMEZONE of where the tables are.
     :param reselect: reads values that redo does not hold; None: they stay unavailable.
+    :param counters: what the adapter counts for metrics.
     :param unread: names (`TableNames`) of tables whose rows in a transaction need not be decoded (`suspension`).
-    :param split: id of the source transaction that an earlier run delivered in part, '' for none; known once events are taken from
-        `stream`.
+    :param split: id of the source transaction that an earlier run delivered in part, '' for none; known once events are taken
+        from `stream`.
     :param runs: whether the capture may emit ChangeRuns; only where the native path is in use.
     :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param pdbs: all pluggable databases, when there are several: `database`, `mined`, `connect_pdb` and `time_zone` are of the
@@ -110,9 +115,9 @@ class Adapter:
 
     :param start_position: where streaming begins after a snapshot: (SCN of the snapshot, SCN at or below the start of every
         transaction that commits later) -> position.
-    :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed later, or
-        is open still; that SCN itself for an adapter that does not read redo. Raises LogGapError when redo, or what was noted of
-        transactions, does not reach back far enough.
+    :param mine_from: an SCN at or below the start of every transaction that was open at an SCN of the past and committed
+        later, or is open still; that SCN itself for an adapter that does not read redo. Raises LogGapError when redo, or what
+        was noted of transactions, does not reach back far enough.
     :param unreadable: the error that says why the stream cannot go on from a position, returned and not raised; None when it can,
         or when that shows at the start of the stream only. Errors of the database are raised.
     :param open_transactions: None when the adapter does not know them.
@@ -126,7 +131,7 @@ class Adapter:
 
 
 class AdapterFactory(Protocol):
-    """Opens one kind of adapter."""
+    """Opens one kind of adapter. It keeps no state: `open` may be called once per pipeline."""
 
     @property
     def family(self) -> str:
@@ -134,14 +139,15 @@ class AdapterFactory(Protocol):
 
     @property
     def reads_redo(self) -> bool:
-        """Whether changes come from redo, so that open transactions and what is written of the logs count."""
+        """Whether changes come from redo: then a snapshot looks at open transactions and at how far redo is written, and what is
+        read for that has to be granted."""
 
     @property
     def prerequisites(self) -> CapturePrerequisites:
-        """What it needs of the database."""
+        """Checks before streaming begins what the adapter needs of the database: its settings, grants and tables."""
 
     def open(self, context: CaptureContext) -> Adapter:
-        """An adapter that has connected to nothing yet."""
+        """An adapter for the pipeline of `context`, which owns it and closes its capture. It has connected to nothing yet."""
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """Tables (schema, name) that the adapter itself writes to, which are never captured."""
+        """Tables (schema, name) that the adapter itself writes to, which are never captured; empty for none."""

@@ -14,14 +14,16 @@ _CHUNK: Final = 1 << 18
 
 
 class FramedConnection:
-    """Connects at once.
+    """A client's end of the connection, for one thread; the constructor connects, and the owner calls `close`. After an error
+    the connection is of no more use.
 
     :param name: of the server, for messages.
-    :param timeout: seconds for the connection, for sending, and for the rest of a frame that has begun.
+    :param timeout: seconds that connecting may take, that sending may take, and that a frame which has begun may stay without
+        another byte.
     :param address: host and port.
-    :param longest: most bytes of a frame; `limit` is the name of the property that sets it.
+    :param longest: most bytes of a received frame, without its length; `limit` is the name of the property that sets it.
     :param order: of the bytes of a length.
-    :raises TransientSourceError: the server does not answer.
+    :raises TransientSourceError: the server is not reachable.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class FramedConnection:
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
     def send(self, message: bytes) -> None:
-        """Send one frame.
+        """Send `message` as one frame.
 
         :raises TransientSourceError: the connection broke.
         """
@@ -62,10 +64,12 @@ class FramedConnection:
             raise TransientSourceError(f"{self.name}: the connection broke ({error})") from error
 
     def receive(self, seconds: float) -> bytes | None:
-        """The next frame, None when it has not come within so many seconds; what has come of it is kept.
+        """The next frame without its length, None when it has not come within so many seconds; what has come of it is kept for
+        the next call.
 
-        :raises TransientSourceError: the connection broke, or the rest of a frame did not come in time.
-        :raises SourceError: the length of a frame is above `longest`.
+        :raises TransientSourceError: the connection broke, or the server closed it; or the seconds are over, and no byte of a
+            frame that has begun came for `timeout` seconds.
+        :raises SourceError: the length of the frame is above `longest`.
         """
         deadline = monotonic() + seconds
         while True:
@@ -96,7 +100,8 @@ class FramedConnection:
         return frame
 
     def _filled(self, seconds: float) -> bool:
-        """Whether bytes came within so many seconds. Raises TransientSourceError as `receive`."""
+        """Wait for bytes, at most so many seconds, and add them to the buffer; False when none came. Raises TransientSourceError
+        when the connection broke or is closed."""
         try:
             if not self._poll.poll(seconds * 1000):
                 return False

@@ -1,4 +1,4 @@
-"""Rows that go without an event: of suspended tables, and those that cannot be decoded."""
+"""Completes the UndecodableRow that stands for a row of a suspended table, or for one that cannot be decoded."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _log = logging.getLogger(__name__)
 
 
 def suspended(row: UndecodableRow) -> UndecodableRow:
-    """The same row, marked as one of a suspended table, which is read again later."""
+    """The same object, marked as a row of a suspended table, which is read again later: sets `reason` and `counted`."""
     row.reason, row.counted = "the table is suspended", True
     return row
 
 
 def undecodable(row: UndecodableRow, error: DecodeError, where: str, on_failure: str) -> UndecodableRow:
-    """The same row, with reason, code and hint of the error. Logs a warning when `on_failure` is `warn`.
+    """The same object, with `reason`, `code` and `hint` of the error set. Logs a warning when `on_failure` is `warn`.
 
     :param where: the row's place in the source.
     :param on_failure: `event.processing.failure.handling.mode`.

@@ -1,4 +1,4 @@
-"""A stored position back from its JSON, in the same way for every adapter."""
+"""Reads a stored position from its JSON, with the same error for every adapter."""
 
 from __future__ import annotations
 

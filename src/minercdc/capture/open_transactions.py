@@ -18,11 +18,12 @@ _EVERY_SECONDS = 3.0
 
 
 class OldestUndelivered:
-    """Reads the start of the oldest open transaction every few seconds.
+    """Reads the start of the oldest open transaction every few seconds, by a connection of its own: the first query opens it, the
+    owner calls `close`.
 
     :param connect: to where V$TRANSACTION shows the transactions of the captured tables.
     :param begun: `CommitPosition.begun` of the position that the stream starts from.
-    :ivar begun: SCN at or below the begin of every transaction that is not delivered.
+    :ivar begun: SCN at or below the begin of every transaction that is not delivered; it never falls.
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection], begun: int) -> None:
@@ -32,11 +33,12 @@ class OldestUndelivered:
         self.begun = begun
 
     def look(self, complete_scn: int) -> None:
-        """Move `begun` on to what the last query found, once `complete_scn` has come to the SCN of that query; query V$TRANSACTION
-        again after that, every three seconds at most.
+        """Move `begun` on to what the last query found, if `complete_scn` has come to the SCN of that query (at or above it);
+        else do nothing. Then query V$TRANSACTION, if three seconds have passed since the query before.
 
         :param complete_scn: every commit at or below it is delivered.
-        :raises MinerCdcError: V$TRANSACTION cannot be read.
+        :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$TRANSACTION or the current SCN cannot be
+            read.
         """
         if self._next is not None:
             begun, scn = self._next
@@ -51,5 +53,5 @@ class OldestUndelivered:
         self._next = begun, current_scn(connection)
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
+        """Close the connection; safe to call twice. The next query of `look` opens another one."""
         self._connection.close()

@@ -33,7 +33,8 @@ def adapter_factory(name: str) -> AdapterFactory:
 
 def adopt(offset: Offset | None, name: str, *, handover_scn: int | None) -> Offset | None:
     """The part of a stored offset that the adapter `name` uses: all of its own family's; of another family's, all but its
-    position, snapshot and partly delivered transaction. None when nothing is stored.
+    position, snapshot and partly delivered transaction. None when nothing is stored. An offset with neither position nor snapshot
+    is returned as it is. Nothing is stored here.
 
     :param handover_scn: `minercdc.handover.scn`: the adapter goes on from it in place of that position; None when not given.
     :raises ConfigError: the offset holds a position of another family, and there is no `handover_scn`; or only an unfinished

@@ -1,4 +1,4 @@
-"""What adapters need of the database whose redo a server reads; the server has needs of its own."""
+"""What `olr` and `fors_olr` need of the database whose redo a server reads for them; the server has needs of its own."""
 
 from __future__ import annotations
 
@@ -15,26 +15,33 @@ _WITHOUT_VALUES = UNMINED_TYPES | {"JSON"}
 
 
 class ServerPrerequisites:
-    """See `oracle.prerequisites.CapturePrerequisites`.
+    """The `oracle.prerequisites.CapturePrerequisites` of `olr` and `fors_olr`: checks what these servers need of the
+    database. The findings come as they are iterated, and so do errors.
 
-    :param without_values: says, after the table's name, that the columns which follow have no values.
+    :param without_values: text of a finding between the table's name and the columns without values.
     """
 
     def __init__(self, without_values: str) -> None:
         self._without_values = without_values
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """Views that cannot be read."""
+        """A blocking finding for each view of `grants.SERVER_VIEWS` that the connection cannot read.
+
+        :param user: who the grant in the fix is for.
+        :raises SourceError: a query failed for another reason than a missing grant.
+        """
         for grant, why in grants.missing_views(connection, grants.SERVER_VIEWS):
             fix = f"GRANT SELECT ON {grant.on.removeprefix('SYS.')} TO {user}"
             yield Finding(f"{grant.view} cannot be read ({why})", fix, blocking=True, rule="grant-views")
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """ARCHIVELOG mode and supplemental logging."""
+        """Findings about ARCHIVELOG mode and supplemental logging of `tables`, as `redo_findings`, which names the errors;
+        none when both are right."""
         yield from redo_findings(connection, tables, without_minimal="redo does not hold whole rows")
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Columns whose values do not come."""
+        """A finding, not blocking, for each table with columns whose values do not come: large types that redo has no values of,
+        and JSON."""
         for table in tables:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _WITHOUT_VALUES]
             if names:

@@ -109,7 +109,7 @@ class Ticker:
 
 
 class TerminalPanel:
-    """Draws the counters; log lines pass above the panel."""
+    """Draws the counters of a running connector for a terminal; one for each display."""
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
@@ -143,7 +143,8 @@ class TerminalPanel:
 
 @contextmanager
 def display(counters: Counters, console: Console, log_interval: float) -> Iterator[None]:
-    """Show the counters while the context lasts: as a panel on a terminal, else as a log line every `log_interval` seconds."""
+    """Show the counters while the context lasts: as a panel on a terminal, below the lines of the log, else as a log line
+    every `log_interval` seconds. A thread draws."""
     if not console.is_terminal:
         rate = Rate()
         with Ticker(log_interval, lambda: log.info("%s", summary(counters, rate))):

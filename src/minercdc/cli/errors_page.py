@@ -238,7 +238,7 @@ a new session may help (MC-3101).
 
 
 def errors_page() -> str:
-    """The page as Markdown."""
+    """The text of docs/errors.md: a paragraph per error code, then what each of Oracle's codes counts as."""
     sections = [f"## {error.code} {words}".rstrip() + f"\n\n{text}\n" for error, (words, text) in _PARAGRAPHS.items()]
     return "\n".join([_HEAD, *sections, _CODES]) + "".join(_rows("ORA", 5, ORA)) + "".join(_rows("DPY", 4, DPY))
 

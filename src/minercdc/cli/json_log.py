@@ -19,7 +19,7 @@ class JsonLines(logging.Formatter):
         self._connector = connector
 
     def format(self, record: logging.LogRecord) -> str:
-        """See `logging.Formatter`."""
+        """The document of a record, on one line."""
         document = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname,
@@ -34,7 +34,7 @@ class JsonLines(logging.Formatter):
 
 
 def log_as_json(connector: str) -> None:
-    """From now on the log goes to standard error as JSON, on a terminal, too."""
+    """From now on the log goes to standard error as JSON, on a terminal, too, and nowhere else; its level stays."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines(connector))
     logging.getLogger().handlers = [handler]

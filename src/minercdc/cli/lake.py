@@ -74,8 +74,8 @@ lake = typer.Typer(
 
 @contextmanager
 def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
-    """A session of this process, which ends with the block. Raises ConfigError when the sink is not Kafka, and as
-    `lake.spark_session.session`."""
+    """A session of this process, which ends with the block. Sets `stop.leaving`, so that the JVM does not outlast the
+    process. Raises ConfigError when the sink is not Kafka, and as `lake.spark_session.session`."""
     from minercdc.lake.spark_session import session
     from minercdc.local.spark import end_java
     from minercdc.sink.opening import need_kafka
@@ -94,7 +94,8 @@ def _spark(config: ConnectorConfig, stop: Stop) -> Iterator[SparkSession]:
 
 @contextmanager
 def _metrics(config: ConnectorConfig, figures: LakeFigures) -> Iterator[None]:
-    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened on."""
+    """Serves the figures while the block lasts, where a port is configured. Raises ConfigError when it cannot be listened
+    on. A line in the log says where they are."""
     if config.lake.minercdc_lake_http_port is None:
         yield
         return
@@ -245,7 +246,7 @@ def rebuild(
 
 
 class _SnapshotProgress:
-    """Ranges that are read as a bar, tables as lines with their rate."""
+    """Shows a snapshot that reads into the lake: ranges that are read as a bar, tables as lines with their rate."""
 
     def __init__(self, bar: Progress) -> None:
         self._bar = bar

@@ -18,7 +18,7 @@ _MOST_TABLES = 12
 
 
 class LakePanel:
-    """Draws the figures."""
+    """Draws the figures of a running lake for a terminal. One for each display: it measures the rate between two draws."""
 
     def __init__(self, figures: LakeFigures) -> None:
         self._figures = figures

@@ -23,7 +23,7 @@ def size(count: float) -> str:
 
 
 def show(found: LakeStatus, now: datetime, console: Console) -> None:
-    """Print it: the lake in two lines, its tables as a table, and below it why tables are quarantined."""
+    """Print the status: the lake in two lines, its tables as a table, and below it why tables are quarantined."""
     delivered = found.delivered_scn or "none yet"
     lines = [
         f"complete up to SCN {found.complete_scn or 'none yet'}; Kafka has everything up to SCN {delivered}",
@@ -55,7 +55,7 @@ def _state(table: TableStatus) -> str:
 
 
 def as_document(found: LakeStatus, now: datetime) -> dict[str, object]:
-    """The same as JSON: SCNs as text, times in ISO 8601, sizes in bytes, lags in seconds."""
+    """The status as a JSON object: SCNs as text, times in ISO 8601, sizes in bytes, lags in seconds."""
     return {
         "complete_scn": str(found.complete_scn),
         "delivered_scn": str(found.delivered_scn),

@@ -35,7 +35,8 @@ def output() -> Console:
 
 
 def log_to(console: Console, verbose: bool) -> None:
-    """Send the log to `console` when it is a terminal, else as plain lines to standard error. Without effect the second time.
+    """Send the log to `console` when it is a terminal, else as plain lines to standard error. Only warnings and errors come
+    from urllib3, and critical lines from py4j. Where it goes, and `verbose`, are without effect the second time.
 
     :param verbose: details (DEBUG), too.
     """

@@ -57,7 +57,9 @@ def _serve(config: ConnectorConfig, stop: Stop) -> None:
 
 
 def _schemas(config: ConnectorConfig) -> None:
-    """Generate what is missing in the registry, and print as Databus's generator does."""
+    """Generate what is missing in the registry, and print as Databus's generator does. Raises RelayError when the registry
+    cannot be read or written, SourceError or PrerequisiteError when Oracle cannot be reached or read, and ConfigError
+    when the configuration does not fit the tables."""
     from minercdc.relay.server import registry_of
     from minercdc.selection import key_columns, published_columns
 

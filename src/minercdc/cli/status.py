@@ -57,7 +57,7 @@ def _fetch(path: Path) -> dict[str, Any]:
 
 
 def view(document: dict[str, Any]) -> RenderableType:
-    """The document as lines and tables."""
+    """The document of /api/status as lines and tables; at most 15 rows in each table but that of the snapshot."""
     colour = _COLOURS.get(document["status"], "white")
     head = Text.assemble((document["name"], "bold"), " ", (document["status"], colour), f"  {document['sentence']}")
     parts: list[RenderableType] = [head, _lag(document["lag"])]

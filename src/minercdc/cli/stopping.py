@@ -43,7 +43,7 @@ class Stop(threading.Event):
             signal.signal(number, lambda _number, _frame: None)  # without a handler there is no byte
 
     def take_hangups(self, hung_up: Callable[[], None]) -> None:
-        """From now on SIGHUP calls this, and does not end the process. Call it in the main thread."""
+        """From now on SIGHUP has `hung_up` called, and does not end the process. Call it in the main thread."""
         self.hung_up = hung_up
         signal.signal(signal.SIGHUP, lambda _number, _frame: None)
 
@@ -79,7 +79,8 @@ class Stop(threading.Event):
 
 
 def terminate_at_eof() -> None:
-    """Send this process SIGTERM when its standard input ends: when the process that holds the other end is gone, even killed."""
+    """Send this process SIGTERM when its standard input ends: when the process that holds the other end is gone, even
+    killed. A thread waits for that."""
 
     def wait() -> None:
         while os.read(0, 4096):

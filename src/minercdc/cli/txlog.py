@@ -105,7 +105,8 @@ def _owner(config: ConnectorConfig) -> str:
 
 
 def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[TableSchema]:
-    """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources."""
+    """The captured tables, and the signal table if there is one. Raises ConfigError for those that cannot be sources,
+    SourceError or PrerequisiteError when they cannot be read."""
     from minercdc.capture.txlog.installation import refuse_unusable
     from minercdc.oracle.connect import database_name
     from minercdc.oracle.dictionary import read_table_ids, read_tables
@@ -119,7 +120,9 @@ def _tables(connection: oracledb.Connection, config: ConnectorConfig) -> list[Ta
 
 
 def _script(config: ConnectorConfig) -> str:
-    """SQL that makes everything from nothing; what the database has already is left out where it answers."""
+    """SQL that makes what is missing in the database; everything where it does not answer and `table.include.list` has
+    plain names. Raises ConfigError for tables that cannot be sources, and when it neither answers nor are there such
+    names."""
     from minercdc.capture.txlog.dictionary import Existing, read_existing
     from minercdc.capture.txlog.installation import objects, refuse_unmakeable
     from minercdc.capture.txlog.printing import script, tables_by_name

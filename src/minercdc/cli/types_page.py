@@ -131,7 +131,7 @@ Rows that LogMiner does not support (operation code 255: BOOLEAN, VECTOR, object
 
 
 def types_page() -> str:
-    """The whole page, as Markdown."""
+    """The text of docs/types.md."""
     return _INTRODUCTION + "".join(map(_line, _ROWS)) + _CLOSING
 
 

@@ -11,7 +11,7 @@ _SECTIONS = {"log_mining": "logminer", "flashback": "flashback", "olr": "olr", "
 
 
 def of_other_adapters(sections: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Given properties of adapters other than `database.connection.adapter`, with the reason why they have no effect."""
+    """(Property, why it has no effect) of each given property of an adapter other than `database.connection.adapter`."""
     adapter = sections["database"].database_connection_adapter
     for section, family in _SECTIONS.items():
         if not adapter.startswith(family):

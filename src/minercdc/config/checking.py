@@ -126,7 +126,7 @@ def _durable_topic(sections: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _several_pdbs(sections: Mapping[str, Any]) -> Iterator[str]:
-    """What is not there yet for several pluggable databases; docs/capture/logminer.md lists it."""
+    """A problem for each property that does not go with several pluggable databases; docs/capture/logminer.md lists them."""
     if not sections["database"].has_several_pdbs:
         return
     several = "several pluggable databases (database.pdb.name)"
@@ -161,7 +161,7 @@ _RULES: Final[tuple[Callable[[Mapping[str, Any]], Iterator[str]], ...]] = (
 
 
 def _problem_lines(error: ValidationError) -> Iterator[tuple[str, str]]:
-    """(Property, problem)."""
+    """(Property, problem) of each error; the problem begins with the property. The property is '' for an error of none."""
     for item in error.errors(include_url=False):
         name = str(item["loc"][0]) if item["loc"] else ""
         # Of an enumeration, which holds no secrets, the value is shown.

@@ -142,7 +142,7 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         return any(self.registry_kind(side) for side in SIDES)
 
     def is_text(self) -> bool:
-        """Whether keys and values are JSON."""
+        """Whether keys and values are JSON; of CloudEvents, `data` as far as the value is that alone."""
         texts = (JSON, APICURIO_JSON)
         return self.key_converter in texts and (
             self.value_converter in texts
@@ -154,5 +154,5 @@ class ConverterConfig(CloudEventsConfig, ApicurioConfig, ProtobufConfig, Registr
         )
 
     def _data_in_json(self) -> bool:
-        """Whether `data`, where it is all that the value holds, is JSON."""
+        """Whether `data` is JSON, where it is all that the value holds (mode `binary`); True in mode `structured`."""
         return self.minercdc_cloudevents_mode != "binary" or self.value_converter_data_serializer_type == "json"

@@ -15,7 +15,9 @@ _PDB: Final = re.compile(r'[A-Za-z][\w$#]*|"[^",.]+"')
 
 
 class DatabaseConfig(Section):
-    """Where the database is."""
+    """Where the database is.
+
+    Also how to log on, which pluggable databases are captured, and by which adapter."""
 
     database_hostname: str | None = Field(None, description="Listener host; needed unless `database.url` is given.")
     database_port: int = Field(1521, ge=1, le=65535, description="Listener port.")
@@ -108,7 +110,7 @@ class DatabaseConfig(Section):
         return len(self.pdbs) > 1
 
     def of_pdb(self, name: str) -> Self:
-        """The same for one of the pluggable databases alone."""
+        """A copy for the pluggable database `name` alone."""
         return self.model_copy(update={"database_pdb_name": name})
 
     @rule

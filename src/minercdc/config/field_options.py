@@ -12,11 +12,12 @@ from minercdc.config.section import CommaList, property_of
 
 
 class OfSide(Options):
-    """A transformation that has a form for keys and one for values."""
+    """Options of a transformation that has a form for keys, `$Key`, and one for values, `$Value`."""
 
 
 class ReplaceField(OfSide):
-    """Leaves fields out, or gives them other names."""
+    """Options of ReplaceField, which leaves fields out, or gives them other names. `blacklist` and `whitelist` are older names
+    of `exclude` and `include`."""
 
     exclude: CommaList = ()
     blacklist: CommaList = ()
@@ -33,7 +34,8 @@ class ReplaceField(OfSide):
 
 
 class MaskField(OfSide):
-    """Puts a null of the field's type, or a text, in place of values."""
+    """Options of MaskField, which puts `replacement`, or without it the empty value of the field's type (0, '', false), in
+    place of values."""
 
     fields_: CommaList = Field(alias="fields", min_length=1)
     replacement: str | None = None
@@ -41,7 +43,8 @@ class MaskField(OfSide):
 
 
 class InsertField(OfSide):
-    """Adds fields with a constant or the topic."""
+    """Options of InsertField, which adds fields with a constant or the topic. `*_field` is the name of the field that gets it;
+    those of time, partition and offset are refused."""
 
     static_field: str = ""
     static_value: str | None = None
@@ -66,7 +69,7 @@ class InsertField(OfSide):
 
 
 class ExtractField(OfSide):
-    """Puts one field in place of the whole."""
+    """Options of ExtractField, which puts the value of one field in place of the whole key or value."""
 
     field: str
     field_syntax_version: Literal["V1", "V2"] = "V1"
@@ -74,19 +77,20 @@ class ExtractField(OfSide):
 
 
 class HoistField(OfSide):
-    """Puts the whole into a struct with one field."""
+    """Options of HoistField, which puts the whole key or value into a struct with one field."""
 
     field: str
 
 
 class Flatten(OfSide):
-    """Puts fields of structs beside each other."""
+    """Options of Flatten, which puts the fields of structs beside each other, with joined names."""
 
     delimiter: str = "."
 
 
 class Cast(OfSide):
-    """Gives fields, or the whole, another type."""
+    """Options of Cast, which gives fields, or the whole key or value, another type. `spec` has (FIELD, TYPE), or (TYPE,) for
+    the whole."""
 
     spec: Pairs
     replace_null_with_default: bool = False
@@ -103,7 +107,8 @@ CAST_TYPES = ("int8", "int16", "int32", "int64", "float32", "float64", "boolean"
 
 
 class TimestampConverter(OfSide):
-    """Converts times between Connect's types, texts and numbers."""
+    """Options of TimestampConverter, which converts times between Connect's types, texts and numbers. `field` '': the whole key
+    or value."""
 
     field: str = ""
     target_type: Literal["string", "unix", "Date", "Time", "Timestamp"]
@@ -119,14 +124,14 @@ class TimestampConverter(OfSide):
 
 
 class SetSchemaMetadata(OfSide):
-    """Gives a schema another name or version."""
+    """Options of SetSchemaMetadata, which gives a schema another name or version; '' and None leave it."""
 
     schema_name: str = ""
     schema_version: int | None = None
 
 
 class ValueToKey(Options):
-    """Makes the key from fields of the value."""
+    """Options of ValueToKey, which makes the key from fields of the value."""
 
     fields_: CommaList = Field(alias="fields", min_length=1)
     replace_null_with_default: bool = False

@@ -124,8 +124,9 @@ def _value(node: yaml.Node, loader: yaml.SafeLoader) -> str | None | list[_Pair]
 
 
 def _scalar(node: yaml.Node) -> str:
-    """The text that stands there: as numbers and times of YAML, a password `012345` would be 5349, and a name `on` true. Raises
-    ConstructorError for a list, a mapping, or a tag that is not known here."""
+    """The text that stands there, `true` and `false` in lower case: as numbers and times of YAML, a password `012345` would
+    be 5349, and a name `on` true. Raises ConstructorError for a list, a mapping, or a tag that is not known here, and
+    UnicodeDecodeError as `_joined`."""
     if not isinstance(node, yaml.ScalarNode):
         raise yaml.constructor.ConstructorError(None, None, "a value is expected, not a list or mapping", node.start_mark)
     if node.tag.removeprefix("tag:yaml.org,2002:") not in _TYPES:
@@ -135,7 +136,8 @@ def _scalar(node: yaml.Node) -> str:
 
 
 def _joined(text: str) -> str:
-    """JSON writes a character beyond U+FFFF as two escapes, which YAML takes for two characters."""
+    """The text with a character beyond U+FFFF in place of its two surrogates: JSON writes it as two escapes, which YAML
+    takes for two characters. Raises UnicodeDecodeError for a surrogate alone."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16")
 
 
@@ -148,7 +150,8 @@ def _flatten(pairs: Iterable[_Pair], prefix: str) -> Iterator[_Line]:
 
 
 def _connect_form(lines: list[_Line]) -> list[_Line]:
-    """The properties within `config` of Kafka Connect's REST form, with the connector's name."""
+    """The properties within `config` of Kafka Connect's REST form, with the connector's name; all lines as they are where it is
+    no such form."""
     within = [(name.removeprefix("config."), value, line) for name, value, line in lines if name.startswith("config.")]
     if not any(name == "connector.class" or name == "topic.prefix" or name.startswith("database.") for name, _, _ in within):
         return lines

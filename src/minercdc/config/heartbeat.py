@@ -13,7 +13,9 @@ _TOPIC = f"^{TRANSPORTABLE.pattern}$"
 
 
 class HeartbeatConfig(Section):
-    """Heartbeats."""
+    """Heartbeats.
+
+    How often they are written, to which topic, and the statement that the database runs with each."""
 
     heartbeat_interval_ms: int = Field(
         0,

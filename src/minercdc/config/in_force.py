@@ -73,7 +73,8 @@ def _shown(name: str, value: str, secret: re.Pattern[str]) -> str:
 
 
 def _effect_in_group(name: str) -> str:
-    """What a property does that belongs to a group of properties with names of the user's; '' for others."""
+    """What a property does that belongs to a group of properties with names of the user's; '' for properties of sections,
+    those that are passed on, and SELECTs."""
     if name in _FIELDS or name.startswith((*debezium.KAFKA_PASS_THROUGH, *debezium.SIGNAL_PASS_THROUGH)):
         return ""
     if name.startswith((*debezium.SPARK_PASS_THROUGH, "snapshot.select.statement.overrides.")):

@@ -89,7 +89,7 @@ class LakeConfig(Section):
         return value
 
     def table_modes(self) -> Iterator[tuple[str, Mode]]:
-        """The entries of minercdc.lake.table.modes: pattern and mode."""
+        """The entries of minercdc.lake.table.modes: (pattern, mode), in their order."""
         for entry in self.minercdc_lake_table_modes:
             pattern, _, mode = entry.rpartition(":")
             yield pattern.strip(), cast(Mode, mode.strip())

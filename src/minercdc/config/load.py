@@ -343,7 +343,7 @@ def _spelled(properties: Mapping[str, str], problems: list[str]) -> tuple[list[S
 
 
 def _with_schemas_like_connect(values: Section, converters: Section) -> Section:
-    """Connect's JsonConverter writes schemas by default: a configuration that names it expects them. Other formats need them."""
+    """`values`, with schemas on where a converter is not JSON, or is given as JSON and schemas are not (Connect's default)."""
     schemas = {}
     for side in ("key", "value"):
         name, converter = f"{side}_converter_schemas_enable", getattr(converters, f"{side}_converter")
@@ -358,8 +358,8 @@ def _resolved(
 ) -> Iterator[tuple[str, str]]:
     """Name and value of each property, with placeholders resolved.
 
-    :param unresolved: gets the names of values that cannot be resolved, for which "1" stands in, or no name
-        where names are listed.
+    :param problems: gets a line for each value that cannot be resolved; "1" stands in for it, or '' where names are listed.
+    :param unresolved: gets the names of these properties.
     """
     for name, value in properties.items():
         try:
@@ -372,7 +372,7 @@ def _resolved(
 
 
 def _take_known_elsewhere(rest: dict[str, str], problems: list[str]) -> Iterator[tuple[str, str]]:
-    """Properties that are accepted without effect are yielded with the reason; refused ones become problems."""
+    """Take known properties without a section out of `rest`: yield the ones without effect; others are problems."""
     for name in list(rest):
         if name in debezium.INERT:
             value, inert = rest.pop(name).strip(), debezium.INERT[name]

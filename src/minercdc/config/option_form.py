@@ -30,7 +30,10 @@ Pairs = Annotated[tuple[tuple[str, ...], ...], BeforeValidator(_pairs)]
 
 
 class Options(BaseModel):
-    """Options of one transformation or predicate; the field `topic_regex` is the option `topic.regex`."""
+    """Options of one transformation or predicate; the field `topic_regex` is the option `topic.regex`.
+
+    :raises ValidationError: an option is unknown, missing, or has a value that cannot be used.
+    """
 
     model_config = ConfigDict(
         alias_generator=property_of, populate_by_name=True, frozen=True, extra="forbid", hide_input_in_errors=True

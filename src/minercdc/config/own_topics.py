@@ -52,7 +52,7 @@ def own_topics(sections: Mapping[str, Any]) -> Iterator[OwnTopic]:
 
 
 def offset_topic(kafka: Any, prefix: str) -> str:
-    """Topic of the offset.
+    """Topic of the offset: as configured, else `PREFIX-offsets`.
 
     :param kafka: section `kafka`.
     """
@@ -60,7 +60,7 @@ def offset_topic(kafka: Any, prefix: str) -> str:
 
 
 def history_topic(kafka: Any, prefix: str) -> str:
-    """Topic of the schema history, where it is in Kafka.
+    """Topic of the schema history, where it is in Kafka: as configured, else `PREFIX-schema-history`.
 
     :param kafka: section `kafka`.
     """
@@ -68,7 +68,8 @@ def history_topic(kafka: Any, prefix: str) -> str:
 
 
 def open_transactions_topic(mining: Any, prefix: str) -> str:
-    """Topic with copies of the rows of open transactions; '' where there is none.
+    """Topic with copies of the rows of open transactions; '' where there is none. Its name is as configured, else
+    `PREFIX-open-transactions`.
 
     :param mining: section `log_mining`.
     """
@@ -78,7 +79,7 @@ def open_transactions_topic(mining: Any, prefix: str) -> str:
 
 
 def signal_topic_name(signals: Any, prefix: str) -> str:
-    """Topic of channel `kafka`.
+    """Topic of channel `kafka`: as configured, else `PREFIX-signal`.
 
     :param signals: section `signals`.
     """
@@ -86,7 +87,7 @@ def signal_topic_name(signals: Any, prefix: str) -> str:
 
 
 def transaction_topic(sections: Mapping[str, Any]) -> str:
-    """Topic of the begin and end of source transactions.
+    """Topic of the begin and end of source transactions: `PREFIX.NAME`, with `topic.delimiter` between both.
 
     :param sections: with `identity`, `topics` and `messages`.
     """
@@ -103,7 +104,7 @@ def _of_signals(sections: Mapping[str, Any], prefix: str) -> Iterator[OwnTopic]:
 
 
 def _of_times(sections: Mapping[str, Any], prefix: str) -> Iterator[OwnTopic]:
-    """Topics of heartbeats and transactions."""
+    """Topics of heartbeats and transactions, as far as they are configured."""
     heartbeat, messages = sections.get("heartbeat"), sections.get("messages")
     if heartbeat is not None and heartbeat.heartbeat_interval_ms > 0:
         name = heartbeat.topic(sections["topics"].topic_delimiter, prefix)

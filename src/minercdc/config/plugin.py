@@ -11,7 +11,7 @@ from minercdc.errors import ConfigError
 
 
 def load_callable(name: str, of_property: str, *arguments: str) -> Callable[..., Any]:
-    """The callable of that name, given by the property `of_property`.
+    """The callable of that name, given by the property `of_property`. Imports its module.
 
     :param arguments: names of what it is called with.
     :raises ConfigError: the name is not of this form, is not found, cannot be called with so many arguments, or the code of its
@@ -32,7 +32,8 @@ def load_callable(name: str, of_property: str, *arguments: str) -> Callable[...,
 
 
 def with_arguments(found: Any, name: str, of_property: str, *arguments: str) -> Callable[..., Any]:
-    """`found`, if it can be called with so many arguments; else ConfigError is raised.
+    """`found`, if it can be called with so many arguments; else ConfigError is raised. Compiled code that does not say what it
+    takes passes.
 
     :param name: says what `found` is, in the message.
     """

@@ -96,7 +96,7 @@ class RegistryConfig(Section):
     key_converter_key_subject_name_strategy: SubjectStrategy = Field(_TOPIC, description=SAME)
 
     def registry(self, side: Side) -> RegistryProperties:
-        """The registry's properties of one side."""
+        """The registry's properties of one side, secrets as plain text."""
 
         def text(name: str) -> str:
             found = getattr(self, f"{side}_converter_{name}")

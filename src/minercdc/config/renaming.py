@@ -69,7 +69,8 @@ _DIRECTORY: Final = re.compile(r"\(\s*DIRECTORY\s*=\s*([^)]*?)\s*\)", re.IGNOREC
 
 
 def _directory(value: str) -> str:
-    """`(SOURCE=(METHOD=FILE)(METHOD_DATA=(DIRECTORY=/wallet)))`, `file:/wallet` or a path."""
+    """The directory in a wallet's location as the JDBC driver takes it:
+    `(SOURCE=(METHOD=FILE)(METHOD_DATA=(DIRECTORY=/wallet)))`, `file:/wallet` or a path."""
     found = _DIRECTORY.search(value)
     return found[1] if found else value.strip().removeprefix("file:")
 
@@ -123,10 +124,10 @@ def is_of_server(properties: Collection[str]) -> bool:
 
 
 def spelled(properties: Mapping[str, str], known: Callable[[str], bool], problems: list[str]) -> Iterator[Spelled]:
-    """The properties by their present names; a name that is given twice comes once.
+    """The properties by their present names; a name that is given twice comes once, with its first value.
 
     :param known: whether a name is one of a property.
-    :param problems: gets what is given twice, or cannot be converted.
+    :param problems: gets what is given twice with two values, or cannot be converted.
     """
     found: dict[str, Spelled] = {}
     with_apicurio = {side for side in ("key", "value") if _APICURIO_OF[side] & properties.keys()}
@@ -189,7 +190,8 @@ def _of_events(name: str) -> str:
 
 
 def _format(name: str, value: str, with_apicurio: Collection[str]) -> Iterator[tuple[str, str]]:
-    """`value`, `key`, `value.X`, `key.X`, or X for both.
+    """(Property, value) of each property that `debezium.format.NAME` stands for: NAME is `value`, `key`, `value.X`, `key.X`, or
+    X for both.
 
     :param with_apicurio: sides with the URL of Apicurio's registry, whose converters they have then.
     """

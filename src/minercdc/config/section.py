@@ -196,7 +196,7 @@ class Section(BaseSettings):
 
     @classmethod
     def properties(cls) -> dict[str, FieldInfo]:
-        """Property name -> field."""
+        """Property name -> field, in the order in which the section declares them."""
         return {field.alias or property_of(name): field for name, field in cls.model_fields.items()}
 
 

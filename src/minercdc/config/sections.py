@@ -20,7 +20,9 @@ from minercdc.schema.patterns import configured_pattern
 
 
 class ConnectorIdentity(Section):
-    """Who this connector is."""
+    """Who this connector is.
+
+    The name that owns the offset, and the prefix of all topics."""
 
     name: str = Field(
         "minercdc", min_length=1, description="Name of the connector; its offset and Kafka transactional id hang on it."
@@ -244,7 +246,8 @@ class KafkaConfig(Section):
 
     @property
     def longest_transaction(self) -> float:
-        """Seconds after which Kafka aborts a transaction; 15 minutes is what brokers allow."""
+        """Seconds after which Kafka aborts a transaction: 60, and 900 where large ones are held, which is the most that brokers
+        allow by default."""
         return 900.0 if self.minercdc_kafka_large_transaction == "hold" else 60.0
 
     @property
@@ -254,7 +257,7 @@ class KafkaConfig(Section):
 
 
 def _expression(value: str | None) -> str | None:
-    """The value, if it is a regular expression or None. Raises ValueError."""
+    """The value, if it is a regular expression or None. Raises ValueError for another text."""
     try:
         re.compile(value or "")
     except re.error as error:

@@ -12,7 +12,7 @@ from minercdc.config.section import CommaList, PatternList, Section, rule
 
 
 def _moment(value: str | None) -> str | None:
-    """The value, if it is a time in ISO 8601 or None. Raises ValueError."""
+    """The value, if it is a time in ISO 8601 or None. Raises ValueError for another text."""
     if value is not None:
         datetime.fromisoformat(value)
     return value
@@ -27,7 +27,9 @@ def _named(section: object, kind: str) -> Iterator[str]:
 
 
 class SnapshotConfig(Section):
-    """The initial snapshot."""
+    """The initial snapshot.
+
+    When it is taken, of what, by how many connections, and where streaming begins."""
 
     snapshot_mode: Literal[
         "initial", "initial_only", "no_data", "always", "recovery", "when_needed", "configuration_based", "custom"

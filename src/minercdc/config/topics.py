@@ -148,11 +148,11 @@ class TopicConfig(Section):
 
     @property
     def creation(self) -> tuple[TopicRule, ...]:
-        """The groups in order, and what holds for topics in none of them."""
+        """The groups in order, and last, what holds for topics in none of them; () where `with_creation` has not given any."""
         return self._rules
 
     def with_creation(self, rules: tuple[TopicRule, ...]) -> Self:
-        """The same with other groups."""
+        """A copy whose `creation` is `rules`."""
         copy = self.model_copy()
         copy._rules = rules
         return copy

@@ -43,7 +43,7 @@ def added_name(text: str, prefix: str) -> str:
 
 
 class Unwrap(Options):
-    """ExtractNewRecordState."""
+    """Options of ExtractNewRecordState, which makes a plain row of an envelope."""
 
     delete_tombstone_handling_mode: (
         Literal["drop", "tombstone", "rewrite", "rewrite-with-tombstone", "delete-to-tombstone"] | None
@@ -94,14 +94,16 @@ class Unwrap(Options):
 
 
 class ChangedFields(Options):
-    """ExtractChangedRecordState."""
+    """Options of ExtractChangedRecordState, which names the changed, and the unchanged, fields in headers; '' for no such
+    header."""
 
     header_changed_name: str = ""
     header_unchanged_name: str = ""
 
 
 class LogicalTable(Options):
-    """ByLogicalTableRouter."""
+    """Options of ByLogicalTableRouter, which gives records of several tables one topic, by a regular expression of their own
+    topics."""
 
     topic_regex: Regex
     topic_replacement: str = Field(min_length=1)
@@ -122,7 +124,7 @@ class LogicalTable(Options):
 
 
 class Router(Options):
-    """RegexRouter."""
+    """Options of RegexRouter, which gives records another topic, by a regular expression of their own."""
 
     regex: Regex
     replacement: str
@@ -134,7 +136,8 @@ class Router(Options):
 
 
 class Expression(Options):
-    """What Filter and ContentBasedRouter have in common."""
+    """Options that Filter and ContentBasedRouter have in common: language (CEL only), which topics, and what becomes of records
+    without value."""
 
     language: str
     topic_regex: Regex = ""
@@ -149,23 +152,23 @@ class Expression(Options):
 
 
 class FilterByExpression(Expression):
-    """Debezium's Filter."""
+    """Options of Debezium's Filter, which keeps the records that a CEL expression is true of."""
 
     condition: str
 
 
 class RouteByExpression(Expression):
-    """ContentBasedRouter."""
+    """Options of ContentBasedRouter, which gives records the topic that a CEL expression returns."""
 
     topic_expression: str
 
 
 class DropAll(Options):
-    """Kafka's Filter, which leaves all records out that its predicate is true of."""
+    """Options, none, of Kafka's Filter, which leaves out all records that its predicate is true of."""
 
 
 class Outbox(Options):
-    """EventRouter."""
+    """Options of EventRouter, which makes messages of the rows of an outbox table."""
 
     table_field_event_id: str = "id"
     table_field_event_key: str = ""
@@ -200,7 +203,7 @@ class Outbox(Options):
 
 
 class HeaderToValue(Options):
-    """Puts headers into the value."""
+    """Options of HeaderToValue, which moves or copies headers into fields of the value. `headers` and `fields` go in pairs."""
 
     headers: CommaList = Field(min_length=1)
     fields_: CommaList = Field(alias="fields", min_length=1)
@@ -214,14 +217,14 @@ class HeaderToValue(Options):
 
 
 class InsertHeader(Options):
-    """Adds a header with a constant."""
+    """Options of InsertHeader, which adds a header with a constant."""
 
     header: str
     value_literal: str
 
 
 class DropHeaders(Options):
-    """Takes headers out."""
+    """Options of DropHeaders, which takes headers out."""
 
     headers: CommaList = Field(min_length=1)
 
@@ -236,7 +239,7 @@ def _zone(name: str) -> str:
 
 
 class TimezoneConverter(Options):
-    """Converts times to a time zone."""
+    """Options of TimezoneConverter, which converts times to a time zone."""
 
     converted_timezone: Annotated[str, AfterValidator(_zone)]
     include_list: CommaList = ()
@@ -254,19 +257,19 @@ class TimezoneConverter(Options):
 
 
 class TopicNameMatches(Options):
-    """A predicate: true of records whose topic matches a pattern."""
+    """Options of a predicate that is true of records whose topic matches a pattern as a whole."""
 
     pattern: Regex
 
 
 class HasHeaderKey(Options):
-    """A predicate: true of records that have a header of this name."""
+    """Options of a predicate that is true of records that have a header of this name."""
 
     name: str
 
 
 class RecordIsTombstone(Options):
-    """A predicate: true of records without value."""
+    """Options, none, of a predicate that is true of records without value."""
 
 
 _KAFKA = "org.apache.kafka.connect.transforms."

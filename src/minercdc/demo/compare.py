@@ -45,8 +45,8 @@ class OracleTable:
 
 
 def canonical(value: object) -> object:
-    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None,
-    text, a number, bytes or a datetime."""
+    """A value in a form that is equal for the drivers of both sides; raises TypeError unless it is None, text, a number,
+    bytes or a datetime."""
     if isinstance(value, bool | str) or value is None:
         return value
     if isinstance(value, int | float | Decimal):
@@ -61,8 +61,7 @@ def canonical(value: object) -> object:
 def read_oracle(connection: oracledb.Connection, owner: str) -> Iterator[OracleTable]:
     """All tables of a schema with their rows, in order of name, by plain SELECTs: not the way the connector reads them.
 
-    Needs `oracledb.defaults.fetch_decimals`. Raises oracledb.Error.
-    """
+    Needs `oracledb.defaults.fetch_decimals`. Raises oracledb.Error, and TypeError as `canonical`."""
     with connection.cursor() as cursor:
         names = [
             row[0]
@@ -107,12 +106,15 @@ def _expression(column: str, kind: str) -> str:
 
 
 def _driver_value(value: object, free_number: bool) -> object:
-    """NUMBER without precision is text in the lake; its digits are what is compared."""
+    """The value in canonical form; a NUMBER without precision, which is text in the lake, as the number that its digits
+    are. Raises TypeError as `canonical`."""
     return canonical(Decimal(str(value))) if free_number and value is not None else canonical(value)
 
 
 def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: Sequence[str]) -> list[Row]:
     """Rows of the Delta table at `path`, with the columns of `table`, in canonical form; the ROWID is in `__cdc`.
+
+    In no certain order. Raises what Spark raises, and TypeError as `canonical`.
 
     :param free_numbers: columns of NUMBER without precision, which are text in the lake.
     """
@@ -124,7 +126,8 @@ def read_lake(spark: SparkSession, path: str, table: OracleTable, free_numbers: 
 
 
 def free_numbers(connection: oracledb.Connection, owner: str) -> Mapping[str, list[str]]:
-    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale; a table without such columns is left out."""
+    """`OWNER.TABLE` -> its columns of type NUMBER without precision and scale; a table without such columns is left out.
+    Raises oracledb.Error."""
     found: dict[str, list[str]] = {}
     with connection.cursor() as cursor:
         cursor.execute(

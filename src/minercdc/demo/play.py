@@ -42,6 +42,8 @@ def play(directory: Path | None) -> int:
     :param directory: for everything, made when missing; None for a temporary one, which is deleted when no table differs.
     :raises LocalServiceError: a process did not start, or ended early; or the lake did not catch up in time.
     :raises oracledb.Error: a statement of the workload failed.
+    :raises OSError: the directory cannot be written.
+    :raises ValueError: as `fetch_directory`.
     """
     oracledb.defaults.fetch_decimals = True
     # SIGTERM unwinds like Ctrl-C, so that the processes we started are stopped
@@ -69,7 +71,7 @@ def play(directory: Path | None) -> int:
 
 
 def _fetch_jars(console: Console) -> None:
-    """Fetch the jars before the processes that need them start, so that the download is seen."""
+    """Fetch the jars before the processes that need them start, so that the download is seen. Raises as `fetch`."""
     with Progress(
         TextColumn("fetching {task.description}"), BarColumn(30), MofNCompleteColumn(), console=console, transient=True
     ) as bars:
@@ -79,7 +81,8 @@ def _fetch_jars(console: Console) -> None:
 
 
 def _datetimes_as_timestamps(cursor: oracledb.Cursor, value: object, array_size: int) -> oracledb.Var | None:
-    """The driver binds a datetime as DATE by default, and DATE has no fraction of a second."""
+    """A variable that binds a datetime as TIMESTAMP; None for other values. By default the driver binds DATE, which has no
+    fraction of a second."""
     return cursor.var(oracledb.DB_TYPE_TIMESTAMP, arraysize=array_size) if isinstance(value, datetime) else None
 
 
@@ -159,7 +162,8 @@ class _Demo:
         return self._command("run", "--log-interval", "1", str(self._config))
 
     def _work_on_the_database(self, dsn: str, connector: Command, lake: Command, show: Callable[[], None]) -> Command:
-        """The workload, and what happens meanwhile; the connector that runs in the end."""
+        """Run the workload, and what happens meanwhile; returns the connector that runs in the end. Raises
+        LocalServiceError when the lake ends, what a session raised, and OSError as `Command`."""
         workload = Workload(lambda: self._shop(dsn), _SESSIONS, pause=0.05)
         workload.start()
         began = time.monotonic()
@@ -214,6 +218,8 @@ class _Demo:
         """Wait until the lake has the last change of all, and every table is merged up to an SCN before it.
 
         :raises LocalServiceError: that takes too long, or the connector or the lake ended.
+        :raises oracledb.Error: a statement failed.
+        :raises OSError: as `Command.last_match`.
         """
         with oracledb.connect(user="system", password="oracle", dsn=dsn) as connection, connection.cursor() as cursor:
             cursor.execute("SELECT current_scn FROM v$database")

@@ -19,6 +19,7 @@ class Command:
 
     :param environment: added to that of this process.
     :param log: file to which standard error is appended; `await_ready` reads standard output.
+    :raises OSError: the log cannot be opened, or the process not started.
     """
 
     def __init__(self, arguments: list[str], log: Path, *, environment: dict[str, str] | None = None) -> None:
@@ -40,7 +41,8 @@ class Command:
         return self._process.pid
 
     def await_ready(self) -> str:
-        """Wait for the command's `ready HOST:PORT` line, return HOST:PORT. Raises LocalServiceError when it ends before."""
+        """Wait for the command's `ready HOST:PORT` line, for however long it takes, and return HOST:PORT. Raises
+        LocalServiceError when it ends before."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             if line.startswith("ready "):
@@ -82,7 +84,8 @@ class Command:
             self._process.stdout.close()
 
     def last_match(self, pattern: str) -> str | None:
-        """The last match of a pattern's only group in the last 4 KiB of the log; None without a match."""
+        """The last match of a pattern's only group in the last 4 KiB of the log; None without a match. Raises OSError when
+        there is no log."""
         with self.log.open("rb") as stream:
             stream.seek(max(0, self.log.stat().st_size - 4096))
             found = re.findall(pattern, stream.read().decode(errors="replace"))

@@ -12,7 +12,8 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 
 class TopicEnds:
-    """End offsets of a connector's table topics: those whose names begin with `prefix` and a dot."""
+    """End offsets of a connector's table topics: those whose names begin with `prefix` and a dot. Silences the logger
+    `librdkafka`."""
 
     def __init__(self, bootstrap_servers: str, prefix: str) -> None:
         self._prefix = prefix + "."

@@ -36,7 +36,7 @@ class Scene:
         self.said.append(f"{time.monotonic() - self.began:5.1f} s  {what}")
 
     def look(self, ends: Mapping[str, Mapping[str, int]], lake: Mapping[str, int], connector: Command) -> None:
-        """Take the present figures; the connector's are from its log.
+        """Take the present figures; the connector's are from its log. Raises OSError as `Command.last_match`.
 
         :param ends: topic -> partition -> offset.
         """

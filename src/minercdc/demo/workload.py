@@ -26,7 +26,7 @@ _WORDS = ("bolt", "nut", "gear", "O'Ring", "Schraube", "écrou", "ネジ", 'inch
 
 
 def load_initial_rows(connection: oracledb.Connection) -> int:
-    """Insert and commit the rows that are there before the connector starts; returns their number."""
+    """Insert and commit the rows that are there before the connector starts; returns their number. Raises oracledb.Error."""
     chance = random.Random(1)
     customers = [
         (
@@ -65,7 +65,7 @@ def load_initial_rows(connection: oracledb.Connection) -> int:
 
 
 def _weight(chance: random.Random) -> Decimal | None:
-    """A number of any size: for a NUMBER without precision."""
+    """A number of any size for a NUMBER without precision; None, for NULL, one time in ten."""
     return None if chance.random() < 0.1 else Decimal(chance.randrange(1, 10**12)).scaleb(chance.randrange(-30, 10))
 
 
@@ -90,7 +90,7 @@ class Workload:
         self.done: Counter[str] = Counter()
 
     def start(self) -> None:
-        """Start the sessions, each in a thread with a connection of its own."""
+        """Start the sessions, each in a thread with a connection of its own; called once."""
         self._running = [self._pool.submit(self._session, number) for number in range(1, self._sessions + 1)]
 
     def stop(self) -> None:
@@ -119,7 +119,10 @@ class Workload:
 
 
 class Shopper:
-    """One session's transactions."""
+    """Makes the transactions of one session, in one thread; it knows the orders and customers that it has created.
+
+    :ivar chance: the session's generator, whose seed is its number.
+    """
 
     def __init__(self, connection: oracledb.Connection, number: int) -> None:
         self.chance = random.Random(number)
@@ -131,7 +134,8 @@ class Shopper:
         self._own_customers: list[int] = []
 
     def transaction(self) -> Counter[str]:
-        """Run one transaction of a kind drawn by chance, to its commit or rollback; returns what it did -> how often."""
+        """Run one transaction of a kind drawn by chance, to its commit or rollback; returns what it did -> how often, of a
+        rollback only that it was one. Raises oracledb.Error."""
         kinds = [self._place_order, self._ship, self._cancel, self._restock, self._customer, self._renumber, self._visit]
         weights = [40, 15, 8, 10, 10, 5, 12]
         done: Counter[str] = Counter()
@@ -237,7 +241,7 @@ class Shopper:
         return Decimal(self.chance.randrange(10**8)).scaleb(-2)
 
     def _renumber(self, cursor: oracledb.Cursor, done: Counter[str]) -> None:
-        """A change of primary keys."""
+        """Change the primary key of one order, and of its lines, if there is one; counts both in `done`."""
         if self._orders:
             old = self.chance.choice(self._orders)
             self._next_order += 1

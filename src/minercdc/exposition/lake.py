@@ -55,7 +55,8 @@ class LakeCollector(Collector):
 
 
 def serve_lake(figures: LakeFigures, connector: str, host: str, port: int) -> tuple[WSGIServer, Thread]:
-    """Serve the figures on every path of an address. `shutdown` of the server ends it.
+    """Serve the figures on every path of an address. `shutdown` of the server ends the thread, `server_close` frees the
+    port.
 
     :param port: 0 for a free one.
     :raises ConfigError: the address cannot be listened on.

@@ -19,11 +19,11 @@ class Series:
         self._connector = connector
 
     def gauge(self, name: str, text: str, value: float | None) -> Metric:
-        """One value; no sample when it is None."""
+        """A gauge of one value, without labels; no sample when it is None."""
         return self.gauges(name, text, (), [] if value is None else [((), value)])
 
     def gauges(self, name: str, text: str, labels: Sequence[str], values: Iterable[tuple[Sequence[str], float]]) -> Metric:
-        """A value for each of some labels' values."""
+        """One sample for each of `values`: (values of `labels`, value). The label `connector` comes before them."""
         family = GaugeMetricFamily(name, text, labels=["connector", *labels])
         for label_values, value in values:
             family.add_metric([self._connector, *label_values], value)
@@ -49,7 +49,7 @@ class Series:
         yield self.gauge(f"{name}_max_seconds", f"{text} The longest.", taken.longest)
 
     def histogram(self, name: str, text: str, bounds: Sequence[float], counts: Sequence[int], total: float) -> Metric:
-        """A histogram.
+        """A histogram of which `total` is the sum of all that was counted.
 
         :param counts: one more than bounds, each without those before.
         """

@@ -20,7 +20,7 @@ class CommitTimes:
         self.counts = [0] * (len(BOUNDS) + 1)
 
     def add(self, seconds: float) -> None:
-        """Count a commit that took so many seconds."""
+        """Count a commit that took so many seconds, in the first bucket whose bound is not less."""
         self.last, self.longest = seconds, max(self.longest, seconds)
         self.total += seconds
         place = next((i for i, bound in enumerate(BOUNDS) if seconds <= bound), len(BOUNDS))

@@ -56,5 +56,8 @@ class LakeFigures:
         return self.tables.setdefault(name, LakeTableFigures())
 
     def lag(self, now: float) -> float:
-        """The greatest lag of a table, in seconds."""
+        """The greatest lag of a table, in seconds; 0 without tables, or when none lags.
+
+        :param now: seconds since 1970.
+        """
         return max((one.lag(now) for one in list(self.tables.values())), default=0.0)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True)
 class Duration:
-    """Seconds of something that happens again and again."""
+    """Times of something that happens again and again: how often, and the last, the longest and the sum in seconds."""
 
     count: int = 0
     last: float = 0.0
@@ -28,6 +28,7 @@ class BufferedTransaction:
     :param began_us: source time, microseconds since the epoch in UTC.
     :param user: '' when not known.
     :param changes: captured rows so far.
+    :param spilled_bytes: length of those of its rows that wait on disk.
     """
 
     xid: str
@@ -79,7 +80,8 @@ class MiningFigures:
     kept_bytes: int = 0
 
     def took_logs(self, names: tuple[str, ...]) -> None:
-        """A pass over these logs begins."""
+        """A pass over these logs begins: they are the present ones, and their number counts for the least and the greatest
+        so far."""
         self.logs = names
         self.fewest_logs = min(self.fewest_logs or len(names), len(names))
         self.most_logs = max(self.most_logs, len(names))

@@ -32,7 +32,7 @@ class TableRedo:
 
 
 class RedoWritten:
-    """Counts redo per table."""
+    """Counts redo per table since the process began."""
 
     def __init__(self) -> None:
         self._tables: dict[tuple[str, str], TableRedo] = {}

@@ -71,7 +71,7 @@ class Artifact:
 
 
 class ApicurioRegistry:
-    """Registers schemas and finds them.
+    """Registers schemas in Apicurio's registry and finds them, by its own API; to be closed by its user.
 
     :ivar url: without user and password; several with commas.
     """
@@ -111,7 +111,8 @@ class ApicurioRegistry:
         raise self._rest.refused(f"registering a schema of artifact {artifact}", status, answer)
 
     def _violation(self, group: str, artifact: str, schema: SchemaText, answer: Mapping[str, Any]) -> RecordSchemaError:
-        """The error for a schema that breaks a rule of its artifact, or of the registry."""
+        """The error, to be raised, for a schema that breaks a rule of its artifact, or of the registry. Asks the registry
+        for both; raises as `RestClient.request`."""
         said, old = _reason(answer), ""
         try:
             if (before := self.latest(group, artifact)) is not None:
@@ -131,8 +132,8 @@ class ApicurioRegistry:
         )
 
     def compatibility(self, group: str, artifact: str) -> str:
-        """The level of the artifact's compatibility rule, else of the registry's; '' where it does not say. Raises DeliveryError where it does
-        not answer."""
+        """The level of the artifact's compatibility rule, else of the registry's; '' where it does not say. Raises as
+        `RestClient.request`."""
         of_artifact = f"groups/{_escaped(group)}/artifacts/{_escaped(artifact, '')}/rules/COMPATIBILITY"
         for path in (of_artifact, "admin/rules/COMPATIBILITY"):
             status, answer = self._rest.request("GET", path)
@@ -224,11 +225,12 @@ class ApicurioSchemas:
 
     @property
     def url(self) -> str:
-        """See `formats.registered.RegisteredSchemas`."""
+        """URL of the registry, without user and password, for messages."""
         return self._registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
-        """See `formats.registered.RegisteredSchemas`."""
+        """What stands for a schema: the id before the content, or in headers. For parameters and errors see
+        `RegisteredSchemas.identity`. Asks the registry at each call."""
         number = self.artifact(topic, name, schema, same).ids[self._kind]
         if self._header_prefix:
             headers = ((f"{self._header_prefix}.{self._kind}", _ID(number)), (f"{self._header_prefix}.encoding", b"BINARY"))
@@ -236,7 +238,8 @@ class ApicurioSchemas:
         return Identity(number, (_SHORT if self._as_confluent else _LONG)(0, number))
 
     def artifact(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Artifact:
-        """The registry's version of a schema; for the errors see `RegisteredSchemas.identity`."""
+        """The registry's version of a schema, registered, found as the newest one, or both, as configured; for the errors
+        see `RegisteredSchemas.identity`."""
         group, artifact = self._names(topic, name)
         if self._auto_register and self._if_exists != "RETURN":
             return self._registry.register(group, artifact, schema, self._if_exists)

@@ -19,7 +19,8 @@ from minercdc.formats.registry import SchemaText
 
 
 class AvroFormat:
-    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders).
+    """Avro of one side of the records, key or value (formats.converting.FormatWithHeaders). Each schema's id is asked of
+    the registry once.
 
     :param naming: for the hints of errors.
     """
@@ -41,7 +42,8 @@ class AvroFormat:
         return self.compiled(topic, schema_of(schema))[0]
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
-        """See `formats.converting.FormatWithHeaders`; for the errors see `compile`."""
+        """A function that returns the headers with the id of the schema; None where the id is before the content. For the
+        errors see `compile`."""
         headers = self._identity(topic, schema_of(schema)).headers
         return (lambda document, begin, end: headers) if headers else None
 

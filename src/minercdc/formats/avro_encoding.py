@@ -160,7 +160,10 @@ class _Writing:
         yield from self._base(schema, name, indent + 1, depth, there)
 
     def _base(self, schema: Schema, name: str, indent: int, depth: int, before: bytes) -> Iterator[str]:
-        """:param before: what comes before the value: the branch of its union."""
+        """Statements that write a value that is not null; for the parameters see `_value`.
+
+        :param before: what comes before the value: the branch of its union.
+        """
         at, kind = " " * indent, schema["type"]
         if kind == "struct" and depth < _DEEPEST:
             if before:
@@ -186,7 +189,7 @@ class _Writing:
             yield f"{at}add({before!r} + {self._named(_apart(schema))}({name}))"
 
     def _numbers(self, before: bytes) -> str:
-        """The table of small numbers, each after the same bytes."""
+        """Name of the table of numbers from 0 to 1023, as varints that each come after the bytes `before`."""
         name = f"few{before.hex()}"
         if name not in self._known:
             self._known[name] = tuple(before + one for one in _SHORT)
@@ -194,7 +197,7 @@ class _Writing:
 
 
 def _apart(schema: Schema) -> Write:
-    """A writer of what has a function of its own, without the branch of a union."""
+    """A writer of what has a function of its own, without the branch of a union. It raises as that of `compile_writer`."""
     if schema["type"] == "struct":
         return compile_writer({**schema, "optional": False})
     if schema["type"] == "array":
@@ -206,7 +209,8 @@ def _apart(schema: Schema) -> Write:
 
 @cache
 def _large(bits: int, there: bytes) -> Write:
-    """Integers of single columns, which hardly come again: `varint` within the function, and no memory of them."""
+    """A writer of integers after the bytes `there`. They are those of single columns, which hardly come again: so `varint`
+    is within the function, and none is remembered. It raises OverflowError for one beyond `bits`."""
     lowest, highest = -(1 << bits - 1), (1 << bits - 1) - 1
     first, before, last = tuple(there + two for two in _BEFORE), _BEFORE, _LAST
 

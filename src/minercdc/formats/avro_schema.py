@@ -59,7 +59,12 @@ class _Conversion:
         self._known: dict[str, Schema] = {}  # structs that are defined by now, by their full names
 
     def typed(self, schema: Schema, namespace: str) -> Avro:
-        """:param namespace: of the enclosing record."""
+        """The Avro of a schema, in a union with null where it is optional.
+
+        Raises as `avro_schema`.
+
+        :param namespace: of the enclosing record.
+        """
         base = self._base(schema, namespace)
         if not schema.get("optional"):
             return base

@@ -67,8 +67,8 @@ class CloudEventsFormat:
         self._others = JsonFormat(schemas=options.schemas)
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`. With an Avro envelope the function that is returned registers schemas, too, and raises
-        the same errors.
+        """A function that makes CloudEvents of envelopes, and writes other payloads as JSON. It raises DecodeError for a
+        document of another form. With an Avro envelope it registers schemas, too, and raises the same errors.
 
         :raises RecordSchemaError: the registry refuses a schema, values are rows and no envelopes, or two members give one
             attribute.
@@ -97,7 +97,8 @@ class CloudEventsFormat:
         return written
 
     def compile_headers(self, topic: str, schema: bytes) -> MakeHeaders | None:
-        """See `formats.converting.FormatWithHeaders`."""
+        """A function that makes the attributes of an event as headers, in binary mode; None in structured mode, and for
+        schemas that are no envelopes. Raises as `compile`."""
         fields = _change_fields(schema_of(schema)) if self._options.binary else None
         if fields is None:
             return None
@@ -116,7 +117,8 @@ class CloudEventsFormat:
         return "application/json" if self._avro is None else "application/avro"
 
     def _data(self, topic: str, fields: Mapping[str, Schema]) -> tuple[Callable[[bytes, int, int], bytes], str]:
-        """A function that writes `data` of what is before `source`, and the URL of its schema or ''."""
+        """A function that writes `data` of what is before `source`, and the URL of its schema or '' for none; the schema is
+        registered, or found, at once. Raises as `AvroFormat.compiled`."""
         schema: Schema = {"type": "struct", "fields": [fields["before"], fields["after"]], "optional": False, "name": _DATA}
         if self._avro is not None:
             subject = f"{topic}-data" if self._options.avro_envelope else topic
@@ -136,7 +138,9 @@ class CloudEventsFormat:
     def _in_avro(
         self, topic: str, fields: Mapping[str, Schema], attributes: Attributes, data: Callable[[bytes, int, int], bytes]
     ) -> Write:
-        """The event as a record of Avro, whose schema is named by its `source` unless a name is given."""
+        """The event as a record of Avro, whose schema is named by its `source` unless a name is given. It is compiled with
+        the first event of each name, where the function raises as `compile`; and DecodeError for an event that does not
+        fit."""
         assert self._avro is not None
         avro, writers = self._avro, dict[str, Write]()
 
@@ -186,7 +190,8 @@ def _rest(document: bytes, at: int, end: int) -> Any:
 
 
 def _attributes(fields: Mapping[str, Schema], data_schema: str, content_type: str, *, extensions: bool) -> Attributes:
-    """A function that makes the attributes of an event of what it has beside `before` and `after`."""
+    """A function that makes the attributes of an event of what it has beside `before` and `after`. With `extensions` it
+    raises RecordSchemaError when two members of `source` have the same extension."""
     # A CloudEvents integer has 32 bits.
     texts = frozenset(member["field"] for member in fields["source"]["fields"] if member["type"] == "int64")
     if extensions:

@@ -192,7 +192,8 @@ class RecordConverter:
         return record
 
     def _headers(self, record: Record) -> Headers:
-        """The headers of a record's formats."""
+        """The headers that the formats of key and value add to a record, those of the key first; () for none. Raises as the
+        formats."""
         found: Headers = ()
         for side, document in ((self._key, record.key), (self._value, record.value)):
             if side is not None and side.has_headers and document is not None:
@@ -204,12 +205,12 @@ class RecordConverter:
         return _ConvertingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records are rewritten; see `rewriting`."""
+        """An encoder of runs whose records are rewritten; see `rewriting`. It raises as `encode_run`, and as `record`."""
         return rewriting(encode_run, self.record, self._at_once)
 
     def _at_once(self, records: Sequence[Record]) -> bool:
-        """Rewrite all records by compiled code; none where it does not know one of them. Headers of records that were printed
-        natively hold no keys."""
+        """Rewrite all records by compiled code, and return true; or none, where it does not know one of them, and return
+        false. Headers of records that were printed natively hold no keys."""
         if native.rows is None or self._has_headers or not isinstance(records, native.rows.Records):
             return False
         keys, values = (None if side is None else side.native for side in (self._key, self._value))
@@ -256,7 +257,8 @@ class _ConvertingEncoder:
         self._converter = converter
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, rewritten. Raises as it, and as `RecordConverter.record`; for records of no
+        table as `other`. A RecordSchemaError names the table."""
         table = _table_of(event)
         if table is None:
             return [self._converter.other(record) for record in self._encoder.encode(event)]

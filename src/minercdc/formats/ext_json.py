@@ -19,7 +19,7 @@ class ExtJsonFormat:
         self._schemas = schemas
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that puts the id of the schema before each payload; it raises nothing.
 
         :raises RecordSchemaError: the registry refuses the schema.
         :raises SinkError, DeliveryError: the registry refuses us, or does not answer.

@@ -91,7 +91,7 @@ class _Fault:
 
 
 class _Reading:
-    """One schema reads the records of another one."""
+    """Finds what keeps one schema, the reader, from reading the records of another one, the writer."""
 
     def __init__(self, reader: Any, writer: Any) -> None:
         self._reader, self._writer = reader, writer
@@ -221,7 +221,10 @@ def columns_at_fault(said: str, new: str, old: str) -> str:
 
 
 def _field_at(schema: Any, place: str) -> str:
-    """`before.AMOUNT`, or '' where there is no such place."""
+    """`before.AMOUNT`, or '' where there is no such place.
+
+    :param place: as a registry names it: the keys and numbers of the schema's JSON, as `/fields/0/type`.
+    """
     known = dict(_named(schema))
     at, names = schema, list[str]()
     try:

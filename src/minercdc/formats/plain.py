@@ -24,7 +24,8 @@ class StringFormat:
     """Texts of one side of the records, key or value (formats.converting.Format): `Struct{ID=1,NAME=one}`, or a single value's."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that writes payloads as the texts of their Java objects. It raises DecodeError for a payload of
+        another schema.
 
         :raises RecordSchemaError: Java has no text for such values that says anything.
         """
@@ -43,7 +44,8 @@ class BytesFormat:
     """Bytes of one side of the records, key or value (formats.converting.Format), whose values are single ones of type bytes."""
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that writes payloads as the bytes that they are in base64. It raises DecodeError for a payload that is
+        none.
 
         :raises RecordSchemaError: values are not bytes.
         """
@@ -64,7 +66,8 @@ class BytesFormat:
 
 
 def _texts(schema: Schema, topic: str) -> Text:
-    """A function that prints a value as its Java object does."""
+    """A function that prints a value as its Java object does; not of null. Raises RecordSchemaError for bytes, dates and
+    times, of which it makes no text that can be read."""
     kind, name = schema["type"], schema.get("name")
     if kind == "struct":
         return _struct(schema, topic)
@@ -93,7 +96,8 @@ def _texts(schema: Schema, topic: str) -> Text:
 
 
 def _struct(schema: Schema, topic: str) -> Text:
-    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no default."""
+    """A function that prints a struct without its null members, as Java's Struct.toString does, which looks at no default.
+    Raises as `_texts`."""
     members = [(field["field"], _texts(field, topic)) for field in schema["fields"]]
 
     def text(row: dict[str, Any]) -> str:

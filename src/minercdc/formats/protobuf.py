@@ -35,7 +35,8 @@ class ProtobufFormat:
         self._references: dict[str, Reference] = {}
 
     def compile(self, topic: str, schema: bytes) -> Write:
-        """See `formats.converting.Format`.
+        """A function that writes JSON payloads of a Connect schema as messages. It raises DecodeError for a payload that
+        does not fit.
 
         :raises RecordSchemaError: Protobuf has no such schema, or the registry refuses it.
         :raises SinkError: that is so for all tables, or the registry refuses its user.
@@ -61,7 +62,8 @@ class ProtobufFormat:
         return written
 
     def _compiled(self, connect: Schema) -> tuple[str, list[str], Callable[[Any], bytes], int]:
-        """Text of the schema, what it imports, how values are written, and the message's place in it."""
+        """Text of the schema, paths of what it imports, how values are written, and the message's place in it. Raises
+        RecordSchemaError, or SinkError as `protobuf_file`."""
         if connect["type"] == "struct":
             file = protobuf_file(connect, self._options)
             return protobuf_text(file), file.imports, compile_writer(file), 0
@@ -74,7 +76,8 @@ class ProtobufFormat:
         return wrappers_text(), [], write, place
 
     def _reference(self, path: str) -> Reference | None:
-        """A file that a schema imports, registered under its path; None for one that every registry has, or where nothing is registered."""
+        """A file that a schema imports, registered under its path at the first call; None for one that every registry has,
+        or where no references are wanted. Raises as the registry."""
         text = file_text(path)
         if self._skip_known or self._schemas.uses_given or text is None:
             return None
@@ -89,7 +92,7 @@ class ProtobufFormat:
 
 
 def _same(latest: str, ours: str) -> bool:
-    """Whether two schemas have the same messages, fields and numbers."""
+    """Whether two schemas have the same messages, fields and numbers; False where one of them is no schema of Protobuf."""
     try:
         return outline(latest) == outline(ours)
     except ValueError:

@@ -73,7 +73,8 @@ def _message_writer(message: Message) -> Write:
 
 
 def _field_writer(field: Field) -> Write:
-    """A function from a value to the whole field, which is nothing for one that is not there."""
+    """A function from a value to the whole field, which is nothing for one that is not there. It raises as that of
+    `compile_writer`."""
     schema = field.schema
     if schema["type"] == "map":
         return _map_writer(field)
@@ -86,7 +87,7 @@ def _field_writer(field: Field) -> Write:
 
 
 def _content(field: Field) -> Write:
-    """What a field holds that is a message, without tag and length."""
+    """A writer of what a field holds that is a message, without tag and length. It raises as that of `compile_writer`."""
     if field.message is not None:
         return _message_writer(field.message)
     if field.wrapped:
@@ -100,7 +101,7 @@ def _scalar_writer(field: Field) -> Write:
 
 
 def _explicit(number: int, scalar: str, kind: str) -> Write:
-    """A scalar that is always written."""
+    """A writer of a scalar, with its tag, that leaves no value out. It raises as that of `compile_writer`."""
     content = _CONTENT[kind]
     if scalar not in _WIRE:
         return _delimited(number, content)
@@ -109,7 +110,8 @@ def _explicit(number: int, scalar: str, kind: str) -> Write:
 
 
 def _implicit(number: int, scalar: str, kind: str) -> Write:
-    """A scalar that is left out when it is the default of its type."""
+    """A writer of a scalar, with its tag, that writes nothing for the default of its type. It raises as that of
+    `compile_writer`."""
     write = _explicit(number, scalar, kind)
     default = write(_DEFAULTS.get(kind, 0))
     return lambda value: b"" if (written := write(value)) == default else written

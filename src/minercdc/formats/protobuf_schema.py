@@ -150,7 +150,8 @@ class _Conversion:
         return f"{_DEFAULT_NAME}{self._unnamed}"
 
     def _name(self, name: str) -> str:
-        """A name of a field or message as it is written."""
+        """A name of a field or message as it is written. With `scrub`, other characters than Protobuf's are replaced;
+        without it, they raise RecordSchemaError."""
         if _FREE.fullmatch(name) or (not self._options.scrub and NAME.fullmatch(name)):
             return name
         if not self._options.scrub:
@@ -198,7 +199,8 @@ class _Conversion:
         return Field(name, number, label, kind, wrapped, message, member, inner, params)
 
     def _scalar(self, schema: Schema, params: dict[str, str]) -> tuple[str, str]:
-        """Type of a field, and the scalar that it wraps or ''."""
+        """Type of a field, and the scalar that it wraps or ''. What the type does not say is added to `params`, and its
+        file to the imports."""
         kind, name = schema["type"], schema.get("name")
         if isinstance(name, str) and name in LOGICAL:
             given = schema.get("parameters") or {}

@@ -95,11 +95,14 @@ def messages(text: str) -> Outline:
 
 
 def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
-    """Read what is between braces; returns the place of the closing one."""
+    """Read what is between braces, from `at` on, into `found`; returns the place of the closing one. Raises ValueError as
+    `outline`."""
     while at < len(tokens) and tokens[at] != "}":
         end = _statement_end(tokens, at)
         statement = tokens[at:end] or [";"]
         if statement[0] == "message" and tokens[end : end + 1] == ["{"]:
+            if len(statement) != 2:
+                raise ValueError(f"no message of Protobuf: {' '.join(statement)} {{")
             name = f"{within}.{statement[1]}" if within else statement[1]
             found[name] = {}
             at = _read(tokens, end + 1, name, found) + 1
@@ -115,7 +118,8 @@ def _read(tokens: list[str], at: int, within: str, found: Outline) -> int:
 
 
 def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -> None:
-    """`optional .a.Type name = 3 [..]`."""
+    """Add the field that a statement as `optional .a.Type name = 3 [..]` declares. Raises ValueError when it has no
+    number."""
     equals = statement.index("=")
     *kind, name = statement[:equals]
     label = kind.pop(0) if kind and kind[0] in ("optional", "repeated", "required") else ""
@@ -126,7 +130,8 @@ def _take_field(statement: list[str], fields: dict[int, tuple[str, str, str]]) -
 
 
 def _statement_end(tokens: list[str], at: int) -> int:
-    """The place of the semicolon or brace that ends a statement; options in brackets belong to it."""
+    """The place of the semicolon or brace that ends a statement; options in brackets belong to it. Raises ValueError when
+    there is none."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "[") - (tokens[place] == "]")
@@ -138,7 +143,7 @@ def _statement_end(tokens: list[str], at: int) -> int:
 
 
 def _skip(tokens: list[str], at: int) -> int:
-    """The place after the block that begins here."""
+    """The place after the block that begins with the brace at `at`. Raises ValueError when it has no end."""
     depth = 0
     for place in range(at, len(tokens)):
         depth += (tokens[place] == "{") - (tokens[place] == "}")

@@ -82,7 +82,11 @@ class RegisteredReader:
         self._readers: dict[int, Read] = {}
 
     def read(self, content: bytes) -> Any:
-        """See `Read`."""
+        """The value of a content as Connect's JsonConverter has it, without a schema.
+
+        :raises ValueError: the content is neither JSON nor of the format, or does not fit its schema.
+        :raises SinkError, DeliveryError: the registry does not have the schema, refuses to answer, or does not answer.
+        """
         if content[:1] == b"{":
             return json_payload(content)
         if len(content) < self._head or content[0] != MAGIC:

@@ -43,7 +43,8 @@ class Refusals:
         self._refused: dict[tuple[str, str], tuple[float, RecordSchemaError]] = {}
 
     def asked(self, schema: tuple[str, str], ask: Callable[[], Identity]) -> Identity:
-        """What `ask` returns for a schema of a topic. Raises what it raises, or RecordSchemaError as a moment ago."""
+        """What `ask` returns for a schema of a topic. Raises what it raises. A RecordSchemaError is raised again, without
+        asking, for `_KEPT_S` seconds."""
         at, known = self._refused.get(schema, (-_KEPT_S, None))
         if known is not None and self._clock() - at < _KEPT_S:
             raise RecordSchemaError(known.message, hint=known.hint)
@@ -55,7 +56,7 @@ class Refusals:
 
 
 class RegisteredSchemas(Protocol):
-    """The schemas of one side of the records, key or value."""
+    """The schemas of one side of the records, key or value, in a registry: finds or registers them, and has their ids."""
 
     @property
     def url(self) -> str:
@@ -107,11 +108,12 @@ class ConfluentSchemas:
 
     @property
     def url(self) -> str:
-        """See `RegisteredSchemas`."""
+        """URL of the registry, without user and password, for messages."""
         return self.registry.url
 
     def identity(self, topic: str, name: str, schema: SchemaText, same: Callable[[str], bool]) -> Identity:
-        """See `RegisteredSchemas`."""
+        """The id of a schema, before the content. For parameters and errors see `RegisteredSchemas.identity`. Asks the
+        registry at each call."""
         number = self._id(self._subject(topic, name), schema, same)
         return Identity(number, _CONFLUENT(0, number))
 

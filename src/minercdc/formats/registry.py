@@ -92,7 +92,8 @@ class SchemaRegistry:
         raise self._rest.refused(f"registering a schema of subject {subject}", status, answer)
 
     def _incompatible(self, subject: str, schema: SchemaText, answer: Any) -> RecordSchemaError:
-        """The error for a schema that does not go with those before it. The registry's own words are the last part of it."""
+        """The error for a schema that does not go with those before it. The registry's own words are the last part of it.
+        Requests those and the level from the registry; raises DeliveryError when it does not answer."""
         said = self._incompatibilities(subject, schema.body()) or message_of(answer)
         level = self.compatibility(subject)
         before = self._before(subject, level)
@@ -215,7 +216,8 @@ class SchemaRegistry:
         self._rest.close()
 
     def _incompatibilities(self, subject: str, body: Mapping[str, Any]) -> str:
-        """What the registry says is not compatible, with the field; '' when it does not say."""
+        """What the registry says is not compatible, with the field; '' when it does not say. Raises DeliveryError when it
+        does not answer."""
         path = f"compatibility/subjects/{_escaped(subject)}/versions/latest"
         status, answer = self._rest.request("POST", path, body, {"verbose": "true"})
         said = answer.get("messages") if status == httpx2.codes.OK and isinstance(answer, Mapping) else None

@@ -124,7 +124,8 @@ class RestClient:
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> tuple[int, Any]:
-        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most.
+        """(HTTP status, answer): parsed JSON, or `{"message": text}`. Blocks for about `RegistryAccess.timeout` at most; a
+        second try is logged once, as a warning.
 
         :param path: below the registry's URL.
         :param body: to be sent as JSON, or a text as it is; None for no body.
@@ -148,7 +149,8 @@ class RestClient:
             ) from None
 
     def _say_once(self, state: RetryCallState) -> None:
-        """The connector stands still until the registry answers, or the time is over."""
+        """Log a warning before the second try of a request only: the connector stands still until the registry answers, or
+        the time is over."""
         if state.attempt_number == 1 and state.outcome is not None:
             shown, seconds = self._access.shown(), self._access.timeout
             _log.warning(

@@ -17,7 +17,7 @@ LONG: Final = 8
 
 
 class SchemasById(Protocol):
-    """The schemas of keys, or of values."""
+    """The schemas of keys, or of values, by the ids that stand in records."""
 
     @property
     def id_bytes(self) -> int:
@@ -45,11 +45,12 @@ class ConfluentById:
         self._subject = subject
 
     def schema(self, number: int) -> str:
-        """See `SchemasById`."""
+        """The text of the schema with an id, asked of the registry at each call. Raises as `SchemasById.schema`."""
         return self._registry.schema(number)
 
     def versions(self, topic: str, name: str) -> dict[int, str]:
-        """See `SchemasById`."""
+        """Id -> text of all versions under the subject of a topic and record, the newest last; {} for none. Raises as
+        `schema`."""
         return self._registry.versions(self._subject(topic, name))
 
 
@@ -63,11 +64,11 @@ class ApicurioById:
         self.id_bytes = id_bytes
 
     def schema(self, number: int) -> str:
-        """See `SchemasById`."""
+        """The text of the schema with an id, asked of the registry at each call. Raises as `SchemasById.schema`."""
         return self._registry.schema(self._kind, number)
 
     def versions(self, topic: str, name: str) -> dict[int, str]:
-        """See `SchemasById`."""
+        """Id -> text of all versions of the artifact of a topic and record; {} for none. Raises as `schema`."""
         return {number: self.schema(number) for number in self._registry.versions(*self._names(topic, name), self._kind)}
 
 

@@ -14,7 +14,7 @@ from minercdc.formats.reading import Read, record_readers
 
 
 class Topics(Protocol):
-    """What is read: `kafka.topic_fold.TopicRecords`."""
+    """What is read: `kafka.topic_fold.TopicRecords`. Its methods raise DeliveryError or SinkError when it cannot be read."""
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
         """(partition, offset of its next record) of all partitions; () when there is no such topic."""
@@ -43,7 +43,7 @@ def readable(config: ConnectorConfig, topics: Topics) -> Topics:
 
 
 class FormattedTopics:
-    """Topics whose keys, or values, are not plain JSON.
+    """Topics whose keys, or values, are not plain JSON, read as if they were.
 
     :param read_key, read_value: None where they are.
     """
@@ -54,11 +54,12 @@ class FormattedTopics:
         self._read_value = read_value
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
-        """See `Topics`."""
+        """(partition, offset of its next record) of all partitions; () when there is no such topic. Raises as
+        `Topics.ends`."""
         return self._topics.ends(topic)
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
-        """See `Topics`."""
+        """Offset of the first record that is left; of the next one where there is none. Raises as `Topics.first_offset`."""
         return self._topics.first_offset(topic, partition=partition)
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[Any]:

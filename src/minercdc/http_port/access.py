@@ -14,7 +14,8 @@ _OPEN_PAGES = ("/health", "/ready", "/live", "/metrics", "/")
 
 
 def hosts_of(host: str) -> frozenset[str]:
-    """Names that requests may use for a loopback address; none are checked where others may connect anyway."""
+    """The names by which requests may call `host` where it is a loopback address; else none, which lets every name pass:
+    others may connect anyway."""
     return frozenset({host, *_LOOPBACK}) if host in _LOOPBACK else frozenset()
 
 

@@ -16,7 +16,8 @@ from minercdc.kafka.sink import KafkaSink
 
 
 class AtLeastOnceSink(KafkaSink):
-    """See `KafkaSink`: the same records, visible as soon as they are sent."""
+    """A `KafkaSink` without Kafka transactions: the same records, visible as soon as they are sent, and the offset after
+    them."""
 
     def _join(self) -> Any:
         return self._client.producer(None, self._note_undelivered)
@@ -36,7 +37,7 @@ class AtLeastOnceSink(KafkaSink):
         self._open = False
 
     def close(self) -> None:
-        """Drop what waits to be sent."""
+        """Drop what waits to be sent; what is under way may arrive, and is waited for 0.1 s. Safe to call twice."""
         self._open = False
         self._producer.purge(in_flight=False)
         self._producer.flush(0.1)

@@ -135,7 +135,9 @@ def _column(column: PrintedColumn, schema: Schema) -> _Column:
 def _expression(column: _Column, value: str, scope: dict[str, Any], name: str) -> str:
     """Source of the bytes of a value.
 
-    :param name: of the names that the column puts into `scope`.
+    :param value: its source.
+    :param scope: gets what the source names.
+    :param name: ends these names, so that no other column has them.
     """
     writer, to_json = column.writer, column.to_json
     scope |= {f"few{name}": writer.small or writer.lengths, f"large{name}": writer.large}
@@ -230,7 +232,7 @@ class _Writing:
 
 
 def _same(one: _Column, other: _Column) -> bool:
-    """Whether both write alike."""
+    """Whether two columns write a text of Oracle as the same bytes, so that what is written for one serves for both."""
     first, second = one.writer, other.writer
     return (one.to_json, one.null, one.kind, first.lengths[0]) == (other.to_json, other.null, other.kind, second.lengths[0])
 
@@ -240,7 +242,7 @@ _NAMES: Final = [field["field"] for field in _FIELDS]
 
 
 def _part(first: str, last: str) -> Callable[[Any], bytes]:
-    """The writer of the members from one to another."""
+    """The writer of the members of `source` from one to another, both included."""
     return compile_writer({"type": "struct", "fields": _FIELDS[_NAMES.index(first) : _NAMES.index(last) + 1]})
 
 

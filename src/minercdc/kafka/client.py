@@ -36,8 +36,8 @@ class TopicState:
 
 
 class KafkaClient(Connections):
-    """Connections to one cluster, and what is done with its topics. What reaches Kafka raises ConfigError, too, when the
-    configuration names no brokers.
+    """Connections to one cluster, and what is done with its topics. Nothing is connected before the first call; connections end
+    with the object. What reaches Kafka raises ConfigError, too, when the configuration names no brokers.
 
     :param topics: whether and how missing topics are created.
     :param client_settings: librdkafka settings given by the user (security and the like).
@@ -51,12 +51,12 @@ class KafkaClient(Connections):
 
     @property
     def creates_topics(self) -> bool:
-        """`topic.creation.enable`."""
+        """Whether missing topics are created: `topic.creation.enable`."""
         return self._topics.topic_creation_enable
 
     def group_members(self, group: str) -> frozenset[str] | None:
-        """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does not say
-        at present, or may not be asked."""
+        """Client ids of the members of a consumer group, an empty set for a group that does not exist; None when Kafka does
+        not say within 3 s, or may not be asked."""
         try:
             answer = self.admin().describe_consumer_groups([group], request_timeout=_GROUP_S)[group].result()
         except KafkaException as error:
@@ -70,7 +70,7 @@ class KafkaClient(Connections):
         """Create the topic unless it exists, or `topic.creation.enable` is false, and wait until its partitions are served: without
         that a producer's first records may be lost (`PartitionReader.await_leaders`).
 
-        A topic is looked up once only.
+        A topic is looked up once only; a warning is logged where it is missing and not created.
 
         :param partitions: None for the configured number; with 1, unless `compacted`, the topic keeps its records for ever.
         :param compacted: `cleanup.policy` is `compact`; otherwise `delete`, unless `topic.creation.*` says another. With either
@@ -107,7 +107,9 @@ class KafkaClient(Connections):
                 raise classify(error.args[0], f"creating topic {name}") from None
 
     def _new_topic(self, name: str, partitions: int | None, compacted: bool) -> NewTopic:
-        """What `topic.creation.*` says of a topic; the connector's own topics take the replication factor only."""
+        """A topic to be made, as `topic.creation.*` says; the connector's own take from that the replication factor and,
+        without `partitions`, the number of them only. Of one partition, and not compacted, it keeps its records for
+        ever; for the parameters see `ensure_topic`."""
         own = partitions is not None or compacted
         settings = {"cleanup.policy": "compact" if compacted else "delete"}
         if partitions == 1 and not compacted:
@@ -180,7 +182,8 @@ class KafkaClient(Connections):
         return ends
 
     def topic_ids(self, names: re.Pattern[str]) -> dict[str, str]:
-        """Name -> Kafka's id, of all topics with such names; a topic that is deleted and made again has another one.
+        """Name -> Kafka's id, of all topics with such names, without one that is deleted meanwhile; a topic that is deleted and
+        made again has another one.
 
         :raises DeliveryError, SinkError: Kafka cannot be reached.
         """

@@ -36,6 +36,7 @@ class ColumnChanges:
         """What becomes of a column's values; None when they stay.
 
         :raises ValueDecodeError: they are to be hidden, and are no texts.
+        :raises ConfigError: a pattern takes too long.
         """
         name = f"{table.schema}.{table.table}.{column.name}"
         rule = self._matching(name)
@@ -53,7 +54,7 @@ class ColumnChanges:
 
     def parameters(self, table: TableId, column: Column) -> dict[str, str]:
         """Parameters of the schema of a column that say what becomes of its values, and name its type; {} where none are
-        wanted."""
+        wanted. Raises ConfigError when a pattern takes too long."""
         name, kind = (f"{table.schema}.{table.table}.{part}" for part in (column.name, column.type_name))
         rule = self._matching(name)
         found = _of_rule(rule) if rule is not None and column.type_name in TEXTS else {}
@@ -79,7 +80,7 @@ def _matches(patterns: Sequence[str], name: str) -> bool:
 
 
 def changed(codec: Codec, column: Column, rule: ColumnRule) -> Codec:
-    """The codec of a column whose values are masked, hashed or cut."""
+    """The codec of a column whose values are masked, hashed or cut by `rule`; a hash is cut to the length of the column."""
     if rule.kind == "mask":
         mask = f'"{"*" * rule.length}"'
         return replace(codec, to_json=lambda _: mask)
@@ -112,7 +113,7 @@ def _modified_utf8(value: str) -> bytes:
 
 
 def null(rule: ColumnRule, codec: Codec) -> str:
-    """JSON of NULL: a mask of fixed length does not show which values are missing."""
+    """JSON of NULL: the mask where values are masked, which does not show which are missing; else `null`."""
     return codec.to_json("") if rule.kind == "mask" else "null"
 
 

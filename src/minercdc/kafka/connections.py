@@ -85,7 +85,8 @@ class Connections:
             raise classify(error.args[0], "setting up the Kafka producer") from None
 
     def consumer(self, settings: Mapping[str, Any]) -> Any:
-        """A consumer of the cluster; `settings` override the user's. Raises SinkError when librdkafka refuses one."""
+        """A consumer of the cluster, which the caller closes; `settings` override the user's. Raises SinkError when librdkafka
+        refuses one."""
         try:
             return Consumer(self.settings() | {"enable.auto.commit": False} | dict(settings))
         except KafkaException as error:

@@ -12,7 +12,7 @@ _PREFIX = "__debezium.context."
 
 
 class ContextHeaders:
-    """Adds the headers.
+    """Adds the headers of one run of the connector to records.
 
     :param name: topic.prefix.
     :param run: identifies the run of the connector; a start, or a restart after an error, begins another one.
@@ -28,11 +28,11 @@ class ContextHeaders:
         return [Record(r.topic, r.key, r.value, (*r.headers, *added) if r.headers else added, r.partition) for r in records]
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder whose changes have the headers."""
+        """An encoder of the records of `encoder`, those of changes with the headers."""
         return _Adding(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
-        """An encoder of runs whose records have the headers."""
+        """An encoder of runs whose records have the headers; what `encode_run` gives is changed. Raises as `encode_run`."""
 
         def adding(run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
             encoded = encode_run(run, begin, most_records, most_bytes)
@@ -50,6 +50,7 @@ class _Adding:
         self._headers = headers
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, with the headers where the event is a change of a row or a structure, or a
+        vanished row. Raises as that encoder."""
         records = self._encoder.encode(event)
         return self._headers.added(records) if isinstance(event, ChangeEvent | SchemaChange | VanishedRow) else records

@@ -70,7 +70,8 @@ _MILLISECOND = 1_000_000
 
 
 class EnvelopeEncoder:
-    """Encodes the events of one connector as JSON.
+    """Encodes the events of one run of a connector, in the order of the stream, as JSON: it numbers events, follows keys that
+    rows take over, and takes and releases topics as they come.
 
     :param formats: of the tables.
     :param dead_letters: topic for rows that are left out, None for none.
@@ -157,7 +158,7 @@ class EnvelopeEncoder:
         return (record,)
 
     def encode_run(self, run: ChangeRun | ReadRun, begin: int, most_records: int, most_bytes: int) -> EncodedRun:
-        """See `contracts.RunEncoder`; only where the native path is in use."""
+        """See `contracts.RunEncoder`; only where the native path is in use. Raises as `encode`."""
         assert self._runs is not None
         self._look_at_clock()
         if isinstance(run, ReadRun):
@@ -171,7 +172,7 @@ class EnvelopeEncoder:
             self._ns, self._end = ns, _end(ns)
 
     def _encode_other(self, event: Event) -> Sequence[Record]:
-        """Records of events other than row changes."""
+        """Records of events other than row changes; none of those whose topics are not wanted. Raises as `encode`."""
         if isinstance(event, UndecodableRow):
             return (dead_letter(self._dead_letters, event),) if self._dead_letters else ()
         if isinstance(event, Notification):
@@ -185,7 +186,8 @@ class EnvelopeEncoder:
     def _print(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """(key, value) of a change, key None for a row without one."""
+        """(key, value) of a change, key None for a row without one: as Avro where that can be written at once, else as
+        JSON. Raises as `encode`."""
         self._look_at_clock()
         if self._avro is not None:
             written = self._avro.written(compiled, event, op, before, after, self._ns)
@@ -196,7 +198,9 @@ class EnvelopeEncoder:
     def _print_json(
         self, compiled: TableFormat, event: ChangeEvent, op: Op, before: Row | None, after: Row | None
     ) -> tuple[bytes | None, bytes]:
-        """See `_print`; the clock has been looked at."""
+        """(key, value) of a change as JSON, key None for a row without one; `_look_at_clock` was called before. Raises
+        MissingKeyError when redo does not hold the key, SchemaMismatchError for a key that is the ROWID without one,
+        ValueDecodeError for a value that does not fit."""
         try:
             source = self._source.of_change(event, compiled.source)
             if self._counts is not None:
@@ -211,7 +215,8 @@ class EnvelopeEncoder:
 
     @staticmethod
     def _transaction(counts: TransactionCounts, event: ChangeEvent) -> str:
-        """The member of the envelope that numbers the event within its transaction; snapshots have none."""
+        """The member of the envelope that numbers the event within its transaction, which counts it; null for rows of
+        snapshots."""
         tx, table = event.tx, event.schema.id
         if tx is None:
             return NO_TRANSACTION
@@ -269,7 +274,8 @@ class EnvelopeEncoder:
         return Record(compiled.topic, None, value, partition=0)
 
     def _format_of(self, schema: TableSchema) -> TableFormat:
-        """The table version's format. Events of one table follow each other, and need no look-up then."""
+        """The table version's format. Events of one table follow each other, and need no look-up then. Raises as
+        `encode`."""
         found = self._formats.of(schema)
         self._schema, self._format = schema, found
         return found
@@ -313,12 +319,15 @@ class EnvelopeEncoder:
 
 
 def _reselected(scn: Scn) -> Headers:
-    """The SCN as of which large values were read, as text."""
+    """The header with the SCN, as text, as of which large values were read."""
     return ((RESELECT_HEADER, str(scn).encode()),)
 
 
 def _end(ns: int) -> str:
-    """The end of an envelope, from the operation on."""
+    """The end of an envelope, from the quote after the operation's letter on.
+
+    :param ns: nanoseconds since the epoch.
+    """
     return f'","ts_ms":{ns // 1_000_000},"ts_us":{ns // 1000},"ts_ns":{ns}}}'
 
 

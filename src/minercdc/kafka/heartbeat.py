@@ -46,7 +46,8 @@ class KafkaHeartbeat:
         self._converted = converted
 
     def beat(self) -> Record | None:
-        """A record with the present time; None when `converted` leaves it out."""
+        """Do `action`, then return a record with the present time, None when `converted` leaves it out. Raises what these
+        two raise."""
         self._action()
         head, tail = self._value
         value = f'{head}{{"ts_ms":{self._clock_ms()}}}{tail}'.encode()

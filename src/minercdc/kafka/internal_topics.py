@@ -20,7 +20,8 @@ _LONGEST: Final = 300_000
 
 
 def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Finding]:
-    """What is wrong with the topics that are there, and whose settings may be read.
+    """What is wrong with the topics that are there, and whose settings may be read; and that the topic of open transactions
+    is missing, where nothing creates it.
 
     :raises DeliveryError, SinkError: Kafka cannot be reached, or fails to show their settings.
     """
@@ -32,7 +33,8 @@ def internal_topic_findings(client: KafkaClient, topics: TopicNames) -> list[Fin
 
 
 def _missing_topic(client: KafkaClient, name: str | None) -> Iterator[Finding]:
-    """That the topic of open transactions is missing, and not created: a broker that makes topics by itself would not compact it."""
+    """That the topic of open transactions is missing, and not created: a broker that makes topics by itself would not
+    compact it. Raises DeliveryError or SinkError when Kafka does not answer."""
     if name is not None and not client.creates_topics and not client.existing([name]):
         yield Finding(
             f"topic {name} does not exist, and topic.creation.enable=false: open transactions cannot be copied",
@@ -80,7 +82,10 @@ def _policies(state: TopicState) -> set[str]:
 
 
 def _compacted(brokers: str, name: str, state: TopicState, holds: str, *, rule: str) -> Iterator[Finding]:
-    """What keeps a topic from keeping the last record of each key for ever."""
+    """What keeps a topic from keeping the last record of each key for ever.
+
+    :param holds: what is in the topic, for the messages.
+    """
     if "compact" not in _policies(state):
         problem, fix = f"topic {name} is not compacted: {holds} would be deleted with time", "cleanup.policy=compact"
         yield Finding(problem, _alter(brokers, name, fix), blocking=True, rule=rule)

@@ -16,7 +16,8 @@ _ROOM_S: Final = 1.0
 
 
 class KafkaKeyedTopic:
-    """See `contracts.KeyedTopic`. Nothing is connected before the first call; the topic is made by the first `put`."""
+    """See `contracts.KeyedTopic`. Nothing is connected before the first call; the topic is made by the first `put`. `put` waits
+    while librdkafka's queue is full; nothing has to be closed."""
 
     def __init__(self, client: KafkaClient, topic: str) -> None:
         self._client, self._topic = client, topic
@@ -24,7 +25,11 @@ class KafkaKeyedTopic:
         self._undelivered: list[KafkaError] = []
 
     def put(self, key: str, value: bytes | None) -> None:
-        """See `contracts.KeyedTopic.put`."""
+        """Queue the value of a key, or with None its removal; the first call makes the topic. Waits for room while
+        librdkafka holds as many records as it takes. Durable after `flush`, which reports what does not arrive.
+
+        :raises DeliveryError, SinkError: the topic cannot be made, or librdkafka refuses the record.
+        """
         if self._producer is None:
             self._client.ensure_topic(self._topic, partitions=1, compacted=True)
             self._producer = self._client.producer(None, self._failed)
@@ -38,7 +43,8 @@ class KafkaKeyedTopic:
                 raise classify(error.args[0], self._doing) from None
 
     def flush(self) -> None:
-        """See `contracts.KeyedTopic.flush`."""
+        """Wait until what was put is durable. Raises DeliveryError or SinkError when some of it may not have arrived; a
+        later call does not report it again."""
         if self._producer is None:
             return
         left = self._producer.flush(self._client.timeout + _MARGIN_S)
@@ -49,7 +55,8 @@ class KafkaKeyedTopic:
             raise DeliveryError(f"{self._doing}: no answer from {self._client.brokers}")
 
     def records(self) -> Iterator[tuple[str, bytes | None]]:
-        """See `contracts.KeyedTopic.records`."""
+        """The committed records of the topic, oldest first: of a key the last value counts, None for a removed one. None at
+        all when there is no topic. Raises DeliveryError or SinkError when it cannot be read."""
         if not self._client.existing([self._topic]):
             return
         begin, end = self._client.first_offset(self._topic), self._client.end_offset(self._topic)

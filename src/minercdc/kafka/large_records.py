@@ -51,7 +51,8 @@ class LargeRecords:
         return value is not None and len(value) + len(key or b"") > self.most
 
     def replaced(self, record: Record) -> Record:
-        """The record in place of one that is too large. Its value is on disk, where there is a directory.
+        """The record in place of one that is too large: a dead letter, or, without a topic for these, one with its topic,
+        key and headers. The value is on disk, where there is a directory, and the record names the file.
 
         :raises SinkError: the value cannot be stored.
         """

@@ -72,7 +72,8 @@ class Membership:
         self.refused = ""
 
     def join(self) -> None:
-        """Begin to be a member; what goes wrong is in `refused` and logged, since a connector works without a group, too."""
+        """Begin to be a member; called once; what goes wrong is in `refused` and logged, since a connector works without a
+        group, too."""
         self._thread.start()
 
     def leave(self) -> None:

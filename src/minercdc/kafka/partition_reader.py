@@ -25,9 +25,8 @@ _LEADERS_S = 10.0
 class PartitionReader:
     """Waits for the leader of a partition, then reads.
 
-    Every method raises DeliveryError or SinkError when the topic cannot be read; and, but for `await_leaders`, when it does not
-    exist.
-    """
+    Every public method raises DeliveryError or SinkError when the topic cannot be read; and, but for `await_leaders`, when
+    it does not exist."""
 
     def __init__(self, cluster: Connections) -> None:
         self._cluster = cluster
@@ -40,14 +39,14 @@ class PartitionReader:
         end: int | None = None,
         isolation: str = "read_committed",
     ) -> Iterator[Any]:
-        """Messages from offset `begin` on, up to `end`, or the partition's end when iteration begins. Raises DeliveryError when none
-        comes for 90 s, or the configured timeout if that is longer.
+        """Messages from offset `begin` on, to before `end`, or the partition's end when iteration begins; the last one may lie
+        at or after `end` when the offsets just before it hold no message. Raises DeliveryError when none comes for 90 s, or
+        the configured timeout if that is longer.
 
         A broker that has just started may not know its topics yet, a new leader may not know its high watermark, and another
         producer's open transaction holds the last stable offset back: taking any of these for the end would read an old
         offset and repeat rows. So the topic must exist, the end is requested with isolation level read_uncommitted, and reading
-        goes on until it is reached.
-        """
+        goes on until it is reached."""
         settings = {
             "group.id": "minercdc-reader",
             "isolation.level": isolation,
@@ -78,7 +77,7 @@ class PartitionReader:
                     yield message
 
     def ends(self, topic: str, partitions: Iterable[int]) -> tuple[tuple[int, int], ...]:
-        """(partition, its high watermark) of each partition, once all of them have leaders."""
+        """(partition, its high watermark) of each partition, the lowest first, once all of them have leaders."""
         deadline, wanted = self._patience(topic), sorted(partitions)
         with _classified(deadline.doing):
             for partition in wanted:
@@ -123,12 +122,17 @@ class PartitionReader:
         deadline.retrying(retry_if_result(lambda led: not led))(is_led)
 
     def _end_of(self, topic: str, partition: int, deadline: _Deadline) -> int:
-        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207)."""
+        """High watermark, open transactions included; the broker answers once it knows it for sure (KIP-207). Raises as
+        `_offsets`."""
         return self._offsets(topic, [partition], OffsetSpec.latest(), deadline)[0]
 
     def _offsets(self, topic: str, partitions: Sequence[int], which: OffsetSpec, deadline: _Deadline) -> list[int]:
-        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not know
-        its new partition yet."""
+        """The offset of each partition, in one request, which is tried again while a leader that the metadata name does not
+        know its new partition yet.
+
+        :raises DeliveryError: no such leader has come to know it before the deadline.
+        :raises KafkaException: for any other answer, or none.
+        """
         places = [TopicPartition(topic, partition) for partition in partitions]
 
         def offsets() -> list[int]:

@@ -36,7 +36,7 @@ def murmur2(data: bytes) -> int:
 
 
 class PartitionedEncoder:
-    """Gives records of changes their partition (contracts.RecordEncoder).
+    """Gives the records that `encoder` makes of changes their partition (contracts.RecordEncoder); others keep theirs.
 
     :param rules: (pattern, columns); the first that matches a table counts.
     :param key: positions of a table's record key.
@@ -82,7 +82,8 @@ class PartitionedEncoder:
         return self._counts[table]
 
     def _places_of(self, table: TableSchema) -> tuple[int, ...]:
-        """Positions of the columns that decide; () for none."""
+        """Positions of the columns that decide; () for none. Raises RecordSchemaError for a rule with a column that is not
+        of the table's record key, ConfigError when a pattern takes too long."""
         known = self._places.get((table.id, table.version))
         if known is None:
             known = self._places[table.id, table.version] = self._found(table)

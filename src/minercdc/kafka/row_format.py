@@ -77,7 +77,7 @@ def compile_record(
     *,
     transaction: str = NO_TRANSACTION,
 ) -> PrintRecord:
-    """A function that prints the key and the envelope of a row change.
+    """A function that prints the key and the envelope of a row change; for its errors see `PrintRecord`.
 
     :param columns: of the envelope's rows.
     :param key: columns of the key, empty for a table without one.
@@ -203,7 +203,7 @@ def _object(columns: Sequence[PrintedColumn], values: Sequence[str]) -> _Documen
 
 
 def _bytes(document: _Document) -> str:
-    """Python source of a document as bytes."""
+    """Python source of the bytes of a document, in UTF-8: its parts joined, constant ones beside each other as one."""
     pieces: list[str] = []
     constant = ""
     for part in [*document, None]:

@@ -49,7 +49,8 @@ class RunEncoder:
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end.encode(), moved))
 
     def encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int, end: str) -> EncodedRun:
-        """The same of rows of a snapshot; no rows at all where Python prints them."""
+        """As `encode_changes`, for rows of a snapshot; no rows at all where Python prints them. Raises ConfigError as
+        `TableFormats.of`."""
         schema, places = run.fetched.schema, run.fetched.convert.places
         if self._reads is None or self._reads[0] is not schema or self._reads[1] is not places:
             self._reads = (schema, places, self._read_printer(schema, places))
@@ -72,7 +73,8 @@ class RunEncoder:
         return printer
 
     def _of_changes(self, schema: TableSchema) -> object:
-        """How the changes of a table version are printed; None where Python does."""
+        """How the changes of a table version are printed; None where Python does. Raises ConfigError as
+        `TableFormats.of`."""
         return self._printed(schema) if self._changes_as_they_are else None
 
     def _printed(self, schema: TableSchema) -> object:

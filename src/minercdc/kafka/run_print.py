@@ -25,6 +25,7 @@ def table_print(
     :param rowid_key: name of the key's member where that is the ROWID, else ''.
     :param source: see `SourceBlock.constants_of`.
     :param binary: `binary.handling.mode`.
+    :param value, key: frame and columns of each.
     """
     assert native.rows is not None
     (head, tail), columns = value

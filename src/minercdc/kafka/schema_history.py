@@ -64,7 +64,7 @@ class KeptRecords:
 
 
 class KafkaSchemaHistory:
-    """History of one connector.
+    """History of one connector (contracts.SchemaHistory).
 
     :param server: topic.prefix; records of other connectors in the same topic are passed over.
     :param transactional: whether its records are in the Kafka transaction of the offset; otherwise the offset counts them.
@@ -91,7 +91,8 @@ class KafkaSchemaHistory:
         self._starting_over = False
 
     def entry(self, change: SchemaChange, position: Mapping[str, JsonValue]) -> Record:
-        """See `contracts.SchemaHistory`."""
+        """The record that stores `change`, for the sink to write; see `contracts.SchemaHistory`. Nothing is sent here, and it
+        is never None."""
         self._count += 1
         begun = dict(position) | ({_READ_AGAIN: True} if self._starting_over else {})
         self._starting_over = False
@@ -152,7 +153,8 @@ class KafkaSchemaHistory:
 
 
 def starts_over(value: bytes, server: str) -> bool:
-    """Whether this record is the first of structures that were read again, so that those before it do not count."""
+    """Whether this record is the first of structures that were read again, so that those before it do not count. False for
+    one that is not of this `server` (topic.prefix), or cannot be read."""
     if _READ_AGAIN.encode() not in value:
         return False
     try:

@@ -93,7 +93,7 @@ class SignalTopic:
 def create_signal_topic(settings: Mapping[str, Any], topic: str) -> None:
     """Create the topic, with one partition, unless it exists.
 
-    :raises DeliveryError, SinkError: it cannot be created.
+    :raises DeliveryError, SinkError: it cannot be created within 10 s.
     """
     try:
         admin = AdminClient({"logger": logging.getLogger("librdkafka"), **settings})

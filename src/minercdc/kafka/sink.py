@@ -92,7 +92,8 @@ class KafkaSink:
         self.check_owner()
 
     def _join(self) -> Any:
-        """A producer that may write."""
+        """A producer that may write: older ones of the same transactional id are fenced, and their open transaction is aborted.
+        Raises as the class."""
         producer = self._client.producer(f"minercdc-{self._name}", self._note_undelivered)
         self._call(producer.init_transactions, "joining Kafka as " + self._name)
         return producer
@@ -107,11 +108,12 @@ class KafkaSink:
             self._undelivered = Undelivered(error, what, size)
 
     def check_owner(self) -> None:
-        """See `contracts.RecordSink`."""
+        """Read the claims of the name that came since. Raises FencedError when another process has claimed it, else as
+        `Ownership.check`."""
         self._ownership.check(self._client, self._topics.offsets)
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`."""
+        """The offset that was committed last; None for none. Raises as `stored_offset`."""
         return stored_offset(self._client, self._topics, self._name)
 
     def write(self, record: Record) -> None:
@@ -163,7 +165,8 @@ class KafkaSink:
         timestamp: int = 0,
         headers: Sequence[tuple[str, bytes]] = (),
     ) -> None:
-        """`produce` of librdkafka, with what is sent in place of a record that is too large."""
+        """`produce` of librdkafka, with what is sent in place of a record that is too large. Raises as `produce`
+        (BufferError for a full queue), and SinkError when the value cannot be stored."""
         if self._large is None or not self._large.is_large(key, value):
             self._producer.produce(topic, value, key, partition, headers=list(headers) or None)
             return
@@ -193,7 +196,7 @@ class KafkaSink:
                 raise self._refused(error.args[0], topic, key, len(value or b"")) from None
 
     def _refused(self, error: KafkaError, topic: str, key: bytes | None, size: int) -> SinkError:
-        """A record that our own client does not take."""
+        """The error, to be raised, for a record that our own client does not take. `size` is that of the value, in bytes."""
         if error.code() != KafkaError.MSG_SIZE_TOO_LARGE:
             return self._failed(error, f"sending to topic {topic}")
         return SinkError(
@@ -237,6 +240,7 @@ class KafkaSink:
 
     def _call(self, request: Callable[[float], _T], doing: str) -> _T:
         """Run a transactional request, repeating it for as long as one request may take when librdkafka says that is safe.
+        Raises what `_failed` makes of the error.
 
         :param request: gets the seconds that are left.
         """

@@ -115,8 +115,8 @@ def _column(column: Column, position: int, written: _Written) -> dict[str, JsonV
 
 
 def remembered(change: SchemaChange) -> list[JsonValue]:
-    """`tableChanges` of a record of the schema history: absent values left out, identity and version as attributes, and
-    the old name of a renamed table as `previousId`."""
+    """`tableChanges` of a record of the schema history: absent values left out, identity and version as attributes, and the old
+    name of a renamed table as `previousId`. A DROP has the structure that was dropped; a TRUNCATE gives []."""
     changes = published(change)
     for item in changes:
         assert isinstance(item, dict)

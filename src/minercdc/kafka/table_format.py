@@ -97,7 +97,8 @@ class TableFormats:
         self._schema_name = schema_name(values.schema_name_adjustment_mode)
 
     def of(self, schema: TableSchema) -> TableFormat:
-        """The format of a table version.
+        """The format of a table version, compiled at the first call, which takes the table's topic, and warns of a table
+        without a key.
 
         :raises ValueDecodeError: a column that is to be hidden is no text.
         :raises RecordSchemaError: its record key has a column that it does not have; or two columns become one name.
@@ -141,7 +142,7 @@ class TableFormats:
         return compiled
 
     def _printed(self, schema: TableSchema, i: int, name: str, codec: Codec) -> PrintedColumn:
-        """How a published column is printed, which may be masked, hashed or cut."""
+        """How a published column is printed, which may be masked, hashed or cut. Raises as `ColumnChanges.rule_of`."""
         column = schema.columns[i]
         rule = self._changes.rule_of(schema.id, column)
         if rule is None:
@@ -151,7 +152,7 @@ class TableFormats:
         return PrintedColumn(name, i, made, *texts, large=is_large(column), masked=rule.kind == "mask")
 
     def _field(self, schema: TableSchema, i: int, name: str, codec: Codec) -> connect_schema.Schema:
-        """The schema of a published column."""
+        """The schema of a published column, with what `ColumnChanges.parameters` adds. Raises as that."""
         column = schema.columns[i]
         made = _field(name, column, codec)
         if parameters := self._changes.parameters(schema.id, column):
@@ -192,8 +193,9 @@ class TableFormats:
         return names
 
     def _unavailable(self, column: Column, codec: Codec) -> str:
-        """JSON of a value that redo does not hold. Only text, documents and bytes have room for a placeholder; other types print
-        null, as Debezium does, also where they are printed as text. The placeholder of bytes is encoded as bytes are."""
+        """JSON of a value that redo does not hold. Only text, documents and bytes have room for a placeholder; other types
+        print null, as Debezium does, also where they are printed as text. The placeholder of bytes is encoded as bytes
+        are; where a custom converter refuses it, that is null, too."""
         if codec.field.type == "string" and column.type_name in TEXTS:
             return encode_basestring(self.handling.unavailable)
         if column.type_name in _BYTES and codec.field.type in ("bytes", "string"):
@@ -205,7 +207,8 @@ class TableFormats:
 
 
 def _with_defaults_of(schema: TableSchema, positions: Container[int]) -> TableSchema:
-    """A table whose other columns have no DEFAULT: one is of the type that its column has without a converter."""
+    """A copy of the table in which only the columns at `positions` keep their DEFAULT: a custom converter gives its column
+    another type than the DEFAULT has."""
     columns = (c if i in positions else replace(c, default=None) for i, c in enumerate(schema.columns))
     return replace(schema, columns=tuple(columns))
 

@@ -51,7 +51,8 @@ def is_alive(value: bytes | None) -> bool:
 
 
 class TopicRecords(Protocol):
-    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`."""
+    """What is read: `client.KafkaClient`, or `sink.segment_topics.SegmentTopics`. Its methods raise DeliveryError or SinkError
+    when it cannot be read."""
 
     def ends(self, topic: str) -> tuple[tuple[int, int], ...]:
         """(partition, offset of its next record) of all partitions; () when there is no such topic."""
@@ -122,7 +123,7 @@ class TopicFold:
         return self._reading.gone(most)
 
     def limits(self) -> str:
-        """Why some keys could not be found, '' when all could."""
+        """Why some keys could not be found, or not be deleted, '' when all could; final once `gone` has returned []."""
         return self._reading.limits() if self._reading else ""
 
     def close(self) -> None:
@@ -133,7 +134,9 @@ class TopicFold:
 
 
 class _Reading:
-    """One topic; until `ready` only its thread touches the file."""
+    """The keys of one topic, in a file of SQLite: `thread`, which the caller starts, reads the topic to its end; until
+    `ready` only it touches the file. Its methods raise StateDirectoryError when the file cannot be used, else as
+    `TopicRecords`."""
 
     def __init__(self, client: TopicRecords, topic: str, marks: Mapping[int, int], file: Path) -> None:
         self._client, self._topic, self._marks, self._file = client, topic, marks, file
@@ -198,7 +201,7 @@ class _Reading:
                 self._remove()
 
     def _fold(self) -> None:
-        """Read to the present end."""
+        """Read each partition on, from its begin or the end of the last call, to its present end."""
         for partition, end in self._client.ends(self._topic):
             begin = self._next.get(partition)
             if begin is None:

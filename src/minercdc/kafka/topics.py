@@ -25,7 +25,7 @@ _GROUP = re.compile(r"\\(.)|\$(\d)|\$\{(\w+)\}")
 
 
 class TopicNames:
-    """Names topics and refuses two tables that would share one.
+    """Names the topics of one connector, and refuses two tables that would share one: it keeps which table has which topic.
 
     :param with_database: several databases are captured, and names of tables have theirs.
     :param gives_up: whether a table gives up its topic, as one does that is suspended: another table may take it then.
@@ -141,7 +141,8 @@ def _sanitized(name: str) -> str:
 
 
 def _naming(config: TopicConfig, prefix: str, with_database: bool) -> Callable[[TableId], str]:
-    """The names that a strategy gives, not yet sanitized."""
+    """The names that a strategy gives, not yet sanitized, as a function of the table. Raises ConfigError for one of the
+    user that cannot be loaded; the function, for a name that it does not give."""
     strategy, delimiter = config.topic_naming_strategy.rpartition(".")[2], config.topic_delimiter
     if ":" in config.topic_naming_strategy:
         return _plugged_in(config.topic_naming_strategy, prefix, delimiter)

@@ -20,7 +20,7 @@ from minercdc.kafka.row_format import PrintedColumn
 
 
 def is_unchanged(columns: Sequence[PrintedColumn], event: ChangeEvent, before: Row, after: Row, *, lobs: bool) -> bool:
-    """Whether it is known that both images print alike.
+    """Whether it is known that both images print alike. Raises ValueDecodeError for a value that does not fit its column.
 
     :param columns: the published ones.
     :param lobs: `lob.enabled`.
@@ -30,7 +30,7 @@ def is_unchanged(columns: Sequence[PrintedColumn], event: ChangeEvent, before: R
 
 
 def _is_alike(column: PrintedColumn, before: Row, after: Row, known: bool) -> bool:
-    """Whether it is known that the column prints alike in both rows.
+    """Whether it is known that the column prints alike in both rows. Raises as `is_unchanged`.
 
     :param known: redo would have a large value if it had changed.
     """

@@ -29,7 +29,11 @@ def members(key: bytes, *, wrapped: bool) -> dict[str, str]:
 
 
 def _members(text: str, at: int) -> dict[str, str]:
-    """Members of an object as we print it: no blanks."""
+    """Members of an object as we print it, without blanks, by name: the JSON text of each. Raises ValueError or IndexError
+    for another form.
+
+    :param at: where its brace is.
+    """
     found: dict[str, str] = {}
     if text[at] != "{":
         raise ValueError(f"no object at character {at + 1}")
@@ -60,7 +64,7 @@ def fits_row(columns: Sequence[PrintedColumn], schema: TableSchema, key: dict[st
 
 
 def _fits(column: PrintedColumn, text: str) -> bool:
-    """Whether the JSON is of the column's type."""
+    """Whether JSON is of the column's type, as far as its first characters show."""
     kind = column.codec.field.type
     if kind in ("string", "bytes"):
         return text.startswith('"')

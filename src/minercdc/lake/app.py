@@ -103,7 +103,8 @@ class Lake:
             thread.start()
 
     def _append(self, records: DataFrame, number: int) -> None:
-        """One micro-batch: append it, and note how far the topics are read then."""
+        """One micro-batch: append it to the change log, and note how far the topics are read then. Raises as
+        `Merger.note_unread` and `AvroTopics.learn`, and what Spark raises."""
         if not self._writer:
             self._writer = str(json.loads(self._content(f"{self._paths.checkpoint}/metadata"))["id"])
         ends = self._ends(number)
@@ -114,12 +115,14 @@ class Lake:
         self._read = ends
 
     def _ends(self, number: int) -> Ends:
-        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets."""
+        """How far the topics are read with a micro-batch, by the checkpoint's own log of offsets. Raises Spark's error when
+        it cannot be read."""
         offsets = json.loads(self._content(f"{self._paths.checkpoint}/offsets/{number}").splitlines()[-1])
         return {(topic, int(partition)): end for topic, ends in offsets.items() for partition, end in ends.items()}
 
     def _last_read(self) -> Ends:
-        """How far the topics were read when the stream ended the last time; {} before the first micro-batch."""
+        """How far the topics were read when the stream ended the last time; {} before the first micro-batch. Raises as
+        `_ends`."""
         commits = self._hadoop_path(f"{self._paths.checkpoint}/commits")
         system = commits.getFileSystem(self._hadoop_configuration())
         if not system.exists(commits):
@@ -144,7 +147,8 @@ class Lake:
             stream.close()
 
     def _advance(self) -> None:
-        """Pass on the newest mark that is reached."""
+        """Pass on the newest mark that is reached, if there is one; of a newest one that is not, topics that are gone count
+        no more. Raises as `Marks.newest`."""
         if self._candidate is None:
             self._candidate = self._marks.newest()
         if self._candidate is None:
@@ -174,7 +178,8 @@ class Lake:
                 return
 
     def _maintain(self) -> None:
-        """Maintain the files now and then. A failure ends nothing: they are only more than they need be."""
+        """Maintain the files after each `minercdc.lake.maintenance.interval.ms` until `stop`; run in a thread. A failure is
+        logged and ends nothing: the files are only more than they need be."""
         maintenance = Maintenance(self._spark, self._config, self._client, least=READERS_TIME)
         while not self._stop.wait(self._config.lake.minercdc_lake_maintenance_interval_ms / 1000):
             try:

@@ -10,7 +10,8 @@ from minercdc.lake.delta import Applied
 
 
 class Arrivals:
-    """The batches of each topic; several threads may use it at once."""
+    """Holds, by topic, the batches of the change log that may have records to be merged. Several threads may use it at
+    once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -107,7 +107,7 @@ def _is_avro(side: Side, id_bytes: int) -> str:
 
 
 def _id(side: Side, id_bytes: int) -> str:
-    """SQL of the schema's id."""
+    """SQL of the schema's id: the bytes after the first one, as an unsigned integer."""
     return f"CAST(conv(hex(substring({side}, 2, {id_bytes})), 16, 10) AS BIGINT)"
 
 

@@ -163,7 +163,8 @@ def _drops(there: Sequence[TableColumn], kept: set[str], wanted: Sequence[TableC
 
 
 def _renames(moves: dict[str, str]) -> Iterator[Step]:
-    """Renames that never meet: names that are exchanged go by way of another name."""
+    """The renames of `moves` (old name -> new one), in an order in which no new name is taken: names that are exchanged go
+    by way of another name."""
     pending = {old: new for old, new in moves.items() if old != new}
     while pending:
         free = next((old for old, new in pending.items() if new not in pending), None)

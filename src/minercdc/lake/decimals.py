@@ -88,7 +88,7 @@ def _any_text(member: str, scale: str) -> str:
 
 
 def _text_of(unscaled: str, scale: str) -> str:
-    """All digits of an integer, which is text, times 10**-scale."""
+    """SQL of all digits of an integer times 10**-scale, from SQL of its digits as text."""
     digits = "ltrim('-', unscaled_)"
     padded = f"lpad({digits}, greatest(length({digits}), {scale} + 1), '0')"
     sign = "if(startswith(unscaled_, '-'), '-', '')"
@@ -99,7 +99,7 @@ def _text_of(unscaled: str, scale: str) -> str:
 
 
 def _scaled(unscaled: str, scale: int, digits: int) -> str:
-    """An integer times 10**-scale.
+    """SQL of an integer times 10**-scale: a DECIMAL, or text that casts to one.
 
     :param digits: the most that the integer has.
     """
@@ -115,7 +115,7 @@ def _moved(unscaled: str, scale: int) -> str:
 
 
 def _long(member: str) -> str:
-    """At most eight bytes as BIGINT."""
+    """SQL of at most eight bytes as BIGINT; without meaning for more."""
     image = f"hex({member})"
     missing = f"(64 - 8 * length({member}))"
     # an engine that reads no hexadecimal DOUBLE goes on with conv()
@@ -127,13 +127,13 @@ def _long(member: str) -> str:
 
 
 def _short_long(member: str) -> str:
-    """At most eight bytes as BIGINT; null for more."""
+    """SQL of at most eight bytes as BIGINT; null for more."""
     image = f"lpad(hex({member}), {2 * _LONG_BYTES}, if({member} >= X'80', 'F', '0'))"
     return f"CAST(conv(if(length({member}) <= {_LONG_BYTES}, {image}, NULL), 16, -10) AS BIGINT)"
 
 
 def _wide(member: str) -> str:
-    """9 to 16 bytes as DECIMAL(38,0); null for a value of more than 38 digits."""
+    """SQL of 9 to 16 bytes as DECIMAL(38,0); null for a value of more than 38 digits."""
     high = _long(f"substring({member}, 1, length({member}) - {_LONG_BYTES})")
     low = f"CAST(conv(right(hex({member}), {2 * _LONG_BYTES}), 16, 10) AS DECIMAL(20,0))"
     product = f"try_multiply(CAST({{}} AS DECIMAL(19,0)), {2**64}BD)"
@@ -144,7 +144,7 @@ def _wide(member: str) -> str:
 
 
 def _limbs(member: str) -> str:
-    """Any number of bytes as text."""
+    """SQL of any number of bytes as the text of an integer."""
     complement = f"translate(hex({member}), '0123456789ABCDEF', 'FEDCBA9876543210')"
     negative = f"{member} >= X'80'"
     count = f"CAST((length({member}) + 6) DIV 7 AS INT)"

@@ -73,7 +73,7 @@ class MinercdcSource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """The name by which Spark finds the source: `minercdc`."""
         return NAME
 
     def schema(self) -> str:

@@ -84,7 +84,10 @@ def _final(table: TableHistory, noted: Sequence[Entry], *, by_rowid: bool) -> It
 
 
 def _left_out(noted: Sequence[Entry], scn: int) -> Iterator[Gap]:
-    """What the connector left out, and has not read again, at an SCN."""
+    """What the connector left out, and has not read again, at an SCN; one at most.
+
+    :param noted: of the table, oldest first.
+    """
     begun: Entry | None = None
     for entry in noted:
         if entry.kind == "suspended" and begun is None:

@@ -144,7 +144,7 @@ class TableHistories:
         self._forget()
 
     def _forget(self) -> None:
-        """Begin again with no tables."""
+        """Drop all tables, as before the first record of the history."""
         self._tables: dict[TableId, TableHistory] = {}
         self._by_topic: dict[str, list[TableHistory]] = {}
         self._shared: dict[TableId, str] = {}
@@ -152,10 +152,11 @@ class TableHistories:
         self._unreadable: Exception | None = None
 
     def refresh(self) -> None:
-        """Read what the history has gained since the last call.
+        """Read what the history has gained since the last call; subclasses do it. The first call reads all.
 
         :raises SinkError: Kafka, or the segments, cannot be read.
         :raises SchemaHistoryError: a record of the history cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         raise NotImplementedError
 
@@ -184,8 +185,9 @@ class TableHistories:
         return next((reason for table, reason in self._shared.items() if self.names.of(table) == name), "")
 
     def settle(self) -> None:
-        """Find out which tables have the topics that several would have. Subclasses call this at the end of the history. Raises
-        SinkError or SchemaHistoryError when the connector's offset cannot be read."""
+        """Find out which tables have the topics that several would have; one that is left out from now on is logged as a
+        warning. Subclasses call this at the end of the history. Raises SinkError or SchemaHistoryError when the
+        connector's offset cannot be read."""
         several = [tables for tables in self._by_topic.values() if len(tables) > 1]
         stored = self._offset() if several else None
         codes = {entry.table: entry.code for entry in stored.suspended} if stored else {}
@@ -244,7 +246,7 @@ class TableHistories:
 
     def apply(self, document: Mapping[str, Any]) -> None:
         """Follow one record of the history. Another form raises KeyError, ValueError, TypeError, IndexError or
-        AttributeError."""
+        AttributeError. Raises ConfigError as `TopicNames.name_of`."""
         scn = int(document["position"]["scn"])
         ddl = document.get("ddl") or ""
         statement = parse_ddl(ddl) if ddl else None
@@ -306,7 +308,8 @@ class TableHistories:
                 table.dropped.append(scn)
 
     def _take_over(self, old: TableId, new: TableId, scn: int) -> None:
-        """RENAME: the new name gets the rows, and the versions, of the old one."""
+        """RENAME: the new name gets the rows of the old one, and its newest version, from `scn` on; the old name is dropped
+        there. Raises ConfigError as `TopicNames.name_of`."""
         source, target = self._table(old), self._table(new)
         target.renamed_from.append((scn, old))
         target.versions += [
@@ -346,6 +349,7 @@ class LakeHistory(TableHistories):
 
         :raises DeliveryError, SinkError: Kafka cannot be read.
         :raises SchemaHistoryError: a record since the last snapshot.mode=recovery, or the connector's offset, cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         end = self._client.end_offset(self.topic)
         if end > self._read_to:

@@ -82,7 +82,8 @@ class JointRead:
             found.unpersist()
 
     def records(self, session: SparkSession, limits: Limits) -> DataFrame | None:
-        """The last record of each row within these limits, as `latest.latest_records` has them; None when not read.
+        """The last record of each row within these limits, as `latest.latest_records` has them; None when not read. Within
+        the context of `of` only.
 
         :param session: in which the result is used.
         """

@@ -106,6 +106,7 @@ class Maintenance:
         :param done: called after each table.
         :param stopped: whether to leave the rest for the next time; looked at before each table.
         :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+        :raises ConfigError: as `LakeHistory.refresh`.
         """
         if not exists(self._spark, self._paths.state):
             return []
@@ -129,7 +130,8 @@ class Maintenance:
         return found
 
     def _table(self, table: TableHistory, applied: Applied) -> Maintained | None:
-        """One table; None when it has not changed. A failure is its own only."""
+        """Cluster and rewrite one table; None when it is not there, or has not changed since. A failure is in what is
+        returned, and is not raised."""
         delta = DeltaTable(self._spark, self._paths.table(table.table))
         version = newest_version(self._spark, delta.path)
         if version in (NO_TABLE, self._versions.get(table.name)):
@@ -146,7 +148,8 @@ class Maintenance:
         return Maintained(table.name, (before[0], after[0]), (before[1], after[1]))
 
     def _cluster(self, delta: DeltaTable, table: TableHistory, applied: Applied) -> None:
-        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is."""
+        """Have OPTIMIZE cluster a table by the key that it has now. One without a key is left as it is. Raises LakeError as
+        `DeltaTable.columns`."""
         if self._decoder is None or not table.versions:
             return
         key = key_ids(self._decoder.shape(table.version_at(applied.scn)))
@@ -161,7 +164,8 @@ class Maintenance:
         self._spark.sql(f"VACUUM {name} RETAIN {age / timedelta(hours=1):.6f} HOURS")
 
     def _own(self, removed: Cut) -> None:
-        """The change log and the record."""
+        """Remove what may go from the change log and the record, and join their files. A failure is logged, and leaves the
+        rest for the next time."""
         changes = f"delta.`{self._paths.changes}`"
         topics = {table.name: table.topic for table in self._history.tables()}
         try:
@@ -181,7 +185,7 @@ class Maintenance:
 
 
 def _left(error: BaseException) -> str:
-    """Why something is left as it was."""
+    """Why something is left as it was, for people."""
     return "another writer committed at the same moment" if is_conflict(error) else cause_of(error)
 
 

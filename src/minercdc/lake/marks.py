@@ -78,7 +78,10 @@ def topic_pattern(config: ConnectorConfig) -> str:
 
 
 class Marks:
-    """Reads the marks of one connector."""
+    """Reads the marks of one connector, from its topic of offsets, each offset once; for one thread.
+
+    :raises ConfigError: as `topic_names`.
+    """
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient) -> None:
         names = topic_names(config)

@@ -83,7 +83,7 @@ class Merger:
         self._recover()
 
     def _recover(self) -> None:
-        """Find out how far the tables are; their own commits are right where the record lacks the last ones."""
+        """Find out how far the tables are: their commits say it where the record lacks the last. Raises as `refresh_if_any`."""
         self._state = self._state_table.read()
         self._state.failed.clear()  # they are tried again
         self._batch = self._state.batch
@@ -109,7 +109,8 @@ class Merger:
                 self._state.follow(entry)
 
     def _is_gone(self, table: TableHistory) -> bool:
-        """Whether a lake table was deleted; it is merged again from the begin of the change log then."""
+        """Whether a lake table was deleted; it is forgotten then, with a warning, to be merged again from the begin of the
+        change log. Raises LakeError when that has not all of its rows."""
         entry = self._state.tables.get(table.name)
         if entry is None or entry.version == NO_TABLE or exists(self._spark, self._paths.table(table.table)):
             return False
@@ -163,7 +164,8 @@ class Merger:
                 self._state.follow(entry)
 
     def complete(self, mark: Mark) -> None:
-        """Note that the change log has all records up to a mark. Losses are recorded at once, the rest with the next merge."""
+        """Note that the change log has all records up to a mark. A mark of a snapshot counts only while there is none of
+        the stream. Losses are recorded at once, the rest with the next merge."""
         self._record_losses(deleted(self._state.topics, mark.topics))
         there = dict.fromkeys(self._state.topics, "") | dict(mark.topics)
         news = [
@@ -186,7 +188,7 @@ class Merger:
     def merge_due(self, *, all_pending: bool = False) -> None:
         """From the first `complete` on, merge tables with many or old pending records; record how far all are. One that fails is
         quarantined.
-        :raises SinkError, SchemaHistoryError: the schema history cannot be read.
+        :raises SinkError, SchemaHistoryError, ConfigError: as `LakeHistory.refresh`.
         """
         with self._lock:
             goal = Applied(self._scn, self._goal_batch)
@@ -202,7 +204,7 @@ class Merger:
         self._warn_of_unknown()
 
     def _follow_others(self) -> None:
-        """Follow what another process recorded: `lake rebuild` and `lake snapshot` may have read a table."""
+        """Follow what `lake rebuild` and `lake snapshot` recorded; looks at most every `_LOOK_S` seconds."""
         now = time.monotonic()
         if now - self._looked < _LOOK_S:
             return
@@ -219,7 +221,7 @@ class Merger:
                 self._state.follow(entry)
 
     def _refresh_history(self) -> None:
-        """Read what DDL did up to the present goal; it was written before the goal's mark."""
+        """Read what DDL did up to the present goal; it was written before the goal's mark. Raises as `LakeHistory.refresh`."""
         if self._history_scn != self._scn:
             self._history.refresh()
             self._history_scn = self._scn
@@ -335,14 +337,14 @@ class Merger:
             yield Entry("failed", table.name, scn=goal.scn, batch=goal.batch, detail=detail)
 
     def _changed(self, delta: DeltaTable, table: TableHistory) -> Applied | None:
-        """How far a table is that another process or a merge that failed after its first step has changed; else None."""
+        """How far a table is to which more was done than the record says (by others, a failed merge); else None."""
         entry = self._state.tables.get(table.name)
         if entry is not None:
             return delta.changed_since(entry.version, Applied(entry.scn, entry.batch))
         return delta.applied() if delta.exists() else None
 
     def _publish(self, done: Sequence[Entry], goal: Applied) -> None:
-        """Record what was merged, together with the SCN that all tables can be read at now."""
+        """Record what was merged, and the SCN that all tables can be read at now; log and count the failures."""
         news, self._news = self._news, []
         entries = [*news, *done]
         self._report.merged |= bool(done)
@@ -375,7 +377,7 @@ class Merger:
                 self._figures.table(table.name).merged += merged
 
     def _note_figures(self) -> None:
-        """Bring the figures up to date."""
+        """Set the figures of all tables, and the complete SCN, as they are now."""
         self._figures.complete_scn = self._state.complete
         for table in self._history.tables():
             figures, waiting = self._figures.table(table.name), self._arrivals.of(table.topic)

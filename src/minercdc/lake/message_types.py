@@ -45,7 +45,7 @@ def message_schema(config: ConnectorConfig, table: str) -> MessageSchema:
 
 
 def schema_of(table: TableHistory, config: ConnectorConfig) -> MessageSchema:
-    """As `message_schema`, of a table's history that has a version."""
+    """As `message_schema`, of a table's history that has a version: of the newest one."""
     shape = RowDecoder(config).shape(table.versions[-1])
     types = {column.member: column.json_type for _, column, _ in shape.columns}
     row = _struct(types)

@@ -115,7 +115,7 @@ class OracleRows(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """The name by which Spark finds the source, in this package only."""
         return NAME
 
     def schema(self) -> str:
@@ -188,7 +188,8 @@ class _Reader(DataSourceReader):  # type: ignore[misc]
 
 
 def _form(column: Column, form: Form, handling: ValueHandling) -> Callable[[Any], str] | None:
-    """A function from Row text to the form; None where the form is the text itself."""
+    """A function from Row text to the form; None where the form is the text itself. The function raises ValueDecodeError
+    for a value that does not fit the column."""
     if form == "row":
         return None
     to_json = codec_for(column, handling).to_json

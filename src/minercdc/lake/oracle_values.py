@@ -38,7 +38,7 @@ class OracleValue:
 
     @property
     def form(self) -> Form:
-        """The form in which Oracle's value is read."""
+        """The form in which Oracle's value is read; see the module."""
         name = self.column.type_name
         if name in _TOPIC or name.endswith("TIME ZONE") or (name in _BYTES and self.kind != "BINARY"):
             return "topic"
@@ -101,7 +101,7 @@ def _float(kind: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Digits without superfluous zeros after the point."""
+    """SQL of digits without superfluous zeros after the point, from SQL of digits."""
     return f"if(contains({text}, '.'), rtrim('.', rtrim('0', {text})), {text})"
 
 

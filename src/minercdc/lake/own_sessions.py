@@ -49,7 +49,7 @@ class ThreadSessions:
         self._local = threading.local()
 
     def get(self) -> SparkSession:
-        """The calling thread's session."""
+        """The calling thread's session, made at its first call."""
         if not hasattr(self._local, "spark"):
             self._local.spark = own_session(self._spark)
         session: SparkSession = self._local.spark

@@ -49,7 +49,8 @@ class Pending:
 
     @property
     def is_short(self) -> bool:
-        """See `RowDecoder.decode`."""
+        """Whether the records are few, and none may have a number of more than eight bytes: then the expressions with less
+        to plan do (`RowDecoder.decode`)."""
         return self.rows < FEW_ROWS and not self.long_numbers
 
     def clear(self, table: TableHistory) -> Clear | None:

@@ -148,7 +148,10 @@ def _readable_scn(entries: Sequence[Entry], history: LakeHistory, scn: int | Non
 
 
 def _base(mine: Sequence[Entry], name: str, scn: int) -> Entry:
-    """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table."""
+    """The newest version of a table that holds nothing after an SCN; `NO_TABLE` when the change log alone has the table.
+
+    :param mine: the entries of kind `table` of that table, oldest first.
+    """
     usable = [entry for entry in mine if entry.scn <= scn]
     return usable[-1] if usable else Entry("table", name, version=NO_TABLE)
 
@@ -164,7 +167,7 @@ class _Reader:
         self._decoder = RowDecoder(config)
 
     def gap(self, table: TableHistory, noted: Sequence[Entry], scn: int) -> Gap | None:
-        """Why a table is not complete at an SCN; None when it is."""
+        """Why a table is not complete at an SCN, as `gap_at`; None when it is. The table has a version at the SCN."""
         return gap_at(table, noted, scn, by_rowid=not self._decoder.shape(table.version_at(scn)).key)
 
     def arrivals(self, lowest: Applied) -> list[Arrival]:
@@ -200,7 +203,8 @@ class _Reader:
         goal: Applied,
         read: int,
     ) -> DataFrame | None:
-        """The rows at a goal, from those that are there at `applied`; None for none."""
+        """The rows at a goal, from those that are there at `applied`; None for none. Raises LakeError where the records
+        between do not say it: `pending.refuse_unplaced`, or a key with a column that the table has no more."""
         truncate = self._lake.minercdc_lake_truncate == "apply"
         work = pending(table, arrivals, applied, goal, truncate=truncate, read=read)
         present = None if work.clears else present
@@ -220,7 +224,8 @@ class _Reader:
         return _overlaid(present, changes, target, key)
 
     def _present(self, table: TableHistory, shape: TableShape, base: Entry) -> tuple[DataFrame | None, list[TableColumn]]:
-        """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none."""
+        """The rows of the base, in the columns of the shape, and these columns; None for the rows when there are none. The
+        columns have the types of the base where those are wider."""
         wanted = shape.table_columns()
         if base.version == NO_TABLE:
             return None, wanted
@@ -249,7 +254,12 @@ class _Reader:
 
 
 def _overlaid(present: DataFrame, changes: DataFrame, target: Sequence[TableColumn], key: Sequence[str]) -> DataFrame:
-    """The rows of `present` with the changes applied that are newer than them."""
+    """The rows of `present` with the changes applied that are newer than them.
+
+    :param changes: as `merge.reduced` returns them.
+    :param target: columns of `present`.
+    :param key: ids of the key's columns; empty when the ROWID identifies rows.
+    """
     from pyspark.sql.functions import expr
 
     both = present.alias("t").join(changes.alias("c"), expr(matches(target, key)), "full_outer")

@@ -123,7 +123,7 @@ class _Rebuild:
             raise LakeError(f"{self._name} cannot be rebuilt now: {gap.cause}", hint=gap.hint)
 
     def _is_kept(self, table: TableHistory, entries: list[Entry], scn: int) -> bool:
-        """Whether the change log has all records of the table."""
+        """Whether the change log has all records of the table since its rows were last read as a whole, up to the SCN."""
         since = kept_since(table, entries, scn)
         trimmed = max((entry.scn for entry in entries if entry.kind == "trimmed"), default=0)
         delta, mode = DeltaTable(self._spark, self._paths.table(table.table)), self._mode_of(table.table)

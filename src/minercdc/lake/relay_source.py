@@ -56,7 +56,7 @@ class RelaySource(DataSource):  # type: ignore[misc]  # PySpark has no types
 
     @classmethod
     def name(cls) -> str:
-        """The name of the format."""
+        """The name by which Spark finds the source: `minercdc.relay`."""
         return NAME
 
     def schema(self) -> str:
@@ -101,7 +101,8 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
             time.sleep(0.2)
 
     def latestOffset(self) -> dict[str, int]:
-        """The SCN of the relay's newest window."""
+        """The SCN of the relay's newest window, as an offset; of a relay without windows, the one that it begins after, -1
+        before it knows that."""
         return {"scn": self._info()["maxScn"]}
 
     def _info(self) -> dict[str, Any]:
@@ -159,7 +160,8 @@ class RelayStream(DataSourceStreamReader):  # type: ignore[misc]  # PySpark has 
 
 
 def _events(connection: Connection, partition: Windows, sources: list[int]) -> Iterator[RelayEvent]:
-    """The events of some windows, with the ends of the windows."""
+    """The events of some windows, with the ends of the windows. Raises LakeError when the relay lacks the last one,
+    RelayDataError for a damaged event, and as `Connection`."""
     place, size = Checkpoint(partition.start), _ANSWER
     while place.window_scn < partition.end or place.window_offset >= 0:
         received = connection.stream(place, size, sources)

@@ -82,7 +82,7 @@ def _same(member: Any) -> Any:
 
 
 def _text(member: str) -> str:
-    """The text, in which half a surrogate pair becomes `?`, as in Spark: UTF-8 has none."""
+    """A text as Spark has it: half a surrogate pair, which UTF-8 does not have, is `?`."""
     return member if member.isascii() else member.encode("utf-8", "replace").decode()
 
 
@@ -186,7 +186,8 @@ def _is_leap(year: int) -> bool:
 
 
 def _days(year: int, month: int, day: int) -> int:
-    """Days since the epoch in the Gregorian calendar, carried back beyond 1582; year 0 is 1 BC."""
+    """Days since the epoch in the Gregorian calendar, carried back beyond 1582; year 0 is 1 BC. Raises ValueError for a
+    month beyond 1 to 12 or a day beyond 1 to 31; else a day need not be of its month."""
     if not (1 <= month <= 12 and 1 <= day <= 31):
         raise ValueError((year, month, day))
     shifted = year - (month <= 2)
@@ -243,7 +244,7 @@ def converted(value: Any, old: str, new: str, column: str) -> Any:
 
 
 def _as_text(value: Any, old: str) -> str | None:
-    """None for a type whose text only Spark knows."""
+    """The text that Spark makes of a value of type `old`; None for a type whose text only Spark knows."""
     if old.startswith("DECIMAL"):
         text = f"{value:f}"
         return text.rstrip("0").rstrip(".") if "." in text else text

@@ -18,7 +18,8 @@ from minercdc.sink.segment_log import SegmentLog
 
 
 class FileHistory(TableHistories):
-    """See `history.TableHistories`; there are no tables before the connector's first commit.
+    """The tables of a connector whose schema history is a file (`history.TableHistories`, whose errors hold); none before
+    its first commit.
 
     :param stored: the offset of the connector's last commit, None before the first one.
     """
@@ -37,6 +38,7 @@ class FileHistory(TableHistories):
         :raises SchemaHistoryError: the file cannot be read, is shorter than the commit says, or has a line, or the commit an
             offset, that cannot be read.
         :raises SinkError: the last commit cannot be read.
+        :raises ConfigError: as `TopicNames.name_of`.
         """
         stored = self._stored()
         length = (stored.history or 0) if stored is not None else 0

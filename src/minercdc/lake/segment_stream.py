@@ -49,7 +49,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
     the connector ended, or an offset is of other segments.
 
     :param directory: of the segments.
-    :param connector: None when it runs elsewhere.
+    :param connector: started by what plans a batch when it does not run; None when it runs elsewhere.
     :param most: about how many records a batch has; None for no limit.
     :param schema: of the rows, or of the records (`RECORDS`).
     :param rows: decodes the records of a table; None for the records as they are.
@@ -119,6 +119,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
         :raises SinkError: the segment is missing or damaged; or the schema registry, which typed rows may take, cannot be read.
         :raises SchemaHistoryError: the schema history, which typed rows take, cannot be read.
         :raises LakeError: a record of the table has another structure, or cannot be decoded.
+        :raises ConfigError: as `TypedRows.rows`.
         """
         import pyarrow as pa
         from pyspark.sql.pandas.types import to_arrow_schema
@@ -132,7 +133,8 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
             )
 
     def commit(self, end: dict[str, Any]) -> None:
-        """Remove the segments before that of `end`, with `deletes`: Spark will not request them again."""
+        """Remove the segments before that of `end`, with `deletes`: Spark will not request them again. Raises OSError when
+        one cannot be removed."""
         place = self._place(end)
         if not self._deletes or place is None:
             return
@@ -141,7 +143,7 @@ class SegmentStream(DataSourceStreamReader, SupportsTriggerAvailableNow):  # typ
                 segment_file(self._directory, number).unlink(missing_ok=True)
 
     def stop(self) -> None:
-        """Stop the connector, if this query started it."""
+        """Stop the connector, if this query started it, and wait for its end."""
         if self._connector is not None:
             self._connector.stop()
 

@@ -216,13 +216,15 @@ class _Loading:
 
     @contextmanager
     def _connected(self) -> Iterator[dict[str, oracledb.Connection]]:
-        """A connection to each database, by its name, while the context lasts."""
+        """A connection to each database, by its name, while the context lasts; its end closes them. Raises as `connect`."""
         database = self._config.database
         with ExitStack() as stack:
             yield {name: stack.enter_context(closing(connect(of_database(database, name)))) for name in self._filters}
 
     def _ids(self, connections: Mapping[str, oracledb.Connection], table: str | None) -> list[TableId]:
-        """The captured tables that are wanted."""
+        """The captured tables that are wanted: all, or those that `table` may mean (`TableNames.given`). Raises LakeError
+        when there is no such table, SourceError or PrerequisiteError when Oracle does not list them, and ConfigError as
+        `read_table_ids`."""
         there = [
             one for name, connection in connections.items() for one in read_table_ids(connection, self._filters[name], name)
         ]
@@ -305,12 +307,13 @@ class _Loading:
         )
 
     def _is_read(self, source: Field) -> bool:
-        """Large values are read when redo's are, by `lob.enabled`."""
+        """Whether the values of a column are read: large ones only with `lob.enabled`, as those of redo."""
         return self._config.capture.lob_enabled or source.column.type_name not in LARGE_TYPES
 
     @contextmanager
     def _watched(self, task: _Task) -> Iterator[None]:
-        """Report the ranges that are read while a table is written, by the tasks that Spark has done."""
+        """Report the ranges that are read while a table is written, by the tasks that Spark has done. A thread looks while
+        the context lasts; the calling thread's Spark jobs are in a group of their own meanwhile."""
         group = f"minercdc snapshot of {task.name}"
         context = self._spark.sparkContext
         context.setJobGroup(group, group)
@@ -341,7 +344,7 @@ class _Loading:
 
 
 def _tasks_done(spark: SparkSession, group: str, ranges: int) -> int:
-    """Finished tasks of the stage that has a task per range."""
+    """Finished tasks of the stage that has a task per range, of the jobs of a group; 0 before it begins."""
     tracker = spark.sparkContext.statusTracker()
     most = 0
     for job in tracker.getJobIdsForGroup(group):

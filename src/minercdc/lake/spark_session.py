@@ -44,6 +44,7 @@ def session(config: ConnectorConfig, *, advance: Advance | None = None) -> Spark
     :raises LakeError: spark-submit was not given Delta or the Kafka source.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or Spark did not start.
     :raises OSError: the cache of jars cannot be written.
+    :raises ValueError: Python's file of trusted authorities holds no certificates, and jars have to be fetched.
     """
     settings = dict(config.lake_spark)
     connects = settings.get("spark.api.mode", "").lower() == "connect"

@@ -114,7 +114,8 @@ def status(spark: SparkSession, config: ConnectorConfig, table: str | None = Non
 
 
 def _waiting(changes: ChangeLog, tables: Sequence[TableHistory], state: LakeState) -> dict[str, tuple[int, datetime | None]]:
-    """Topic -> number of records that are not merged, and the commit time of the oldest; None where none of them says it."""
+    """Topic -> number of records that are not merged, and the commit time of the oldest; None where none of them says it.
+    Topics without such records are left out."""
     from pyspark.sql.functions import expr
 
     cases = " ".join(

@@ -58,7 +58,7 @@ def read_topics(
 
     :param fail_on_loss: the query ends when a topic that it reads is deleted, or retention removed records that it did not read.
     :param headers: with the records' headers, as Spark's column `headers`.
-    :raises ConfigError: Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a certificate cannot be read.
+    :raises ConfigError: as `spark_kafka_options`.
     """
     return (
         spark.readStream.format("kafka")

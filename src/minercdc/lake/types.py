@@ -137,12 +137,12 @@ def _equals(constant: str) -> Expression:
 
 
 def _plain(column: Column, spark_type: str) -> LakeColumn:
-    """A member that is parsed as what it is."""
+    """The lake column of a source column whose member from_json parses as `spark_type` already."""
     return LakeColumn(column.name, spark_type, spark_type, _same, source=column)
 
 
 def _checked(column: Column, spark_type: str) -> Expression:
-    """A cast whose failure is an error, in ANSI mode or not."""
+    """A function that makes SQL of a cast, whose failure makes the query fail, in ANSI mode or not."""
     return lambda member: or_refused(f"try_cast({member} AS {spark_type})", member, column.name, spark_type)
 
 
@@ -236,7 +236,7 @@ def _variable_scale(member: str) -> str:
 
 
 def _lost(text: str, scale: int) -> str:
-    """Whether plain decimal text has digits, other than zeros, beyond the scale."""
+    """SQL condition that plain decimal text has digits, other than zeros, beyond the scale."""
     return f"instr({text}, '.') > 0 AND length(rtrim('0', {text})) - instr({text}, '.') > {scale}"
 
 
@@ -276,15 +276,15 @@ def _nanoseconds(member: str) -> str:
 
 
 def _iso_text(member: str) -> str:
-    """`2026-02-28T13:45:59.25Z` as the text with nine digits that nanoseconds become."""
+    """SQL of the text `2026-02-28 13:45:59.250000000` from SQL of `2026-02-28T13:45:59.25Z`."""
     plain = f"rtrim('Z', {member})"
     whole = f"translate(substring_index({plain}, '.', 1), 'T', ' ')"
     return f"concat({whole}, '.', rpad(if(instr({plain}, '.') > 0, substring_index({plain}, '.', -1), ''), 9, '0'))"
 
 
 def _moment(column: Column, spark_type: str) -> Expression:
-    """ISO 8601 text in UTC. Oracle's calendar is the Julian one until 1582: 29 February 1500 is the day after the 28th, 1
-    March."""
+    """A function that makes SQL of a time from SQL of ISO 8601 text in UTC; another text makes the query fail. Oracle's
+    calendar is the Julian one until 1582: 29 February 1500 is the day after the 28th, 1 March."""
 
     def value(member: str) -> str:
         day_before = f"try_cast(replace({member}, '-02-29T', '-02-28T') AS {spark_type}) + INTERVAL '24' HOUR"

@@ -152,7 +152,7 @@ class _Side:
         return [value.of_lake(quoted(name)) for value, name in zip(self.values, self.names, strict=True)]
 
     def keys(self, texts: Sequence[str], row_id: str) -> list[str]:
-        """SQL of `k0`, `k1`, .."""
+        """SQL of the key as `k0`, `k1`, ..: the texts of its columns, or for a table without one the ROWID alone."""
         return [f"{part} AS k{i}" for i, part in enumerate([texts[p] for p in self.key] or [row_id])]
 
     def key_text(self, key: Sequence[str | None]) -> str:
@@ -161,7 +161,12 @@ class _Side:
 
 
 class _Comparison:
-    """Compares tables of one lake at one SCN."""
+    """Compares tables of one lake at one SCN. Construction reads the schema history, and Oracle's dictionary on connections
+    that it closes.
+
+    :raises LakeError, ConfigError, SinkError, SchemaHistoryError: as `TableHistories` and `LakeHistory.refresh`.
+    :raises SourceError, PrerequisiteError: Oracle does not answer, or refuses.
+    """
 
     def __init__(self, spark: SparkSession, config: ConnectorConfig, lake: LakeTables) -> None:
         self._spark = spark
@@ -185,7 +190,8 @@ class _Comparison:
                 self._look(connection, read_table_ids(connection, tables_of, database))
 
     def _look(self, connection: oracledb.Connection, ids: Sequence[TableId]) -> None:
-        """Note what one database says about its tables."""
+        """Note what one database says about its tables: shape, ROWIDs to cut it at, and whether it is later than the SCN.
+        Raises SourceError or PrerequisiteError when it cannot be read."""
         from minercdc.lake.oracle_source import ranges_of  # needs PySpark
 
         for schema in read_tables(connection, ids):
@@ -205,13 +211,13 @@ class _Comparison:
         return given in self._names.given(found)
 
     def is_large(self, name: str) -> bool:
-        """Whether generating code for a table's comparison pays."""
+        """Whether a table has so many extents that it is read in several ranges: then generated code pays."""
         return bool(self._cuts.get(name))
 
     def _is_later(self, connection: oracledb.Connection, table: TableId) -> bool:
-        """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or Oracle
-        created it later. False when the database no longer knows the time of the SCN.
-        """
+        """Whether a table that the lake lacks came after the SCN: its first version in the schema history is later, or
+        Oracle created it later. False when the database no longer knows the time of the SCN. Raises SourceError or
+        PrerequisiteError when Oracle does not answer."""
         known = self._history.get(self._names.of(table))
         if known is not None and known.versions and known.versions[0].since > self._lake.scn:
             return True
@@ -308,7 +314,8 @@ class _Comparison:
         return _Side(schema, tuple(values), tuple(names), tuple(positions[part] for part in shape.key))
 
     def _is_read(self, column: Column) -> bool:
-        """Large values are the placeholder unless `lob.enabled` reads them."""
+        """Whether a column is compared: one of large values only with `lob.enabled`, since the lake has the placeholder
+        without it."""
         return self._config.capture.lob_enabled or column.type_name not in LARGE_TYPES
 
     def _oracle_rows(self, side: _Side, row_ids: Sequence[str] | None = None) -> DataFrame:
@@ -319,7 +326,7 @@ class _Comparison:
         return oracle_rows(self._spark, self._config, side.schema, forms, self._lake.scn, cuts=cuts, row_ids=row_ids)
 
     def _shown(self, side: _Side, keys: Sequence[str], found: Sequence[Any]) -> Iterator[Difference]:
-        """The differing rows as they are on both sides, column by column."""
+        """The differing rows as they are on both sides, column by column; none where nothing was found."""
         from pyspark.sql.functions import broadcast, expr
 
         if not found:

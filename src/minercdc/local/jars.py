@@ -24,7 +24,8 @@ Advance = Callable[[int, int], None]  # jars done, jars in all
 
 
 def cache_directory() -> Path:
-    """Where downloads are kept: $MINERCDC_CACHE, else `minercdc` under the user's cache directory."""
+    """Where downloads are kept: $MINERCDC_CACHE, else `minercdc` under the user's cache directory. It need not be there
+    yet."""
     if given := os.environ.get("MINERCDC_CACHE"):
         return Path(given)
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "minercdc"
@@ -43,6 +44,7 @@ def fetch_directory(name: str, artifacts: Sequence[str], advance: Advance | None
     :param advance: called with the jars done and the jars in all after each download.
     :raises LocalServiceError: PySpark or Java is missing, or the download failed; finished jars are kept for the next try.
     :raises OSError: the cache cannot be written.
+    :raises ValueError: as `trust_store_options`.
     """
     digest = hashlib.sha256("\n".join(artifacts).encode()).hexdigest()[:12]
     cache = cache_directory()

@@ -62,8 +62,8 @@ def trust_store_options(directory: Path) -> list[str]:
 
     A packaged runtime brings its own list of authorities, so behind a proxy that inspects TLS its downloads fail where
     Python's succeed. The store is made from Python's CA file (environment honoured) and written to `trust.p12` in
-    `directory`. Without such a file, [].
-    """
+    `directory`. Without such a file, []. Raises ValueError when the file holds no certificates, OSError when it cannot be
+    read, or the store not written."""
     ca_file = os.environ.get("SSL_CERT_FILE") or ssl.get_default_verify_paths().cafile
     if not ca_file or not Path(ca_file).is_file():
         return []

@@ -58,7 +58,8 @@ def _escaped(value: str) -> str:
 
 
 class KafkaBroker:
-    """A broker with its data and log in `data`; a later broker started there has the same topics.
+    """A broker with its data and log in `data`; a later broker started there has the same topics. It runs from `start` to
+    `stop`, or as a context manager.
 
     :param port: 0 for a free one.
     :param advertised: `HOST:PORT` that clients are sent to; default where it listens.
@@ -109,6 +110,7 @@ class KafkaBroker:
         :raises LocalServiceError: no jars or Java, port in use, its storage cannot be formatted, or it ended or did not answer in
             time.
         :raises OSError: `data` cannot be written.
+        :raises ValueError: as `fetch_directory`.
         """
         if listening(self.host, self.port):
             raise LocalServiceError(f"port {self.port} of {self.host} is in use", hint="choose another with --port")

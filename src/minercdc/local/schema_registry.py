@@ -21,7 +21,8 @@ _API = "/apis/ccompat/v7"
 
 
 class LocalRegistry:
-    """A registry without schemas; it forgets them when it stops.
+    """A registry that begins without schemas, and forgets them when it stops. It runs from `start` to `stop`, or as a
+    context manager.
 
     :param log: file for its output.
     :param port: 0 for a free one.
@@ -41,10 +42,11 @@ class LocalRegistry:
         return f"http://{self.host}:{self.port}{_API}"
 
     def start(self, *, seconds: float = 180) -> Self:
-        """Start it, and wait until it answers.
+        """Start it, and wait until it answers; it is fetched when it is not cached. The log is overwritten.
 
         :raises LocalServiceError: it cannot be fetched, there is no Java for it, it ended, or does not answer within `seconds`.
         :raises OSError: the log, or the cache of what is fetched, cannot be written.
+        :raises ValueError: as `fetch_directory`.
         """
         program = next(fetch_directory("registry", REGISTRY, self._advance).rglob("quarkus-run.jar"))
         with self.log.open("wb") as output:

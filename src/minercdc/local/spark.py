@@ -82,6 +82,7 @@ def local_spark(name: str, *, advance: Advance | None = None, settings: Mapping[
     :param settings: of Spark; they win over ours.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
     :raises OSError: the cache cannot be written.
+    :raises ValueError: as `fetch_directory`.
     """
     jars = _prepared(sys.executable, advance)
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
@@ -106,6 +107,7 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
     :param name, advance: see `local_spark`.
     :raises LocalServiceError: PySpark, a jar or Java is missing, or the JVM did not start.
     :raises OSError: the cache cannot be written.
+    :raises ValueError: as `fetch_directory`.
     """
     jars = _prepared(python, advance)
     sent = ",".join([*filter(None, [settings.get("spark.jars")]), *map(str, jars)])
@@ -119,7 +121,13 @@ def cluster_spark(name: str, *, python: str, settings: Mapping[str, str], advanc
 
 
 def _prepared(python: str, advance: Advance | None) -> list[Path]:
-    """Prepare the process for PySpark; the jars."""
+    """Prepare the process for PySpark: fetch jars and Java unless they are cached, and set JAVA_HOME and PYSPARK_PYTHON,
+    without SPARK_HOME. Returns the jars.
+
+    :raises LocalServiceError: PySpark is not installed, or a download failed.
+    :raises OSError: the cache cannot be written.
+    :raises ValueError: as `fetch_directory`.
+    """
     try:
         import pyspark  # noqa: F401
     except ImportError:

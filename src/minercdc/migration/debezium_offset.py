@@ -75,7 +75,7 @@ def offset_of(entries: Mapping[bytes, bytes | None], where: str, *, server: str,
 
 
 def _keys(entries: Mapping[bytes, bytes | None], where: str) -> list[tuple[str, str, bytes]]:
-    """(Server, name, key) of each entry of a Debezium connector for a relational database."""
+    """(Server, name, key) of each entry of a Debezium connector for a relational database; other entries are left out."""
     found = []
     for key in entries:
         try:
@@ -157,8 +157,8 @@ def _commits(value: object) -> dict[int, LastCommit]:
 
 
 def _incremental(document: Mapping[str, Any]) -> AdHocSnapshot | None:
-    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none. Raises
-    ValueError for one with several surrogate keys."""
+    """The incremental snapshot that was under way, whose first table is read from the beginning again; None for none.
+    Raises ValueError for one with several surrogate keys; another form raises ValueError, KeyError or TypeError."""
     text = document.get("incremental_snapshot_collections")
     collections = json.loads(text) if text else []
     if not collections:

@@ -61,7 +61,7 @@ class Import:
     of_history: int
 
     def lines(self) -> Iterator[str]:
-        """Lines for the user: what was found, and what storing it does."""
+        """Lines for the user: what was found, and what storing it does. Raises ConfigError as `topic_names`."""
         found, config = self.found, self.config
         yield f"Debezium's offset of connector {found.name}, topic.prefix {config.identity.topic_prefix}, in {self.where}:"
         for thread, commit in sorted(found.commits.items()):
@@ -84,7 +84,7 @@ class Import:
         yield f"  offset and schema history are stored {_place(config)}"
 
     def store(self) -> None:
-        """Store structures and offset, in one commit.
+        """Store structures and offset, in one commit. Claims the connector's name; called once.
 
         :raises ConfigError: the connector has an offset.
         :raises SinkError, SchemaHistoryError: they cannot be stored.
@@ -122,7 +122,7 @@ class Import:
 
 
 def look(config: ConnectorConfig, source: str) -> Import:
-    """Return the import that would be made. Nothing is changed.
+    """Return the import that would be made. Nothing is changed: database and Kafka are only read.
 
     :param source: path of Debezium's offset file, or name of Kafka Connect's offset topic.
     :raises ConfigError: there is no such offset, or it cannot be gone on from; this connector has one already; or several pluggable
@@ -130,6 +130,7 @@ def look(config: ConnectorConfig, source: str) -> Import:
     :raises LogGapError: redo that the stream needs is gone.
     :raises SchemaHistoryError, SourceError, PrerequisiteError, SinkError: Debezium's schema history, the database or Kafka cannot
         be read, or has none of the captured tables.
+    :raises SharedTopicError: a table that is delivered in part would have one of the connector's own topics.
     """
     database = database_name(config.database)
     client = KafkaClient(config.kafka, config.topics, config.kafka_client)
@@ -251,8 +252,9 @@ def keep_file(file: Path | None) -> None:
 
 
 def _structures(config: ConnectorConfig, end: HistoryEnd, scn: int) -> tuple[list[TableSchema], int]:
-    """The captured tables of Debezium's history: as the dictionary has them, unless they had DDL after the SCN; and the number of
-    those that had."""
+    """The captured tables of Debezium's history, in the order of their names: as the dictionary has them, unless they had
+    DDL after the SCN; and the number of those that had. The tables are read on a connection of its own. Raises as
+    `connect`, and SourceError or PrerequisiteError when they cannot be read."""
     wanted = table_filter(config)
     ids = sorted(table for table in end.tables if wanted.includes(table.schema, table.table))
     with closing(connect(config.database, "pdb")) as connection:

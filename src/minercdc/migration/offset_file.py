@@ -22,7 +22,7 @@ class NotAnOffsetFileError(ValueError):
 
 
 def read_offsets(content: bytes) -> dict[bytes, bytes | None]:
-    """The entries of the map. Raises NotAnOffsetFileError."""
+    """The entries of the map. Raises NotAnOffsetFileError for bytes of another form."""
     return _Reader(content).map()
 
 
@@ -76,7 +76,7 @@ class _Reader:
         return content
 
     def _class(self) -> str:
-        """Name of a class: described here, or before."""
+        """Name of a class: described here, or before. Raises NotAnOffsetFileError for another form."""
         tag = self._take(1)[0]
         if tag == _REFERENCE:
             found = self._reference()

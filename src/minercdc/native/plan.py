@@ -80,7 +80,7 @@ def scanned_columns(
     null_when_absent: Collection[int],
     constants: Constants,
 ) -> list[ScannedColumn]:
-    """How the columns of a table version are scanned.
+    """How the columns of a table version are scanned: its own in their order, then the names of `passed_over`, sorted.
 
     :param readings: of the columns.
     :param hidden: names of columns whose values are not read.

@@ -32,7 +32,8 @@ class Posting:
         self._waiting: deque[Notification] = deque(maxlen=_MOST_WAITING)
 
     def show(self, notification: Notification) -> None:
-        """Show a notification that is durable, or that is not part of the stream."""
+        """Show a notification that is durable, or that is not part of the stream: on the HTTP port, in the log and to the
+        webhook, as far as these are enabled."""
         message = document(notification, self._prefix)
         self._watch.notify(message)
         if self._logs:

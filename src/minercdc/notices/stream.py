@@ -22,7 +22,7 @@ _FEW = 0.2  # of a log's reach: a log that was needed a moment ago is not about 
 
 
 class StreamNotices:
-    """Compares figures with their thresholds.
+    """Compares the figures of one connector with their thresholds, and remembers which are passed; for one thread.
 
     :param post: takes the notifications.
     :param now: seconds since the epoch, by our clock.
@@ -48,7 +48,7 @@ class StreamNotices:
         self._stood_at: tuple[int, int, int] | None = None  # where the stream was in an outage
 
     def look(self) -> None:
-        """Compare once; to be called every few seconds."""
+        """Compare the counters with the thresholds once, and notify of what is new; to be called every few seconds."""
         now = self._now()
         if self._lag:
             self._look_at_lag(now)
@@ -102,7 +102,7 @@ class StreamNotices:
             self._notify("REDO_IS_KEPT", now, headroom_seconds=f"{left:.0f}")
 
     def _look_at_restarts(self, now: float) -> None:
-        """An outage is over when the stream has moved: a new attempt may fail again."""
+        """Notify of an outage, once, and of its end: the stream has moved then, since a new attempt alone may fail again."""
         counters = self._counters
         moved = (counters.progress_us, counters.commits, counters.mining.passes.count)
         restarted, self._restarts = counters.restarts > self._restarts, counters.restarts

@@ -25,7 +25,8 @@ _TRIES = 5
 
 
 class Webhook:
-    """Sends documents in their order; one that the receiver does not take after some tries is left out, which is logged.
+    """Sends documents to a URL in their order, by a thread that begins with the first and ends with the process; one that
+    the receiver does not take after some tries is left out, which is logged.
 
     :param authorization: value of the header of that name; None for none.
     :param wait: longest wait between two tries, seconds.
@@ -39,7 +40,8 @@ class Webhook:
         self._thread: Thread | None = None
 
     def send(self, document: Mapping[str, JsonValue]) -> None:
-        """Queue a document; when a thousand wait, it is left out."""
+        """Queue a document; when a thousand wait, it is left out with a warning in the log. The first call starts the
+        thread."""
         if self._thread is None:
             self._thread = Thread(target=self._run, name="webhook", daemon=True)
             self._thread.start()

@@ -1,1 +1,1 @@
-"""Talking to Oracle: connections, the dictionary, SCNs, error codes. Nothing here knows about redo rows or events."""
+"""Talks to Oracle: connections, the dictionary, SCNs, error codes. Nothing here knows about rows of redo."""

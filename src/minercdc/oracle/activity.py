@@ -1,4 +1,4 @@
-"""What goes on in the database, and for how long it keeps redo and undo: for people, not for the capture.
+"""Reads what goes on in the database, and for how long it keeps redo and undo: for people, not for the capture.
 
 Every function raises SourceError or PrerequisiteError, as `codes.classify` makes them, when a view cannot be read.
 """
@@ -33,7 +33,7 @@ _UNDO = "SELECT MIN(TUNED_UNDORETENTION) FROM V$UNDOSTAT WHERE END_TIME >= SYSDA
 
 
 def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tuple[SourceTransaction, ...], int]:
-    """The oldest open transactions of all instances, at most `most` of them, and how many there are.
+    """The oldest open transactions of all instances, at most `most` of them, oldest first, and how many are open in all.
 
     :raises PrerequisiteError: V$THREAD, V$TRANSACTION or V$SESSION is not granted; with several instances, V$THREAD,
         GV$TRANSACTION or GV$SESSION.
@@ -63,8 +63,8 @@ def oldest_transactions(connection: oracledb.Connection, most: int) -> tuple[tup
 
 
 def archive_reach(connection: oracledb.Connection) -> float | None:
-    """Seconds since the begin of the oldest archived log of this incarnation that is there: the least of all threads. None when
-    there is none."""
+    """Seconds since the begin of the oldest archived log of this incarnation that is there: the least number of all threads.
+    None when no archived log is there. Raises SourceError or PrerequisiteError when a view cannot be read."""
     with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
         cursor.execute(_OLDEST_ARCHIVED)
         firsts = [first for (first,) in cursor if first is not None]
@@ -72,24 +72,28 @@ def archive_reach(connection: oracledb.Connection) -> float | None:
 
 
 def deletes_archived(connection: oracledb.Connection) -> bool:
-    """Whether archived logs of this incarnation were deleted, as the control file remembers."""
+    """Whether archived logs of this incarnation were deleted, as the control file remembers. Raises SourceError or
+    PrerequisiteError when a view cannot be read."""
     return bool(one_row(connection, _DELETED, "reading V$ARCHIVED_LOG")[0])
 
 
 def is_in_current_log(connection: oracledb.Connection, scn: int) -> bool:
-    """Whether the current log of a thread begins at or before an SCN: such a log is not deleted."""
+    """Whether the current log of a thread begins at or before an SCN: such a log is not deleted. Raises SourceError or
+    PrerequisiteError when a view cannot be read."""
     return bool(one_row(connection, _CURRENT, "reading V$LOG", scn=scn)[0])
 
 
 def age_of_log(connection: oracledb.Connection, scn: int) -> float | None:
-    """Seconds since the begin of the oldest log, online or archived, that holds an SCN; None when no log has it."""
+    """Seconds since the begin of the oldest log, online or archived, that holds an SCN; None when no log has it. Raises
+    SourceError or PrerequisiteError when a view cannot be read."""
     times = [one_row(connection, sql, "reading the logs", scn=scn)[0] for sql in _HOLDING]
     found = [time for time in times if time is not None]
     return _age(connection, min(found)) if found else None
 
 
 def undo_retention(connection: oracledb.Connection) -> float | None:
-    """Seconds that undo is kept at least, as Oracle has tuned it within the last hour; None when that is not known."""
+    """Least number of seconds that Oracle has tuned undo to be kept within the last hour; None when that is not known. Raises
+    SourceError or PrerequisiteError when a view cannot be read."""
     tuned = one_row(connection, _UNDO, "reading V$UNDOSTAT")[0]
     return float(tuned) if tuned else None
 

@@ -14,7 +14,7 @@ ROWID: Final = "ROWID"
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """The bind of one type.
+    """How Row text of one type is bound.
 
     :param sql: expression with the value; `{}` stands for the placeholder.
     :param kind: driver type of the variable; `convert` makes its value from Row text.
@@ -31,7 +31,8 @@ _DATE = "SYYYY-MM-DD HH24:MI:SS"
 
 
 def _signed(text: str) -> str:
-    """Row text has a sign for years BC only; format element S prints a blank otherwise."""
+    """Row text with a blank before it unless it has a sign, which is there for years BC only: format element S of SQL takes
+    that."""
     return text if text.startswith("-") else f" {text}"
 
 

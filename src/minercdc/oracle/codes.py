@@ -1,4 +1,4 @@
-"""Classes of Oracle's and the driver's errors, by number: the class says what is done about an error.
+"""Classifies Oracle's and the driver's errors by number: the class says what is done about an error.
 
 The driver's exceptions become ours here and nowhere else; `oracle_errors` wraps every call that can raise them. Only the codes in
 a message text are read: the rest is in the client's language.
@@ -32,7 +32,7 @@ Kind: TypeAlias = type[SourceError] | type[PrerequisiteError]
 
 
 class Known(NamedTuple):
-    """One code.
+    """What is known of one code.
 
     :param kind: our error for it, which says what is done.
     :param meaning: what happened, in a few words.
@@ -160,7 +160,8 @@ ORA: Final[Mapping[int, Known]] = {
     65011: Known(_P, "the pluggable database does not exist"),
     65040: Known(_P, "not allowed in a PDB: before Oracle 19.10, LogMiner needs the root"),
 }
-"""Oracle's codes that the connector can meet. Codes that python-oracledb reports as DPY-4011 count by their own number."""
+"""Oracle's codes that the connector can meet, by number. Codes that python-oracledb reports as DPY-4011 count by their own
+number."""
 
 DPY: Final[Mapping[int, Known]] = {
     1001: Known(_T, "not connected"),
@@ -197,7 +198,7 @@ DPY: Final[Mapping[int, Known]] = {
     6005: Known(_T, "cannot connect; its cause decides"),
     6006: Known(_S, "the certificate is of another server"),
 }
-"""python-oracledb's own codes, thin mode."""
+"""Codes of python-oracledb's own (DPY), thin mode, by number."""
 
 # These wrap the error that counts: recursive SQL failed; fatal LogMiner error.
 _WRAPPERS = frozenset([604, 1280])
@@ -258,8 +259,8 @@ def text_of(error: BaseException) -> str:
 def code_of(error: oracledb.Error) -> tuple[str, int]:
     """Prefix (`ORA`, `DPY`) and number of a driver exception; ('', 0) when it carries none.
 
-    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned, if `ORA`
-    has it. Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
+    python-oracledb reports errors that end a session as DPY-4011, with Oracle's number in `code`: that number is returned, if
+    `ORA` has it. Of ORA-00604 and ORA-01280, which wrap another error, it is the number of that one, if `ORA` has it.
     """
     detail = error.args[0] if error.args else None
     hidden = int(getattr(detail, "code", 0))
@@ -273,11 +274,12 @@ def code_of(error: oracledb.Error) -> tuple[str, int]:
 
 
 def classify(error: oracledb.Error, doing: str = "") -> SourceError | PrerequisiteError:
-    """Make our error for a driver's. DPY-6005 (cannot connect) counts as its cause, if that has a code; a certificate of the server
-    that is not trusted is a SourceError; a code that is not in the tables is a TransientSourceError if the driver calls it
-    recoverable, else an UnknownSourceError.
+    """Make our error for a driver's, by `ORA` and `DPY`, with a hint for some codes; it is returned, not raised. DPY-6005
+    (cannot connect) counts as its cause, if that has a code; a certificate of the server that is not trusted is a
+    SourceError; a code that is not in the tables is a TransientSourceError if the driver calls it recoverable, else an
+    UnknownSourceError.
 
-    :param doing: what was attempted, for the message.
+    :param doing: what was attempted; it begins the message unless it is ''.
     """
     prefix, number = code_of(error)
     cause = error.__cause__
@@ -309,7 +311,8 @@ def _hint(error: oracledb.Error) -> str:
 
 @contextmanager
 def oracle_errors(doing: str = "") -> Iterator[None]:
-    """Raise what `classify` makes of a driver's exception within, and TransientSourceError for an OSError (a socket broke).
+    """Within the context, raise what `classify` makes of a driver's exception in place of it, and TransientSourceError in
+    place of an OSError (a socket broke).
 
     :param doing: what is attempted; it begins the message.
     """

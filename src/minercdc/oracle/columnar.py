@@ -1,4 +1,4 @@
-"""Rows of a query as columns of Arrow, which the native path prints without a Python object for each value."""
+"""Fetches rows of a query as columns of Arrow, which the native path prints without a Python object for each value."""
 
 from __future__ import annotations
 
@@ -40,8 +40,10 @@ class ArrowColumn(NamedTuple):
 
 
 def arrow_columns(schema: TableSchema, lobs: bool) -> list[ArrowColumn] | None:
-    """What `selected_columns` selects, so that it can come as columns of Arrow; None when a column that is read has a type that
-    cannot, or not exactly: binary floats, large values, JSON, BOOLEAN, types that are not supported.
+    """What `selected_columns` selects, the ROWID first, so that it can come as columns of Arrow; None when a column that is
+    read has a type that cannot, or not exactly: binary floats, large values, JSON, BOOLEAN, types that are not supported.
+
+    :param lobs: read large values; else their columns are NULL.
     """
     found = [ArrowColumn("ROWID", "ROWIDTOCHAR(ROWID)", "U")]
     for column in schema.columns:
@@ -71,7 +73,7 @@ def _arrow_format(column: Column) -> str | None:
 
 
 def selected(columns: Sequence[ArrowColumn]) -> str:
-    """The expressions of the columns, for a SELECT."""
+    """The expressions of the columns, separated by commas, for a SELECT."""
     return ", ".join(column.expression for column in columns)
 
 
@@ -81,6 +83,7 @@ def fetch_columns(
     """Batches of rows, none of them empty; None, and nothing was read, when the driver cannot give these columns.
 
     The first batch is fetched at once. The native path has to be in use.
+
     :param sql: selects `columns`.
     :param fetch_size: rows of each batch but the last one.
     :raises oracledb.Error: here or later.

@@ -1,4 +1,4 @@
-"""Connections to Oracle, with the session settings that everything else relies on.
+"""Opens connections to Oracle, with the session settings that everything else relies on.
 
 The NLS formats decide how SQL_REDO prints values, the time zone how it prints TIMESTAMP WITH LOCAL TIME ZONE. Both are lost
 with a connection, so this one routine prepares every connection (docs/reference/logminer-facts.md#d-33).
@@ -44,12 +44,13 @@ def database_name(config: DatabaseConfig) -> str:
 
 
 def database_names(config: DatabaseConfig) -> tuple[str, ...]:
-    """`database_name` of each database whose tables are captured: one, or several pluggable ones."""
+    """`database_name` of each database whose tables are captured: one, or several pluggable ones in the order of
+    `database.pdb.name`."""
     return tuple(database_name(config.of_pdb(name)) for name in config.pdbs) or (database_name(config),)
 
 
 def of_database(config: DatabaseConfig, database: str) -> DatabaseConfig:
-    """The configuration of one of `database_names` alone."""
+    """The configuration of one of `database_names` alone; the same object where there is one only."""
     if not config.has_several_pdbs:
         return config
     return next(one for one in map(config.of_pdb, config.pdbs) if database_name(one) == database)
@@ -81,7 +82,8 @@ def dsn_of(config: DatabaseConfig) -> str:
 
 
 def secrets_in(url: str) -> list[str]:
-    """Passwords within a `database.url`: `user/password@host`, and parameters such as `wallet_password`."""
+    """Passwords within a `database.url`: `user/password@host`, and parameters such as `wallet_password`; [] for none. Where
+    it is unclear what belongs to a password, there is a longer text, too."""
     quoted = re.findall(r"(?i)password\s*=\s*\"([^\"]*)\"", url)
     found = quoted + re.findall(r"(?i)password\s*=\s*([^)&\"\s]+)", url)
     # What follows the first slash up to the last @, too: it is unclear whether an unquoted ? or @ belongs to the password.
@@ -103,8 +105,9 @@ def _parts(url: str) -> tuple[str, str]:
 
 
 def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -> oracledb.Connection:
-    """A connection with the session settings, which has run `database.initial.statements`; its calls may take
-    `database.query.timeout.ms`. Logging on is tried four times while it fails by a TransientSourceError (no listener yet).
+    """A new connection with the session settings, which has run `database.initial.statements`; the caller closes it. Its
+    calls may take `database.query.timeout.ms`. Logging on is tried four times, with pauses of up to 2 s, while it fails by a
+    TransientSourceError (no listener yet), and may take `database.connection.timeout.ms` each time.
 
     :param container: where to work: LogMiner in the root, tables in the PDB. Without `database.pdb.name` it has no effect.
     :raises ConfigError: `database.pdb.name` is no name, or several where one is needed; or as `logon_parameters`.
@@ -137,7 +140,8 @@ def connect(config: DatabaseConfig, container: Literal["root", "pdb"] = "pdb") -
 
 @contextmanager
 def in_root(connection: oracledb.Connection, config: DatabaseConfig) -> Iterator[None]:
-    """Within the context, the session works in the root; `database.pdb.name` is given, and no transaction is open.
+    """Within the context, the session works in the root, and in the PDB again after it. `database.pdb.name` is given, and no
+    transaction is open.
 
     :raises SourceError, PrerequisiteError: Oracle refuses.
     """
@@ -194,7 +198,7 @@ def _connect_once(config: DatabaseConfig) -> oracledb.Connection:
 
 
 def statements_of(text: str) -> list[str]:
-    """The statements of `database.initial.statements`: `;` separates them, `;;` is a `;` within one."""
+    """The statements of `database.initial.statements`, in order: `;` separates them, `;;` is a `;` within one. [] for ''."""
     parts = text.replace(";;", "\0").split(";")
     return [statement for part in parts if (statement := part.replace("\0", ";").strip())]
 
@@ -227,8 +231,9 @@ def logon_parameters(config: DatabaseConfig) -> dict[str, Any]:
 
 
 def _check_wallet(config: DatabaseConfig) -> None:
-    """Raises ConfigError when the password does not open the private key. The driver goes on without a certificate of the client
-    then, and who demands one closes the connection without a reason."""
+    """Raises ConfigError when the wallet cannot be read, or the password does not open its private key. The driver would go
+    on without a certificate of the client then, and a server that demands one closes the connection without a reason. A
+    missing wallet, or one without private key, passes."""
     file = Path(config.minercdc_database_wallet_location or "") / "ewallet.pem"
     password = config.minercdc_database_wallet_password
     try:
@@ -255,8 +260,8 @@ def _token(location: Path) -> str | tuple[str, str]:
 
 
 def _within(seconds: float, log_on: Callable[[], oracledb.Connection], doing: str) -> oracledb.Connection:
-    """The connection, or TransientSourceError after `seconds`: the driver limits only the connect of TCP, and waits on a silent
-    server."""
+    """The connection that `log_on` makes in a thread, whose errors are raised; TransientSourceError after `seconds`: the
+    driver limits only the connect of TCP, and waits on a silent server. One that is made later is closed."""
     outcome: Future[oracledb.Connection] = Future()
 
     def attempt() -> None:
@@ -289,7 +294,8 @@ def _container(pdb: str, container: Literal["root", "pdb"]) -> str:
 
 
 def close_unless_lost(connection: oracledb.Connection) -> None:
-    """Close a connection; one that the driver has lost is left alone, since it crashes when that is used. Raises nothing of Oracle's."""
+    """Close a connection; one that the driver has lost is left alone, since it crashes when that is used. Raises nothing of
+    Oracle's."""
     if connection.is_healthy():
         with suppress(oracledb.Error):
             connection.close()

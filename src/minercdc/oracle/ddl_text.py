@@ -1,4 +1,4 @@
-"""The text of CREATE TABLE of tables that exist, from DBMS_METADATA: what schema changes of a snapshot have as `ddl`.
+"""Reads the text of CREATE TABLE of tables that exist, from DBMS_METADATA: what schema changes of a snapshot have as `ddl`.
 
 The parameters are Debezium's: no STORAGE and segment attributes, each statement ended by `;`. A text may hold several statements,
 as those that create the table's indexes. Tables of other users are shown with SELECT_CATALOG_ROLE only; without it they do not
@@ -28,7 +28,8 @@ _MOST_NAMES: Final = 5
 
 
 def read_ddl(connection: oracledb.Connection, ids: Iterable[TableId]) -> dict[TableId, str]:
-    """The text of each table; those without one are missing, and a message in the log names them, the error and the grant.
+    """The text of each table, by its id; those whose text cannot be read are missing, and a message in the log names them,
+    the error and the grant. Sets parameters of DBMS_METADATA in the session, and sets them back.
 
     :raises TransientSourceError: the connection broke.
     """

@@ -1,4 +1,4 @@
-"""Tables, columns and keys from the dictionary, a few queries for all tables of a schema together.
+"""Reads tables, columns and keys from the dictionary, by a few queries for all tables of a schema together.
 
 Oracle's errors are raised as `codes.classify` makes them.
 """
@@ -64,8 +64,8 @@ _CHARACTER = frozenset({"CHAR", "VARCHAR2", "NCHAR", "NVARCHAR2"})
 
 
 def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, database: str) -> list[TableId]:
-    """Tables that the user may see and that pass the filter, in order of name. Temporary tables have no redo text and are
-    left out, as are nested tables and overflow segments.
+    """Tables that the user may see and that pass the filter, in order of schema and name. Temporary tables have no redo text
+    and are left out, as are nested tables and overflow segments.
 
     :param database: first part of the ids.
     :raises ConfigError: a pattern of the filter took too long.
@@ -78,7 +78,8 @@ def read_table_ids(connection: oracledb.Connection, table_filter: TableFilter, d
 
 def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comments: bool = False) -> list[TableSchema]:
     """Present shapes of the tables that exist, in the order of `ids`, all with version 1. Columns of all types, INVISIBLE
-    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so."""
+    too; no virtual or unused ones. With the comments of tables and columns where `comments` says so. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     by_owner: dict[tuple[str, str], list[str]] = defaultdict(list)
     wanted = list(ids)
     for table in wanted:
@@ -94,7 +95,8 @@ def read_tables(connection: oracledb.Connection, ids: Iterable[TableId], *, comm
 
 
 def read_row_statistics(connection: oracledb.Connection, ids: Iterable[TableId]) -> dict[TableId, int]:
-    """Number of rows by the optimizer's statistics; tables without statistics are missing."""
+    """Number of rows of each table by the optimizer's statistics; tables without statistics are missing. Raises SourceError
+    or PrerequisiteError when Oracle refuses."""
     found = {}
     with oracle_errors("reading table statistics"), connection.cursor() as cursor:
         for owner, tables in groupby(sorted(ids, key=lambda table: table.schema), key=lambda table: table.schema):
@@ -175,7 +177,11 @@ def column_of(
     nullable: str,
     default: str | None,
 ) -> Column:
-    """A column from its row of ALL_TAB_COLS. Arguments are taken out of the type, as in `TIMESTAMP(6) WITH TIME ZONE`."""
+    """A Column from its row of ALL_TAB_COLS. Numbers in parentheses are taken out of the type, as in `TIMESTAMP(6) WITH TIME
+    ZONE`. Its length is in characters of a text, bytes of a RAW, and the precision of other types; a default NULL counts as none.
+
+    :param nullable: `Y`, or anything else for NOT NULL.
+    """
     type_name = re.sub(r"\(\d+\)", "", data_type)
     length = char_length if type_name in _CHARACTER else data_length if type_name == "RAW" else precision
     return Column(
@@ -189,7 +195,10 @@ def column_of(
 
 
 def _unique_keys(rows: Iterable[tuple[Any, ...]]) -> dict[str, list[tuple[str, ...]]]:
-    """Per table the column names of each key, primary keys first."""
+    """Per table the column names of each key: the primary key first, then the others in order of name.
+
+    :param rows: table, `P` or `U`, name of the key, column; columns of a key in their order.
+    """
     keys: dict[str, dict[tuple[str, str], list[str]]] = defaultdict(dict)
     for table, kind, constraint, column in rows:
         keys[table].setdefault((kind, constraint), []).append(column)

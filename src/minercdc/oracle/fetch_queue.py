@@ -23,7 +23,7 @@ class _End:
 
 
 class FetchQueue(Generic[T]):
-    """A bounded queue from fetching threads to the thread that iterates over `taken`.
+    """A bounded queue from fetching threads, which call `give` and at last `end`, to the thread that iterates over `taken`.
 
     :param depth: how many items may wait.
     :param fetching: number of threads, each of which calls `end` once.
@@ -40,7 +40,7 @@ class FetchQueue(Generic[T]):
         return self._put(item)
 
     def end(self, error: BaseException | None = None) -> None:
-        """Say that a fetching thread has ended; waits for room, as `give`.
+        """To be called last by each fetching thread: it has ended. Waits for room, as `give`.
 
         :param error: why it could not go on, for `taken` to raise; None when it has given everything.
         """
@@ -56,8 +56,8 @@ class FetchQueue(Generic[T]):
         return False
 
     def taken(self, tick: float) -> Iterator[T | None]:
-        """Items of the threads until all have ended; None whenever none came for `tick` seconds. Raises the error of the
-        first thread that gave one to `end`; items after it are not taken."""
+        """Items of the threads, in the order they were given, until all threads have ended; None whenever none came for
+        `tick` seconds. Raises the error of the first thread that gave one to `end`; items after it are not taken."""
         while self._fetching:
             try:
                 item = self._queue.get(timeout=tick)

@@ -30,8 +30,9 @@ class Platform(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """A privilege.
+    """A privilege that the connector needs.
 
+    :param privilege: as GRANT names it: `SELECT`, `EXECUTE`, or a system privilege or role.
     :param on: the object, as Oracle's GRANT names it (`SYS.V_$LOG`); '' for a system privilege.
     :param purpose: what the connector does with it, and without it.
     :param required: False: capture works with less.
@@ -53,7 +54,8 @@ class Grant:
         return self.on.removeprefix("SYS.").replace("V_$", "V$", 1)
 
     def statement(self, user: str, *, everywhere: bool = False, platform: Platform = Platform.ORACLE) -> str:
-        """The statement that gives it to a user. On Amazon RDS what belongs to SYS is granted by a procedure of Amazon's.
+        """The statement, with `;`, that gives the privilege to a user. On Amazon RDS what belongs to SYS is granted by a
+        procedure of Amazon's.
 
         :param everywhere: in all containers, to a common user; without effect on that procedure.
         """
@@ -109,7 +111,7 @@ DOWNSTREAM_VIEWS: Final = (
 SERVER_VIEWS: Final = tuple(
     view for view in MINING_VIEWS if view.on in ("SYS.V_$DATABASE", "SYS.V_$THREAD", "SYS.V_$TRANSACTION")
 )
-"""Of these, what is read where a server mines the redo (olr, fors_olr)."""
+"""Those of MINING_VIEWS that are read where a server mines the redo (olr, fors_olr)."""
 OPTIONAL_VIEWS: Final = (
     _view("V$MYSTAT", "memory of the LogMiner session, which is renewed when it has grown", required=False),
     _view("V$STATNAME", "the name of that figure", required=False),
@@ -137,7 +139,8 @@ SEVERAL_INSTANCES: Final = Grant(
 
 
 def platform_of(connection: oracledb.Connection) -> Platform:
-    """Who runs the database, by what only such databases have: the user RDSADMIN; CLOUD_SERVICE of the session's context.
+    """Who runs the database, by what only such databases have: the user RDSADMIN (RDS); CLOUD_SERVICE of the session's context
+    (AUTONOMOUS). ORACLE when there is neither, and where the context cannot be queried for that parameter.
 
     :raises SourceError, PrerequisiteError: Oracle refuses.
     """
@@ -151,14 +154,15 @@ def platform_of(connection: oracledb.Connection) -> Platform:
 
 
 def session_privileges(connection: oracledb.Connection) -> frozenset[str]:
-    """System privileges and roles that the session has, in upper case."""
+    """Names of the system privileges and roles that are enabled in the session, in upper case. Raises SourceError when they
+    cannot be read."""
     with oracle_errors("reading SESSION_PRIVS"), connection.cursor() as cursor:
         privileges = [name for (name,) in cursor.execute("SELECT PRIVILEGE FROM SESSION_PRIVS")]
         return frozenset([*privileges, *(name for (name,) in cursor.execute("SELECT ROLE FROM SESSION_ROLES"))])
 
 
 def optional_views(*, mines: bool, reads_redo: bool) -> list[Grant]:
-    """Those of `OPTIONAL_VIEWS` that are read.
+    """Those of `OPTIONAL_VIEWS` that are read with an adapter, in the same order.
 
     :param mines: the adapter reads redo by LogMiner.
     :param reads_redo: redo is read at all, so that open transactions are looked at.
@@ -168,7 +172,8 @@ def optional_views(*, mines: bool, reads_redo: bool) -> list[Grant]:
 
 
 def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> Iterator[tuple[Grant, str]]:
-    """Views that cannot be read, each with Oracle's answer."""
+    """Those of the views that cannot be read, each with Oracle's answer; each is tried when it is iterated to. Raises
+    SourceError for another error than a missing grant."""
     for grant in views:
         try:
             with oracle_errors(grant.view), connection.cursor() as cursor:
@@ -180,8 +185,9 @@ def missing_views(connection: oracledb.Connection, views: Sequence[Grant]) -> It
 
 
 def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str]]:
-    """What is missing for DBMS_LOGMNR, with Oracle's answer. END_LOGMNR changes nothing, since no LogMiner runs in the
-    session."""
+    """The grants that are missing for mining, LOGMINING and EXECUTE on DBMS_LOGMNR, each with Oracle's answer. It calls
+    END_LOGMNR, which changes nothing, since no LogMiner may run in the session. Raises SourceError for another error than a
+    missing grant."""
     privileges = session_privileges(connection)
     if not privileges & {"LOGMINING", "DBA"}:
         yield LOGMINING, "SESSION_PRIVS does not have it"
@@ -196,9 +202,11 @@ def missing_mining(connection: oracledb.Connection) -> Iterator[tuple[Grant, str
 
 
 def missing_package(connection: oracledb.Connection, grant: Grant, probe: str) -> Iterator[tuple[Grant, str]]:
-    """The grant, unless a block that changes nothing can be compiled.
+    """The grant, with Oracle's answer, when a block that names the package cannot be compiled; else nothing. Raises
+    SourceError for another error than a missing grant.
 
-    :param probe: of PL/SQL; it names the package where it is never reached.
+    :param grant: EXECUTE on the package.
+    :param probe: a PL/SQL statement that names the package; it is compiled, and never executed.
     """
     try:
         with oracle_errors(f"calling {grant.on.removeprefix('SYS.')}"), connection.cursor() as cursor:

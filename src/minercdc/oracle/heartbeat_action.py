@@ -1,4 +1,4 @@
-"""A statement that is run in the source at each heartbeat (`heartbeat.action.query`)."""
+"""Runs a statement in the source at each heartbeat (`heartbeat.action.query`)."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ _CODE = re.compile(r"\b(?:ORA|PLS|DPY|TNS)-\d+")
 
 
 class HeartbeatAction:
-    """Runs the statement, and commits. After a failure it is tried again at the next heartbeat, in a new session. A failure is a
-    warning once for each cause, and again when the statement has succeeded in between.
+    """Runs the statement, and commits, at each call. The session is opened at the first call, and kept until the process
+    ends; after a failure the statement is tried again at the next call, in a new session. A failure is logged as a warning,
+    once for each cause, and again when the statement has succeeded in between.
 
-    :param connect: to the database that the statement is for.
+    :param connect: opens a connection to the database that the statement is for.
     :param statement: SQL; a `;` at its end is dropped.
     """
 
@@ -31,7 +32,7 @@ class HeartbeatAction:
         self._cause = ""  # of the last failure, '' after a success
 
     def __call__(self) -> None:
-        """Run the statement once, and commit; raises no error of Oracle."""
+        """Run the statement once, and commit; raises no MinerCdcError, but logs it."""
         try:
             if self._connection is None:
                 self._connection = self._connect()

@@ -9,9 +9,10 @@ import oracledb
 
 
 class KeptConnection:
-    """Opens a connection at its first use; after `close` at the next one.
+    """Keeps a connection that is opened when it is first needed, and after `close` when it is needed again. Not for two
+    threads at once.
 
-    :param connect: opens it, and raises its errors.
+    :param connect: opens it.
     """
 
     def __init__(self, connect: Callable[[], oracledb.Connection]) -> None:
@@ -19,13 +20,14 @@ class KeptConnection:
         self._connection: oracledb.Connection | None = None
 
     def get(self) -> oracledb.Connection:
-        """The connection. Raises what `connect` raises."""
+        """The connection; opened if there is none, without a look whether it is still alive. Raises what `connect` raises."""
         if self._connection is None:
             self._connection = self._connect()
         return self._connection
 
     def close(self) -> None:
-        """End it; safe to call twice. An error is not raised: the connection may be lost already."""
+        """Close the connection, if there is one; safe to call twice. An error is not raised: the connection may be lost
+        already."""
         connection, self._connection = self._connection, None
         if connection is not None:
             with suppress(oracledb.Error, OSError):

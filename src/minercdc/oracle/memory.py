@@ -1,4 +1,4 @@
-"""Memory of our session in the database: that of a LogMiner session grows, and only its end frees it."""
+"""Reads the memory of our session in the database: that of a LogMiner session grows, and only its end frees it."""
 
 from __future__ import annotations
 

@@ -34,11 +34,12 @@ class _Prefetched(Generic[T]):
 def prefetch(
     batches: Iterable[T], *, tick: float, cancel: Callable[[], None], depth: int = 2
 ) -> Iterator[Iterator[T | None]]:
-    """The context is an iterator over `batches`, which a thread fetches ahead; None comes whenever nothing came for `tick`
-    seconds.
+    """The context is an iterator over `batches`, in order, which a thread fetches ahead; None comes whenever nothing came for
+    `tick` seconds. The thread uses what `batches` reads from, so the caller leaves that alone until the context is left.
 
     The iterator raises the exceptions of `batches`. Leaving the context waits up to 3 s for the thread, then closes
     `batches`, unless the thread still runs.
+
     :param cancel: called on leaving while the thread still fetches; must end the call that blocks it.
     :param depth: how many batches may wait.
     """

@@ -38,8 +38,9 @@ _NO_TABLE = "Correct schema.include.list or table.include.list; a table created 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A prerequisite that is missing.
+    """A prerequisite that is missing, or may be.
 
+    :param problem: what is missing, and where; text for people.
     :param fix: SQL, or what else to do.
     :param blocking: unless it is fixed, changes are lost or capture fails; when False, capture works with less.
     :param suspends: unless it is fixed, rows of a table cannot be decoded; with
@@ -57,7 +58,8 @@ class Finding:
 
 
 class CapturePrerequisites(Protocol):
-    """What one adapter needs of the database."""
+    """Checks what one adapter needs of the database. The methods raise SourceError or PrerequisiteError when the query of a
+    check fails."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterable[Finding]:
         """What the session of `connection` is not granted: views and packages; `user` is the session's user, for the GRANT."""
@@ -66,7 +68,8 @@ class CapturePrerequisites(Protocol):
         """Settings of the database, and of the captured tables in it, that are missing."""
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterable[Finding]:
-        """Tables whose changes, or some of them, cannot be read."""
+        """A finding for each of the tables whose changes, or some of them, cannot be read; by their shapes alone, without a
+        query."""
 
 
 def check(
@@ -109,7 +112,8 @@ def check(
 
 
 def unlogged(connection: oracledb.Connection, table: TableId, *, whole_rows: bool = False) -> str:
-    """Why redo does not hold the keys of changed rows of a table, with the SQL that repairs it; '' when it does.
+    """Why redo does not hold the keys of changed rows of a table, with the SQL that repairs it, as text; '' when redo holds
+    them. Raises as `SupplementalLogging`.
 
     :param whole_rows: keys of records are other columns than the primary key: a reason is given unless all columns are
         logged.
@@ -177,9 +181,11 @@ def _fix(connection: oracledb.Connection, fixes: tuple[str, str, str]) -> str:
 def redo_findings(
     connection: oracledb.Connection, tables: Sequence[TableSchema], *, without_minimal: str
 ) -> Iterator[Finding]:
-    """What redo lacks: ARCHIVELOG mode, minimal supplemental logging, that of the tables.
+    """Findings of what redo lacks: ARCHIVELOG mode and minimal supplemental logging, which block; and supplemental logging of the
+    tables, which does not.
 
-    :param without_minimal: what follows from the second.
+    :param without_minimal: text that says what follows when minimal supplemental logging is off.
+    :raises SourceError, PrerequisiteError: V$DATABASE cannot be read, or as `SupplementalLogging`.
     """
     sql = "SELECT LOG_MODE, SUPPLEMENTAL_LOG_DATA_MIN, SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE"
     log_mode, minimal, all_columns = one_row(connection, sql, "checking V$DATABASE")
@@ -204,7 +210,7 @@ def redo_findings(
 
 
 def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
-    """One finding for each table with columns of unsupported types, which are left out of every record."""
+    """A finding, not blocking, for each table with columns of unsupported types, which are left out of every record."""
     for table in tables:
         names = [f"{column.name} {column.type_name}" for column in table.columns if not is_supported(column)]
         if names:
@@ -217,8 +223,8 @@ def unsupported_columns(tables: Sequence[TableSchema]) -> Iterator[Finding]:
 
 
 def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) -> Iterator[Finding]:
-    """One finding for each pattern of the include lists that none of the captured tables matches, most often by a slip, or since
-    `user` has no privilege on the table. Raises ConfigError when a pattern takes too long.
+    """A finding, not blocking, for each pattern of the include lists that none of the captured tables matches, most often by
+    a slip, or since `user` has no privilege on the table. Raises ConfigError when a pattern takes too long.
 
     :param names: `SCHEMA.TABLE` of each; without any, no schema is found to be missing, since that is a finding of its own.
     """
@@ -242,8 +248,8 @@ def filter_findings(table_filter: TableFilter, names: Sequence[str], user: str) 
 
 
 def exclusion_findings(table_filter: TableFilter, visible: Sequence[TableId], user: str) -> Iterator[Finding]:
-    """One finding for each pattern of the exclude lists that matches nothing, most often by a slip: what it should leave out is
-    captured. Raises ConfigError when a pattern takes too long.
+    """A finding, not blocking, for each pattern of the exclude lists that matches nothing, most often by a slip: what it
+    should leave out is captured. Raises ConfigError when a pattern takes too long.
 
     :param visible: all tables that `user` may see, system schemas included.
     """

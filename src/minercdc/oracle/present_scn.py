@@ -1,4 +1,4 @@
-"""The present SCN for users who may not read V$DATABASE: the first of three ways that is granted.
+"""Reads the present SCN, also for users who may not read V$DATABASE: by the first of three ways that is granted.
 
 V$DATABASE.CURRENT_SCN                       exact, and moves the SCN forward
 DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER      exact; EXECUTE on the package
@@ -24,7 +24,7 @@ _INVALID_IDENTIFIER = 904  # what a package that is not granted looks like in SQ
 
 
 class PresentScn:
-    """Reads the present SCN, and remembers which way is granted."""
+    """Reads the present SCN, and remembers which way is granted: a way that was refused once is not tried again."""
 
     def __init__(self) -> None:
         self._way = 0

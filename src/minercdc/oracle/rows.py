@@ -1,4 +1,4 @@
-"""Rows of a query as Rows, with the texts that redo has for the same values."""
+"""Converts rows of a query to Rows, with the texts that redo has for the same values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def selected_columns(schema: TableSchema, row_id: str, lobs: bool) -> str:
 
 
 def is_read(column: Column, lobs: bool) -> bool:
-    """Whether `selected_columns` selects its value, with these `lobs`."""
+    """Whether `selected_columns` selects the column's value, with these `lobs`, and not NULL."""
     return lobs or column.type_name not in LARGE_TYPES
 
 
@@ -45,6 +45,7 @@ class RowConverter:
 
     Works by column, which is twice as fast as by row. The driver gives None for an empty LOB, too, when it is fetched as a
     value: the last expressions say which is null.
+
     :param lobs: as for `selected_columns`; without it large values are UNAVAILABLE.
     :ivar places: for each column, its place in a fetched row, -1 when it is not read; and the place that says whether a LOB is
         null (1 or 0), -1 for other columns.
@@ -61,7 +62,8 @@ class RowConverter:
         self.places = tuple((1 + i if is_read(column, lobs) else -1, nulls.get(i, -1)) for i, column in enumerate(columns))
 
     def __call__(self, batch: Sequence[FetchedRow]) -> Iterator[tuple[str, Row]]:
-        """(ROWID, Row) pairs of `batch`, which must not be empty.
+        """(ROWID, Row) pairs of `batch`, in order; it must not be empty. The first value of each is None where no ROWID was
+        selected.
 
         :raises ValueDecodeError: a value does not fit its type.
         """
@@ -109,8 +111,8 @@ _VALUES_OF_LOBS = {
 
 
 def exact_values(cursor: oracledb.Cursor, metadata: Any) -> oracledb.Var | None:
-    """A handler for `Cursor.outputtypehandler`, which has NUMBER fetched as text, since a float loses digits beyond the fifteenth,
-    and LOBs as values, not locators. It returns None for other types, which the driver fetches in its own way.
+    """A handler for `Cursor.outputtypehandler`, which has NUMBER fetched as text, since a float loses digits beyond the
+    fifteenth, and LOBs as values, not locators. It returns None for other types, which the driver fetches in its own way.
     """
     if metadata.type_code is oracledb.DB_TYPE_NUMBER:
         return cursor.var(str, arraysize=cursor.arraysize)

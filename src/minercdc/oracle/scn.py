@@ -1,6 +1,7 @@
-"""SCNs, incarnation, open transactions, clock and character set of the database.
+"""Reads SCNs, incarnation, open transactions, clock and character set of the database.
 
-Oracle's errors are raised as `codes.classify` makes them.
+Each function queries at each call, and raises SourceError or PrerequisiteError, as `codes.classify` makes them of Oracle's
+errors.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ def one_row(connection: oracledb.Connection, sql: str, doing: str, **binds: Any)
 
 
 def current_scn(connection: oracledb.Connection) -> Scn:
-    """CURRENT_SCN. Each read raises it, and redo up to it may not be written yet."""
+    """CURRENT_SCN of V$DATABASE. Each read moves it forward, and redo up to it may not be written yet. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     return Scn(int(one_row(connection, "SELECT CURRENT_SCN FROM V$DATABASE", "reading the current SCN")[0]))
 
 
@@ -56,7 +58,8 @@ def written_scn(connection: oracledb.Connection) -> Scn:
 
 
 def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
-    """(Number, highest SCN of which redo is written) of each open thread; 0 where there is none. It changes with every COMMIT."""
+    """(Number, highest SCN of which redo is written) of each open redo thread; SCN 0 where none is. It changes with every
+    COMMIT. Raises SourceError or PrerequisiteError when Oracle refuses."""
     sql = "SELECT THREAD#, LAST_REDO_CHANGE# FROM V$THREAD WHERE STATUS = 'OPEN'"
     with oracle_errors("reading the redo threads"), connection.cursor() as cursor:
         cursor.execute(sql)
@@ -65,7 +68,7 @@ def last_redo(connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
 
 @contextmanager
 def as_of(connection: oracledb.Connection, scn: int) -> Iterator[None]:
-    """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK).
+    """Within the context, every query of the session reads as of an SCN (DBMS_FLASHBACK). No transaction may be open.
 
     :raises PrerequisiteError: EXECUTE on the package is not granted.
     :raises SnapshotTooOldError: the SCN is too far back (ORA-08181).
@@ -84,8 +87,8 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
     """The SCN of a time, exact to 3 s (TIMESTAMP_TO_SCN).
 
     :param time: without zone, in UTC.
-    :raises SourceError: it lies in the future by the database's clock, since Oracle's error for that, ORA-08180, is the one for a
-        time too far back.
+    :raises SourceError: the time lies in the future by the database's clock, which is looked at here, since Oracle's error
+        for that, ORA-08180, is the one for a time too far back, too; or it is too far back.
     """
     now, offset = host_clock(connection)
     present = now - offset
@@ -102,8 +105,9 @@ def scn_of_time(connection: oracledb.Connection, time: datetime) -> Scn:
 
 
 def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
-    """The time of an SCN on the database's clock, exact to 3 s (SCN_TO_TIMESTAMP), as text with the zone; says so when it is not
-    known any more (ORA-08181)."""
+    """The time of an SCN on the database's clock, exact to 3 s (SCN_TO_TIMESTAMP), as text with the zone, for messages; a
+    text that says so when the time is not known any more (ORA-08181). Raises SourceError or PrerequisiteError when Oracle
+    refuses."""
     sql = "SELECT SCN_TO_TIMESTAMP(:scn), TO_CHAR(SYSTIMESTAMP, 'TZR') FROM DUAL"
     try:
         time, zone = one_row(connection, sql, f"finding the time of SCN {scn}", scn=scn)
@@ -113,12 +117,15 @@ def time_of_scn(connection: oracledb.Connection, scn: int) -> str:
 
 
 def resetlogs_scn(connection: oracledb.Connection) -> int:
-    """RESETLOGS_CHANGE#: identifies the incarnation, within which redo addresses are unique per thread."""
+    """RESETLOGS_CHANGE#: identifies the incarnation, within which redo addresses are unique per thread. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     return int(one_row(connection, "SELECT RESETLOGS_CHANGE# FROM V$DATABASE", "reading the incarnation")[0])
 
 
 def transactions_view(connection: oracledb.Connection) -> str:
-    """GV$TRANSACTION with several instances, since V$TRANSACTION shows the own only; it needs a grant of its own."""
+    """Name of the view with all open transactions: GV$TRANSACTION with several open redo threads, since V$TRANSACTION shows
+    those of the own instance only; it needs a grant of its own. Else V$TRANSACTION. Raises SourceError or PrerequisiteError
+    when Oracle refuses."""
     sql = "SELECT COUNT(*) FROM V$THREAD WHERE STATUS = 'OPEN'"
     instances = one_row(connection, sql, "counting the instances")[0]
     return "GV$TRANSACTION" if instances > 1 else "V$TRANSACTION"
@@ -127,7 +134,8 @@ def transactions_view(connection: oracledb.Connection) -> str:
 def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
     """START_SCN of the oldest transaction that is open in any container and instance; None when there is none.
 
-    START_SCN is 0 for a moment when a transaction begins; that transaction has no change yet.
+    START_SCN is 0 for a moment when a transaction begins; that transaction has no change yet. Raises SourceError or
+    PrerequisiteError when Oracle refuses.
     """
     sql = f"SELECT MIN(START_SCN) FROM {transactions_view(connection)} WHERE START_SCN > 0"
     oldest = one_row(connection, sql, "reading the open transactions")[0]
@@ -135,21 +143,23 @@ def oldest_open_scn(connection: oracledb.Connection) -> Scn | None:
 
 
 def open_transactions(connection: oracledb.Connection) -> set[bytes]:
-    """XIDs of the transactions that are open in any container and instance."""
+    """XIDs (8 bytes) of the transactions that are open in any container, as far as the session sees it, and instance. Raises
+    SourceError or PrerequisiteError when Oracle refuses."""
     with oracle_errors("reading the open transactions"), connection.cursor() as cursor:
         cursor.execute(f"SELECT XID FROM {transactions_view(connection)}")
         return {bytes(xid) for (xid,) in cursor}
 
 
 def oldest_undecided_scn(connection: oracledb.Connection) -> Scn:
-    """An SCN at or before the start of every transaction that is open now or begins later."""
+    """An SCN at or before the start of every transaction that is open now or begins later. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     now = current_scn(connection)
     oldest = oldest_open_scn(connection)
     return now if oldest is None else min(now, oldest)
 
 
 def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
-    """The database host's time at this moment, without zone, and its zone's offset from UTC.
+    """The database host's time at this moment, without zone, and by how much its zone is ahead of UTC.
 
     :raises SourceError: the database gives no offset.
     """
@@ -162,7 +172,8 @@ def host_clock(connection: oracledb.Connection) -> tuple[datetime, timedelta]:
 
 
 def database_time_zone(connection: oracledb.Connection) -> str:
-    """DBTIMEZONE, in which TIMESTAMP WITH LOCAL TIME ZONE is stored: `+02:00`, or the name of a region."""
+    """DBTIMEZONE, in which TIMESTAMP WITH LOCAL TIME ZONE is stored: `+02:00`, or the name of a region. Raises SourceError or
+    PrerequisiteError when Oracle refuses."""
     return str(one_row(connection, "SELECT DBTIMEZONE FROM DUAL", "reading the time zone of the database")[0])
 
 
@@ -171,11 +182,11 @@ ROOT = 1
 
 
 def container_id(connection: oracledb.Connection) -> int:
-    """CON_ID of the container that the session works in."""
+    """CON_ID of the container that the session works in. Raises SourceError or PrerequisiteError when Oracle refuses."""
     return int(one_row(connection, "SELECT SYS_CONTEXT('USERENV', 'CON_ID') FROM DUAL", "reading the container")[0])
 
 
 def character_set(connection: oracledb.Connection) -> str:
-    """NLS_CHARACTERSET of the database, such as `AL32UTF8`."""
+    """NLS_CHARACTERSET of the database, such as `AL32UTF8`. Raises SourceError or PrerequisiteError when Oracle refuses."""
     sql = "SELECT VALUE FROM NLS_DATABASE_PARAMETERS WHERE PARAMETER = 'NLS_CHARACTERSET'"
     return str(one_row(connection, sql, "reading the character set")[0])

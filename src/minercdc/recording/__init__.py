@@ -1,2 +1,2 @@
-"""A mining session in a file: recorded where the database is, decoded again where it is not (`minercdc record`, `minercdc
+"""Keeps a mining session in a file: recorded where the database is, decoded again where it is not (`minercdc record`, `minercdc
 replay`)."""

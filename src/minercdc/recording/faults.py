@@ -1,4 +1,4 @@
-"""Errors of the driver, and of connecting, as JSON and back."""
+"""Makes JSON of errors of the driver, and of connecting, and errors of that JSON."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from minercdc.offset import JsonValue
 
 
 class _Detail:
-    """What the driver puts into an exception, as far as `oracle.codes` reads it."""
+    """In place of what the driver puts into an exception, as far as `oracle.codes` reads it."""
 
     def __init__(self, saved: dict[str, Any]) -> None:
         self.code, self.full_code = int(saved["code"]), str(saved["full_code"])
@@ -26,7 +26,8 @@ _KINDS: Final = ("DatabaseError", "OperationalError", "InterfaceError", "Interna
 
 
 def to_json(error: BaseException) -> dict[str, JsonValue]:
-    """An error as JSON: of one of the driver what classifies it, of a text that cannot be decoded the reason."""
+    """A driver's error, an OSError or a UnicodeDecodeError as JSON: what classifies it, its text, and its cause if that is
+    one of the driver; of a UnicodeDecodeError the reason."""
     if isinstance(error, UnicodeDecodeError):
         return {"kind": "UnicodeDecodeError", "text": error.reason}
     detail = error.args[0] if error.args else None
@@ -43,7 +44,8 @@ def to_json(error: BaseException) -> dict[str, JsonValue]:
 
 
 def from_json(saved: dict[str, Any]) -> Exception:
-    """Back from `to_json`. Raises KeyError or ValueError for what is none."""
+    """An error that `codes.classify` classifies as the one of which `to_json` made `saved`; it is returned, not raised.
+    Raises KeyError or ValueError when `saved` is no such document."""
     kind = saved["kind"]
     if kind == "UnicodeDecodeError":
         return UnicodeDecodeError("utf-8", b"?", 0, 1, str(saved["text"]))
@@ -56,13 +58,14 @@ def from_json(saved: dict[str, Any]) -> Exception:
 
 
 def connecting_to_json(error: MinerCdcError) -> dict[str, JsonValue]:
-    """An error of `oracle.connect`, as JSON."""
+    """An error of `oracle.connect` as JSON: its class, message, hint and ORA- number."""
     code = error.ora_code if isinstance(error, SourceError) else 0
     return {"kind": type(error).__name__, "message": error.message, "hint": error.hint, "ora_code": code}
 
 
 def connecting_from_json(saved: dict[str, Any]) -> MinerCdcError:
-    """Back from `connecting_to_json`. Raises KeyError or ValueError for what is none."""
+    """The error of which `connecting_to_json` made `saved`, returned, not raised; a SourceError for a class that is none of
+    SourceError and PrerequisiteError. Raises KeyError or ValueError when `saved` is no such document."""
     kind = getattr(errors, str(saved["kind"]), None)
     if isinstance(kind, type) and issubclass(kind, PrerequisiteError):
         return kind(saved["message"], hint=saved["hint"])

@@ -1,4 +1,4 @@
-"""The file of a recording: gzip, and in it lines of JSON.
+"""Writes and reads the file of a recording: gzip, and in it lines of JSON.
 
     head        kind, version, who made it, properties, offset with the structures of its tables
     connect     a connection was made, or could not be: to `root`, `pdb`, or of several pluggable databases to one of that name
@@ -29,20 +29,25 @@ from minercdc.state_directory import private_opener
 
 KIND: Final = "minercdc-recording"
 VERSION: Final = 2
-"""Raised when a line means something else than before; all earlier versions are read for ever. A recording has the earliest that has all
-its lines: 1 has one pluggable database only."""
+"""The newest version of the form; it rises when a line means something else than before, and all earlier versions are read
+for ever. A recording has the earliest that has all its lines: 1 has one pluggable database only."""
 WITH_PDBS: Final = 2
 _HINT = "It has to be what `minercdc record` wrote; record again."
 
 
 class RecordingWriter:
-    """Writes a recording beside its place, and puts it there when it is complete. Any thread may write.
+    """Writes a recording beside its place, as `<name>.part`, and puts it there when it is complete: `finish` or `abandon`
+    ends it. Any thread may write.
 
     :raises OSError: the file cannot be written, here and in the methods.
     """
 
     def __init__(self, path: Path, head: Mapping[str, JsonValue]) -> None:
-        """Raises ConfigError when there can be no such file."""
+        """Make the file, and write its first line. Raises ConfigError when there can be no such file.
+
+        :param path: where the recording is to be; one that is there is replaced by `finish`.
+        :param head: members of the first line beside its kind; `version` is 1 unless given.
+        """
         self._path, self._part = path, path.with_name(path.name + ".part")
         try:
             self._raw = open(self._part, "wb", opener=private_opener)  # noqa: SIM115 closed by `finish` or `abandon`
@@ -58,7 +63,8 @@ class RecordingWriter:
         self.write({"kind": KIND, "version": 1, **head})
 
     def write(self, line: Mapping[str, JsonValue]) -> None:
-        """Append a line. What comes after `finish` or `abandon`, of a thread that was left alone, is dropped."""
+        """Append a line; it is on disk after `finish`. What comes after `finish` or `abandon`, of a thread that was left
+        alone, is dropped."""
         data = json.dumps(line, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
         with self._lock:
             if not self._file.closed:
@@ -66,7 +72,7 @@ class RecordingWriter:
                 self._file.write(data)
 
     def finish(self, end: Mapping[str, JsonValue]) -> None:
-        """Write the last line, and put the file in its place."""
+        """Write the last line, with `end` and the checksum, make the file durable, and put it in its place. To be called once."""
         self.write({"kind": "end", **end, "sha256": self._digest.hexdigest()})
         with self._lock:
             self._file.close()
@@ -76,7 +82,7 @@ class RecordingWriter:
         os.replace(self._part, self._path)
 
     def abandon(self) -> None:
-        """Remove what is written so far; without effect after `finish`."""
+        """Remove what is written so far; without effect after `finish`, except for a file that was left beside its place."""
         with self._lock, suppress(OSError, ValueError):
             self._file.close()
             self._raw.close()
@@ -84,10 +90,12 @@ class RecordingWriter:
 
 
 def lines_of(path: Path, spool: IO[bytes]) -> Iterator[tuple[dict[str, Any], int, int]]:
-    """The lines of a recording: document, and place and length in `spool`, which receives them. The first is the head; the last,
-    which ends the file, is checked against all before it is yielded.
+    """The lines of a recording: document, and the byte where the line begins in `spool` and its length; each line is written
+    to `spool`, which is empty before. The first is the head; the last ends the file, and its checksum is compared before it
+    is yielded.
 
-    :raises ConfigError: it cannot be read, is no recording, of a newer version, not complete, or damaged.
+    :raises ConfigError: the file cannot be read, is no recording, of a newer version, not complete, or damaged; at the line
+        that shows it.
     :raises OSError: `spool` cannot be written.
     """
     digest, ended, at = hashlib.sha256(), False, 0

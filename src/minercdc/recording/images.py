@@ -1,4 +1,4 @@
-"""Other bytes in place of a value's stored bytes, which LogMiner prints for rows older than an ALTER TABLE.
+"""Makes other bytes in place of a value's stored bytes, which LogMiner prints for rows older than an ALTER TABLE.
 
 Their type is not in the statement: it is guessed from the bytes. Each rule keeps bytes that decode as that type, and, should
 they be of another one, bytes that decode as that:
@@ -16,16 +16,18 @@ from __future__ import annotations
 from collections.abc import Callable
 
 Move = Callable[[int, int], int]
-"""(value, below) -> another number below `below`."""
+"""(value, below) -> a number from 0 to `below` - 1 in place of `value`, as of `replacement._Mover.moved_below`."""
 _MOMENT = ((50, 199), (1, 199), (1, 12), (1, 31), (1, 24), (1, 60), (1, 60))
 _LAST_YEAR = b"\xc7\xc6"  # 9999: a later time in UTC could be one of the next year in its zone
 _TERMINATOR = 102  # of a negative NUMBER
 
 
 def moved_image(data: bytes, move: Move, move_text: Callable[[str], str]) -> bytes:
-    """Other stored bytes, as many.
+    """Other bytes in place of a value's stored bytes, as many, that decode as the same type: text, a moment, an interval or a
+    number, as is guessed from the bytes. Some bytes stay, as those of sign, zone and year.
 
-    :param move_text: of a character, to one of the same class and length.
+    :param move: is called for each byte or field that moves, from the first to the last.
+    :param move_text: gives of a character one of the same class and length.
     """
     if _is_text(data):
         return "".join(map(move_text, data.decode())).encode()
@@ -46,7 +48,8 @@ def _is_text(data: bytes) -> bool:
 
 
 def _moment(data: bytes, move: Move) -> bytes:
-    """Year and zone stay; a day after the 28th, too, which not every month has."""
+    """The stored bytes of another moment: month, day, clock and fraction move. Year and zone stay; so do month and day when
+    the day is after the 28th, which not every month has."""
     month, day = 1 + move(data[2] - 1, 12), data[3]
     if 1 <= day <= 28:
         day = 1 + move(day - 1, 28)

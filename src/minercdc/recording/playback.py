@@ -1,4 +1,4 @@
-"""Connections that answer from a recording, in place of the database.
+"""Provides connections that answer from a recording, in place of the database.
 
 A statement is answered by the same text: of those of the pass that the stream is in, the next one; when all are used, the last
 answer is given again: a replay may ask more often than the recording did. A pass begins where the clock of the database's host is
@@ -28,17 +28,19 @@ from minercdc.recording.tap import MINED, ROOT
 
 
 class RecordingEnd(BaseException):
-    """The stream has come to the end of the recording. No Exception: nothing may take it for a fault of the database and go on."""
+    """The stream has come to the end of the recording. No Exception: nothing may take it for a fault of the database and go
+    on."""
 
 
 @dataclass(slots=True)
 class _Call:
     """A recorded statement.
 
-    :param group: number of the pass.
-    :param rows: places and lengths of its rows.
+    :param group: number of the pass, from 1; 0 before the first.
+    :param rows: byte and length in the spool of each line with rows of it.
     :param has_ended: its last row is in the recording, and no error came.
     :param error: that it ended with, as `faults.to_json` has it; None for none.
+    :param healthy: whether the connection could be used after it.
     """
 
     group: int
@@ -48,7 +50,8 @@ class _Call:
     healthy: bool = True
 
     def finish(self) -> None:
-        """All rows are taken: raises what it ended with, or RecordingEnd where the recording ended within it."""
+        """To be called when all its rows are taken: raises the error that it ended with, or RecordingEnd where the recording
+        ended within it; else nothing."""
         if self.error is not None:
             raise faults.from_json(self.error)
         if not self.has_ended:
@@ -56,11 +59,12 @@ class _Call:
 
 
 class Player:
-    """A recording, and how far it is played.
+    """A recording, and how far it is played. The constructor reads the whole file, into a temporary file; the owner calls
+    `close`. For one thread, except `rows_of`.
 
-    :ivar head: its first line.
-    :ivar end: its last line.
-    :raises ConfigError, OSError: see `file.lines_of`.
+    :ivar head: document of its first line.
+    :ivar end: document of its last line.
+    :raises ConfigError, OSError: see `file.lines_of`; ConfigError also for lines of another form.
     """
 
     def __init__(self, path: Path) -> None:
@@ -81,7 +85,7 @@ class Player:
             raise
 
     def close(self) -> None:
-        """Delete the temporary file of its lines."""
+        """Delete the temporary file of its lines; safe to call twice. Rows cannot be taken after it."""
         self._spool.close()
 
     def _load(self, lines: Iterator[tuple[dict[str, Any], int, int]]) -> dict[str, Any]:
@@ -115,21 +119,28 @@ class Player:
         return end
 
     def monotonic(self) -> float:
-        """The next value that the clock had, in seconds. Raises RecordingEnd when there is none any more."""
+        """The next value that the monotonic clock had in the recording, in seconds. Raises RecordingEnd when there is none
+        any more."""
         if not self._clocks:
             raise RecordingEnd
         return self._clocks.pop()
 
     def connect(self, to: str) -> oracledb.Connection:
-        """A connection. Raises the MinerCdcError that connecting had at this place of the recording."""
+        """A PlayedConnection. Raises the MinerCdcError that the next recorded attempt to connect there had; attempts beyond
+        the recorded ones succeed.
+
+        :param to: as of `tap.ROOT`.
+        """
         waiting = self._connects[to]
         if waiting and (error := waiting.pop()) is not None:
             raise faults.connecting_from_json(error)
         return cast(oracledb.Connection, PlayedConnection(self, to))
 
     def call(self, to: str, sql: str, binds: Mapping[str, Any]) -> _Call:
-        """The recorded call that answers a statement. A block of PL/SQL that was never recorded is answered by a call without rows.
+        """The recorded call that answers a statement, which may be one that was given before. A block of PL/SQL that was
+        never recorded is answered by a call without rows.
 
+        :param to: as of `connect`.
         :raises RecordingEnd: no call of this statement, or of this pass, is left.
         :raises ConfigError: this statement was never recorded.
         """
@@ -157,7 +168,7 @@ class Player:
         raise RecordingEnd
 
     def rows_of(self, call: _Call) -> Iterator[tuple[Any, ...]]:
-        """The rows of a call; any thread may take them."""
+        """The rows of a call, in order; any thread may take them, until `close`."""
         for at, length in call.rows:
             for row in json.loads(os.pread(self._spool.fileno(), length, at))["rows"]:
                 yield tuple(values.from_json(value) for value in row)
@@ -176,41 +187,44 @@ def _noted(binds: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 class _Variable:
-    """As oracledb.Var, of one value that nothing reads."""
+    """As oracledb.Var, of a bind whose value nothing reads: what is set is dropped."""
 
     def setvalue(self, *_: object) -> None:
         pass
 
 
 class PlayedConnection:
-    """As oracledb.Connection, as far as a capture needs it."""
+    """As oracledb.Connection, as far as a capture needs it; its statements are answered by `player`.
+
+    :param to: where it leads to, see `tap.ROOT`.
+    """
 
     def __init__(self, player: Player, to: str) -> None:
         self.player, self.to = player, to
         self.call_timeout, self.healthy = 0, True
 
     def cursor(self) -> PlayedCursor:
-        """A cursor that answers from the recording."""
+        """A new cursor that answers from the recording."""
         return PlayedCursor(self)
 
     def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """Always raises oracledb.NotSupportedError: a recording has rows."""
+        """Always raises oracledb.NotSupportedError, when it is iterated over: a recording has rows, not columns."""
         raise oracledb.NotSupportedError("a recording has rows")
         yield
 
     def is_healthy(self) -> bool:
-        """Whether the recorded connection could be used after the last statement."""
+        """Whether the recorded connection could be used after the statement that was executed last."""
         return self.healthy
 
     def cancel(self) -> None:
-        """Nothing to cancel."""
+        """No effect: no statement takes time."""
 
     def close(self) -> None:
-        """Nothing to release: the recording stays open."""
+        """No effect: the recording stays open, and the connection can be used."""
 
 
 class PlayedCursor:
-    """As oracledb.Cursor, as far as a capture needs it."""
+    """As oracledb.Cursor, as far as a capture needs it; its statements are answered from the recording."""
 
     def __init__(self, connection: PlayedConnection) -> None:
         self._connection = connection
@@ -230,7 +244,8 @@ class PlayedCursor:
         return _Variable()
 
     def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
-        """Answer a statement. Raises as `Player.call`, and the error that it had before its first row."""
+        """Take the recorded answer to a statement; returns the cursor. Raises as `Player.call`, and the error that the
+        statement had before its first row."""
         player, connection = self._connection.player, self._connection
         self._call = call = player.call(connection.to, sql, binds or {})
         connection.healthy = call.healthy

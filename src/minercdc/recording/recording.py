@@ -1,5 +1,5 @@
-"""`minercdc record`: a mining session from the stored offset on, in a file. Nothing is delivered, stored or written to the
-database."""
+"""Records a mining session from the stored offset on into a file (`minercdc record`). Nothing is delivered, stored or written
+to the database."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _GROUPS: Final = ("transforms", "predicates", "column.mask.", "column.truncate."
 
 @dataclass(slots=True)
 class Tally:
-    """Records of a session: how many of each topic, and a digest of their keys, in order."""
+    """Counts the records of a session by topic, and makes a digest of their topics and keys, in order."""
 
     topics: Counter[str] = field(default_factory=Counter)
     digest: Any = field(default_factory=hashlib.sha256)
@@ -62,11 +62,11 @@ class Tally:
 
     @property
     def keys(self) -> str:
-        """The digest, in hexadecimal."""
+        """The digest of the records so far (SHA-256), in hexadecimal."""
         return str(self.digest.hexdigest())
 
     def to_json(self) -> dict[str, JsonValue]:
-        """The last line of a recording has these members: records by topic, and the digest of keys."""
+        """The members `records`, by topic, and `keys`, the digest, of the last line of a recording."""
         return {"records": dict(sorted(self.topics.items())), "keys": self.keys}
 
 
@@ -75,7 +75,7 @@ class Limits:
     """When a recording ends.
 
     :param seconds: after so many; None: when everything that was committed at its start has been read.
-    :param rows: at most so many rows of V$LOGMNR_CONTENTS, but for the batches that are on their way.
+    :param rows: after at least so many rows of V$LOGMNR_CONTENTS; batches that are on their way then come as well.
     """
 
     seconds: float | None
@@ -98,7 +98,11 @@ class Recorded:
 
 
 class _Stop:
-    """Stops a session at its limits, or when its user does."""
+    """The StopFlag of a recording: stops the session at its limits, or when `stop` is set.
+
+    :param target_scn: present SCN of the database when the session began.
+    :ivar rows: of V$LOGMNR_CONTENTS so far, as given to `add`.
+    """
 
     def __init__(self, stop: StopFlag, limits: Limits, counters: Counters, target_scn: int) -> None:
         self._stop, self._limits, self._counters, self._target_scn = stop, limits, counters, target_scn
@@ -129,11 +133,13 @@ class _Stop:
 def record(
     config: ConnectorConfig, stored: StoredOffset, path: Path, limits: Limits, stop: StopFlag, *, replaced: bool
 ) -> Recorded:
-    """Record from the stored offset on. An error that would end a run of the connector ends the recording, and is part of it.
+    """Record from the stored offset on, until a limit or `stop`; returns when the file is complete. An error that would end a
+    run of the connector ends the recording, and is part of it; after any other one there is no file.
 
+    :param path: of the file; one that is there is replaced.
     :param replaced: other values in place of those of rows; see `replacement.py`.
     :raises ConfigError: the adapter does not mine, the initial snapshot is not complete, or there can be no such file.
-    :raises SourceError, PrerequisiteError: the database does not say its SCN.
+    :raises SourceError, PrerequisiteError: the database cannot be reached at the start, or does not say its SCN.
     :raises OSError: the file cannot be written.
     """
     refuse_other_adapters(config)
@@ -168,8 +174,8 @@ def record(
 
 
 def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
-    """The configuration without what is kept or written elsewhere, and without notifications: some are about the time that passes,
-    and none is part of a recording.
+    """A copy of the configuration without what is kept or written elsewhere, and without notifications: some are about the
+    time that passes, and none is part of a recording.
 
     :param state: in place of `minercdc.state.dir`.
     """
@@ -184,8 +190,8 @@ def offline(config: ConnectorConfig, state: Path) -> ConnectorConfig:
 
 
 def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
-    """Whether a row's table may be captured: by its name, or by an object id that is known, since LogMiner may print an older or
-    newer name."""
+    """A function that says whether a row's table may be a captured one: by its name, or by an object id that the stored
+    structures have, since LogMiner may print an older or newer name."""
     captured, several = captured_by(table_filters(config)), config.database.has_several_pdbs
     schemas = [table.schema for table in stored.tables().values() if table.schema.object_id]
     known = {(schema.id.database if several else "", schema.object_id) for schema in schemas}
@@ -193,7 +199,7 @@ def _wanted(config: ConnectorConfig, stored: StoredOffset) -> IsWanted:
 
 
 def _connected(config: ConnectorConfig, to: str) -> oracledb.Connection:
-    """A connection to one of the places of a session."""
+    """A new connection to one of the places of a session, see `tap.ROOT`. Raises as `connect`."""
     if to == ROOT:
         return connect(config.database, ROOT)
     return connect(of_database(config.database, to), "pdb")
@@ -206,7 +212,9 @@ def _present(config: ConnectorConfig) -> int:
 
 
 def _begin(stored: StoredOffset, *, replaced: bool) -> StoredOffset:
-    """The offset without what is in files elsewhere, or of signals. Raises ConfigError during the initial snapshot."""
+    """A copy of the stored offset to begin with: without signals and kept transactions, which are mined again from their
+    start; if `replaced`, without the texts of why tables are suspended. Raises ConfigError when the initial snapshot is not
+    complete, or the position is not of LogMiner."""
     offset = stored.offset
     if offset.position is None:
         raise ConfigError(
@@ -231,7 +239,8 @@ def _head(config: ConnectorConfig, begun: StoredOffset, *, replaced: bool) -> di
 
 
 def _properties(config: ConnectorConfig) -> Iterator[tuple[str, str]]:
-    """What decoding and printing depend on, of what is not as by default. No secret, no address."""
+    """(Name, value) of the properties that decoding and printing depend on, and that are not as by default. No secret, no
+    address."""
     names = _OF_DATABASE.union(*(SECTIONS[name].properties() for name in _SECTIONS))
     options = tuple(f"{converter.name}." for converter in config.custom_converters)
     for one in in_force(config):

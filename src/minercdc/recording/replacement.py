@@ -1,5 +1,5 @@
-"""Other values in place of those of rows, so that a recording may be given away: of the same length and form, equal where those
-were equal, and different where those were.
+"""Replaces the values of rows by others, so that a recording may be given away: of the same length and form, equal where
+those were equal, and different where those were.
 
     'Smith, J.'                          'Qwbea, T.'       letters and digits for such, the rest stays
     '-12.50'                             '-73.80'          a 0 stays
@@ -42,7 +42,8 @@ _USER, _CLIENT = LogMinerRow._fields.index("user"), LogMinerRow._fields.index("c
 
 
 class Replacement:
-    """What values are replaced by; the choice is this object's own, and written nowhere.
+    """Replaces values by others, chosen by a secret of this object that is written nowhere: another object replaces the same
+    value otherwise.
 
     :param keep: names of users that stay, upper-case: configured lists name them.
     """
@@ -53,13 +54,13 @@ class Replacement:
         self._keep = frozenset(keep)
 
     def sql(self, text: str) -> str:
-        """A statement with its literals replaced, of the same length."""
+        """A statement with its literals replaced, of the same length; a password after IDENTIFIED BY becomes `x` characters."""
         hidden = _IDENTIFIED.sub(lambda found: found[1] + "x" * len(found[2]), text)
         images = '"COL ' in hidden  # rows as stored bytes have no other names
         return _LITERAL.sub(lambda found: self._literal(found, images), hidden)
 
     def row(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        """A row of a table, each value replaced."""
+        """A row of a table, as the driver gave it, with each value replaced (`value`)."""
         return tuple(map(self.value, row))
 
     def name(self, name: str | None) -> str | None:
@@ -67,7 +68,8 @@ class Replacement:
         return name if not name or name.upper() in self._keep or name == "UNKNOWN" else self.text(name)
 
     def value(self, value: Any) -> Any:
-        """A value of the driver, replaced by one of its type; what is no text, number, time or bytes stays."""
+        """A value of the driver, replaced by one of its type, of the same length as text; what is no text, number, datetime
+        or bytes stays, as None does."""
         match value:
             case str():
                 return self.text(value)
@@ -80,7 +82,7 @@ class Replacement:
         return value
 
     def text(self, text: str) -> str:
-        """A text, or a number or time as text, replaced by one of the same length."""
+        """A text, or a number or time as text, replaced by one of the same length and form; NaN and infinity stay."""
         if text.lower() in _WORDS:
             return text
         if (moment := self._moment(text)) != text:
@@ -119,8 +121,8 @@ class Replacement:
         return "".join(_HEX[mover.moved_below(_HEX.index(one.lower()), 16)] if one.lower() in _HEX else one for one in text)
 
     def _moment(self, text: str) -> str:
-        """A time moved by this recording's span; without clock by whole days. What is no time, or would leave the calendar, as it
-        is."""
+        """A time as text moved by this object's span, up to five years; one without clock by whole days. A text that is no
+        time, or would leave the calendar, comes back as it is."""
         found = _MOMENT.fullmatch(text)
         if found is None:
             return text
@@ -133,20 +135,21 @@ class Replacement:
 
 
 class _Mover:
-    """Moves the characters of one text, from its first to its last."""
+    """Moves the characters of one text, from its first to its last; another one for each text."""
 
     def __init__(self, secret: bytes) -> None:
         self._state = secret
 
     def moved_below(self, value: int, below: int) -> int:
-        """A number from 0 up to `below` (not included; at most 65536) in place of `value`, which is one, too. After the same
-        characters equal values give equal numbers, and different ones different numbers."""
+        """A number from 0 to `below` - 1 in place of `value`, which is in that range, too; `below` is at most 65536. After
+        the same values before it, equal values give equal numbers, and different ones different numbers."""
         self._state = state = blake2b(self._state, digest_size=16).digest()
         self._state += value.to_bytes(4, "little")
         return (value + int.from_bytes(state[:4], "little")) % below
 
     def moved(self, one: str) -> str:
-        """A character of the same class and length."""
+        """A character in place of `one`: an ASCII letter of the same case for such, a digit 1 to 9 for such, another of its
+        block of 64 for one beyond ASCII; other characters stay, and 0."""
         code = ord(one)
         if one.isascii():
             if "1" <= one <= "9":
@@ -159,7 +162,7 @@ class _Mover:
 
 
 def _unit(text: str, mover: _Mover) -> str:
-    """Another unit in place of one of UNISTR, `\\00e9`. Halves of a pair stay halves."""
+    """A unit of UNISTR, such as `\\00e9`, in place of another one. Halves of a surrogate pair stay halves."""
     code = int(text[1:], 16)
     if code < 0x80:
         return f"\\{ord(mover.moved(chr(code))):04x}"
@@ -167,16 +170,16 @@ def _unit(text: str, mover: _Mover) -> str:
 
 
 class MinedText:
-    """Rows of V$LOGMNR_CONTENTS of one query, with other values. The pieces of a statement may be cut within a literal: they are
-    replaced together, and cut at the same places again."""
+    """Replaces values in the rows of V$LOGMNR_CONTENTS of one query, in their order. The pieces of a statement may be cut
+    within a literal: they are replaced together, and cut at the same places again."""
 
     def __init__(self, replacement: Replacement) -> None:
         self._replacement = replacement
         self._pieces: list[list[Any]] = []
 
     def whole(self, rows: Sequence[Sequence[Any]]) -> Iterator[list[Any]]:
-        """The rows, with their values replaced, of the statements that are whole now. Pieces of a statement whose last piece has
-        not come wait for the next call."""
+        """Copies of the rows of the statements that are whole now, in order, with statement, user and client replaced. Pieces
+        of a statement whose last piece has not come wait for the next call."""
         for row in rows:
             self._pieces.append(list(row))
             if not row[_GOES_ON]:

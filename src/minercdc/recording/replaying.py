@@ -1,4 +1,4 @@
-"""`minercdc replay`: what the connector made of a recorded session, without its database."""
+"""Decodes a recorded session again, without its database (`minercdc replay`)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _NOWHERE = {
     "database.password": "-",
     "minercdc.kafka.bootstrap.servers": "nowhere.invalid:9092",
 }
-"""What a configuration has to have, and a replay does not use."""
+"""Properties that a configuration has to have, and a replay does not use."""
 
 
 class _NoStop:
-    """Never set; no wait takes time: the recording says how long each took."""
+    """A StopFlag that is never set, and whose waits take no time: the recorded clock says how long each took."""
 
     def is_set(self) -> bool:
         return False
@@ -40,8 +40,9 @@ class _NoStop:
 class Replayed:
     """How a replay ended.
 
+    :param tally: of the records that were made.
     :param error: that ended it, None at the recording's end.
-    :param differences: from how the recorded session ended, as lines.
+    :param differences: from how the recorded session ended, a sentence for each; () for none.
     """
 
     tally: Tally
@@ -50,7 +51,7 @@ class Replayed:
 
 
 def replay(path: Path, take: Callable[[Record], None]) -> Replayed:
-    """Decode a recording.
+    """Decode a recording, to its end or to an error that ends it. Uses temporary files, which are gone afterwards.
 
     :param take: gets each record, as the connector would send it as JSON.
     :raises ConfigError: the file cannot be replayed, or its properties cannot be used here.
@@ -89,8 +90,9 @@ def _config(player: Player, path: Path) -> ConnectorConfig:
 
 
 def _differences(player: Player, tally: Tally, error: MinerCdcError | None) -> list[str]:
-    """In which ways the replay's result is another than the recording's, a sentence for each. More records are no difference: a
-    recording that was stopped holds rows that were fetched ahead, too."""
+    """In which ways the replay's result is another than the recording's, a sentence for each; [] for none. More records are no
+    difference: a recording that was stopped holds rows that were fetched ahead, too. Keys are compared only where the numbers of
+    records are equal and values were not replaced."""
     recorded, now, found = player.end, dict(tally.topics), []
     fewer = {topic: count for topic, count in recorded["records"].items() if count > now.get(topic, 0)}
     if fewer:

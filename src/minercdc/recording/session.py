@@ -1,5 +1,5 @@
-"""A pipeline from the stored offset on, whose database is being recorded or comes from a recording. It stores nothing and delivers
-nowhere: its records are given to a function."""
+"""Runs a pipeline from the stored offset on, whose database is being recorded or comes from a recording. It stores nothing and
+delivers nowhere: its records are given to a function."""
 
 from __future__ import annotations
 
@@ -72,12 +72,13 @@ class _Memory:
         return self
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """The pipeline without what writes by itself, without a snapshot and without signals."""
+        """A copy of the pipeline without heartbeats and notifications, which come by themselves, without a snapshot and
+        without signals; it streams."""
         return replace(pipeline, snapshot=lambda _: None, signals=None, heartbeat=None, waiting=tuple, streams=lambda: True)
 
 
 def refuse_other_adapters(config: ConnectorConfig) -> None:
-    """Raise ConfigError for an adapter that does not mine."""
+    """Raise ConfigError when the configured adapter is none of `ADAPTERS`, which mine by LogMiner."""
     adapter = config.database.database_connection_adapter
     if adapter not in ADAPTERS:
         raise ConfigError(
@@ -95,11 +96,15 @@ def run_session(
     counters: Counters,
     monotonic: Callable[[], float] = time.monotonic,
 ) -> None:
-    """Stream from the offset on, until stopped; what ends a run of the connector, ends it.
+    """Stream from the offset on, until stopped; an error that ends a run of the connector ends it, without a further attempt.
 
-    :param connect: to `ROOT`; to `pdb`, or of several pluggable databases to one of them by its name.
+    :param stored: where to begin, with the structures of the tables; it is not changed.
+    :param connect: opens a connection to a place, see `tap.ROOT`.
     :param take: gets each record as it would be sent, in order.
-    :raises MinerCdcError: as a run of the connector.
+    :param counters: get the figures of the session.
+    :param monotonic: seconds of the clock by which the capture decides how much it reads at a time.
+    :raises MinerCdcError: as a run of the connector; ConfigError for an adapter that does not mine. What `take` and `connect`
+        raise.
     """
     refuse_other_adapters(config)
     memory = _Memory(stored, take)

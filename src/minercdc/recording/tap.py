@@ -1,4 +1,4 @@
-"""Connections that note what the database answers; the connector works on them as on the driver's own."""
+"""Wraps connections so that what the database answers is noted; the connector works on them as on the driver's own."""
 
 from __future__ import annotations
 
@@ -15,11 +15,13 @@ from minercdc.recording.replacement import MinedText, Replacement
 from minercdc.schema.table import TableId
 
 MINED = "V$LOGMNR_CONTENTS"
-"""In the text of the statement that reads redo."""
+"""What the text of a statement that reads redo has in it."""
 ROOT: Final = "root"
-"""Where a connection goes: here, or to a PDB, which is `pdb`, or one of several by its name."""
+"""The place that a connection leads to: `root` here; else `pdb`, or where several pluggable databases are captured, the name
+of one."""
 IsWanted: TypeAlias = Callable[[TableId, int], bool]
-"""Name and DATA_OBJ# of a row of redo -> whether its table may be a captured one. The database is '' where only one is captured."""
+"""Name and DATA_OBJ# of a row of redo -> whether its table may be a captured one. The database is '' where only one is
+captured."""
 _OWNER, _TABLE, _OBJECT = (LogMinerRow._fields.index(name) for name in ("owner", "table", "object_id"))
 _SQL, _CODE = LogMinerRow._fields.index("sql"), LogMinerRow._fields.index("code")
 _CONTAINER = len(LogMinerRow._fields)  # SRC_CON_NAME follows, where several pluggable databases are mined
@@ -27,9 +29,11 @@ _OF_ROWS = " AS OF SCN "  # in a statement that reads rows of a captured table
 
 
 class Tap:
-    """Notes connections, statements and clock in a file.
+    """Notes connections, statements and clock of one session in a file. Statements may be executed by several threads,
+    `called` by one at a time.
 
-    :param replacement: of the values of rows, None: they are noted as they are.
+    :param writer: of the file; not ended here.
+    :param replacement: of the values of rows; None: they are noted as they are.
     :param is_wanted: rows of redo of other tables are noted without their statements, which the capture does not read.
     :param mined: called with the number of rows of redo whenever some came.
     """
@@ -46,9 +50,10 @@ class Tap:
         self._calls = 0
 
     def connect(self, to: str, make: Callable[[], oracledb.Connection]) -> oracledb.Connection:
-        """A noted connection. Raises what `make` raises.
+        """A connection on which everything is noted, around the one that `make` opens; closing it closes that. Raises what
+        `make` raises; a MinerCdcError is noted.
 
-        :param to: see `ROOT`.
+        :param to: where it leads: `root`, `pdb`, or the name of one of several pluggable databases.
         """
         try:
             made = make()
@@ -59,7 +64,7 @@ class Tap:
         return cast(oracledb.Connection, TappedConnection(made, to, self))
 
     def monotonic(self, clock: Callable[[], float]) -> float:
-        """What the clock says, in seconds; it is noted."""
+        """The seconds that `clock` says, which are noted."""
         now = clock()
         self._writer.write({"kind": "clock", "seconds": repr(now)})
         return now
@@ -85,7 +90,8 @@ class Tap:
         return Answer(self._writer, self._calls)
 
     def _redo(self, rows: Sequence[Sequence[Any]], text: MinedText | None) -> Sequence[Sequence[Any]]:
-        """Rows of V$LOGMNR_CONTENTS as they are noted."""
+        """Rows of V$LOGMNR_CONTENTS as they are noted: without statement where that is not wanted, with values replaced by
+        `text`, which may hold pieces of a statement back for the next call."""
         noted = [row if self._has_text(row) else (*row[:_SQL], None, *row[_SQL + 1 :]) for row in rows]
         return noted if text is None else list(text.whole(noted))
 
@@ -100,10 +106,11 @@ class Tap:
 
 
 class Answer:
-    """Notes what one statement gives.
+    """Notes what one statement gives: `gave` for each batch of rows, then `ended` or `failed`.
 
-    :param noted: makes of rows what is noted of them, perhaps later.
-    :param mined: called with the number of rows.
+    :param call: number of the statement in the recording.
+    :param noted: makes of rows what is noted of them now; it may hold some back for the next call.
+    :param mined: called with the number of rows of each batch.
     """
 
     def __init__(
@@ -129,20 +136,21 @@ class Answer:
     def failed(self, error: BaseException, healthy: bool) -> None:
         """Note that the statement, or a fetch of it, failed.
 
-        :param healthy: the connection can be used still.
+        :param healthy: the connection can still be used.
         """
         self._writer.write({"kind": "error", "call": self._call, "error": faults.to_json(error), "healthy": healthy})
 
 
 class TappedConnection:
-    """As oracledb.Connection, as far as a capture needs it."""
+    """As oracledb.Connection, as far as a capture needs it: the driver's own connection `real`, on which statements and rows
+    are noted. `Tap.connect` makes it."""
 
     def __init__(self, real: oracledb.Connection, to: str, tap: Tap) -> None:
         self._real, self._to, self._tap = real, to, tap
 
     @property
     def call_timeout(self) -> int:
-        """As of the driver's connection."""
+        """As of the driver's connection: milliseconds that a call may take, 0 for no limit."""
         return self._real.call_timeout
 
     @call_timeout.setter
@@ -150,29 +158,30 @@ class TappedConnection:
         self._real.call_timeout = milliseconds
 
     def cursor(self) -> TappedCursor:
-        """A cursor whose statements and rows are noted."""
+        """A new cursor whose statements and rows are noted."""
         return TappedCursor(self._real, self._to, self._tap)
 
     def fetch_df_batches(self, *_: Any, **__: Any) -> Iterator[Any]:
-        """Always raises oracledb.NotSupportedError: rows are noted one by one."""
+        """Always raises oracledb.NotSupportedError, when it is iterated over: rows are noted one by one."""
         raise oracledb.NotSupportedError("rows are noted one by one")
         yield
 
     def is_healthy(self) -> bool:
-        """As of the driver's connection."""
+        """Whether the driver's connection can be used."""
         return self._real.is_healthy()
 
     def cancel(self) -> None:
-        """As of the driver's connection."""
+        """Break the call that another thread waits in. Raises the driver's error."""
         self._real.cancel()
 
     def close(self) -> None:
-        """As of the driver's connection."""
+        """Close the driver's connection, which is not noted. Raises the driver's error."""
         self._real.close()
 
 
 class TappedCursor:
-    """As oracledb.Cursor, as far as a capture needs it."""
+    """As oracledb.Cursor, as far as a capture needs it: a cursor of the driver, whose attributes it has, with statements and
+    rows noted."""
 
     def __init__(self, connection: oracledb.Connection, to: str, tap: Tap) -> None:
         self._connection, self._real, self._to, self._tap = connection, connection.cursor(), to, tap
@@ -194,25 +203,27 @@ class TappedCursor:
         self._real.close()
 
     def execute(self, sql: str, binds: Mapping[str, Any] | None = None) -> Self:
-        """Note a statement and execute it. Raises the driver's error, which is noted, too, and ConfigError as `Tap.called`."""
+        """Note a statement and execute it; returns this cursor. Raises the driver's error, which is noted, too, and
+        ConfigError as `Tap.called`."""
         self._answer = self._tap.called(self._to, sql, binds or {})
         self._noted(lambda: self._real.execute(sql, binds or {}))
         return self
 
     def fetchone(self) -> Any:
-        """The next row, None at the end; it is noted. Raises as `Answer.gave`, and the driver's error, which is noted, too."""
+        """The next row, None at the end; either is noted. Raises as `Answer.gave`, and the driver's error, which is noted,
+        too."""
         row = self._noted(self._real.fetchone)
         self._gave([] if row is None else [row], ended=row is None)
         return row
 
     def fetchmany(self, size: int | None = None) -> Any:
-        """The next rows, [] at the end, as `fetchone`."""
+        """The next rows, `size` at most, else `arraysize`; [] at the end. Noted, and raises, as `fetchone`."""
         rows = self._noted(lambda: self._real.fetchmany() if size is None else self._real.fetchmany(size))
         self._gave(rows, ended=not rows)
         return rows
 
     def fetchall(self) -> Any:
-        """All rows that are left, as `fetchone`."""
+        """All rows that are left. Noted, and raises, as `fetchone`."""
         rows = self._noted(self._real.fetchall)
         self._gave(rows, ended=True)
         return rows

@@ -1,4 +1,4 @@
-"""Values of the driver as JSON, and back."""
+"""Makes JSON of values of the driver, and values of that JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def to_json(value: object) -> JsonValue:
 
 
 def from_json(value: Any) -> Any:
-    """Back from `to_json`. Raises ValueError or KeyError for what is none."""
+    """The value of which `to_json` made this JSON. Raises ValueError or KeyError for an object that `to_json` does not make."""
     if not isinstance(value, dict):
         return value
     ((kind, content),) = value.items()

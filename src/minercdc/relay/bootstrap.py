@@ -47,8 +47,8 @@ class SnapshotBootstrap:
         self._config = config
 
     def __call__(self, connection: Connection, sources: Sequence[SourceInfo], consumer: BootstrapConsumer) -> Checkpoint:
-        """Hand over all rows of the sources that have a schema; again, from the beginning, when DDL comes in between or undo is
-        gone, three times in all. Returns the checkpoint of the rows.
+        """Hand over all rows of the sources that have a schema; again, from the beginning, when DDL comes in between or
+        undo is gone, each time with a warning in the log, three times in all. Returns the checkpoint of the rows.
 
         :raises RelayError: the relay does not say of which table a source is, or there is no such table; or it refuses.
         :raises OSError: the relay does not answer.

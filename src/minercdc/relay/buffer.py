@@ -73,7 +73,8 @@ class Cut(NamedTuple):
 
 
 class EventBuffer:
-    """See the module. `publish` belongs to one thread, everything else to any.
+    """Windows in the memory of `storage`, which `close` releases. What changes them belongs to one thread, what reads them
+    to any.
 
     :param state: what `storage` holds; `index` has to be called with its windows. None: nothing.
     """
@@ -197,7 +198,7 @@ class EventBuffer:
             self._show(State(head, state.tail, before if head < state.tail else state.max_scn, state.max_scn))
 
     def _window_from(self, place: int, least: int) -> tuple[int, int]:
-        """The first begin of a window at or after `least`, and the SCN of the window before it."""
+        """The first begin of a window at or after `least`, from `place` on; and the SCN before it. Raises as `_end_of_window`."""
         before = self._state.prev_scn
         while place < least:
             before = self._sequence_at(place)
@@ -225,7 +226,7 @@ class EventBuffer:
         return data
 
     def read_shared(self, begin: int, end: int) -> bytes:
-        """As `read`; all get the same copy, which is kept for a while after the events were overwritten."""
+        """As `read`; of equal places the same copy, kept for a while after its events were overwritten."""
         known = self._copies.get((begin, end))
         if known is not None:
             return known
@@ -253,7 +254,7 @@ class EventBuffer:
         return sequence_of(self._copy(place, place + PREFIX))
 
     def _end_of_window(self, place: int) -> int:
-        """Where the window ends that `place` is in."""
+        """Where the window of `place` ends; the tail for none. Raises RelayError when the length of an event is damaged."""
         tail = self._state.tail
         while place < tail:
             prefix = self._copy(place, place + PREFIX)
@@ -296,7 +297,7 @@ class EventBuffer:
         return self._found(checkpoint, place, state.tail)
 
     def _found(self, checkpoint: Checkpoint, place: int, tail: int) -> int:
-        """What `start_of` returns, found from the begin of an earlier window on."""
+        """What `start_of` returns or raises, found from the begin of an earlier window on."""
         while place < tail and (found := self._sequence_at(place)) <= checkpoint.window_scn:
             if found == checkpoint.window_scn and checkpoint.window_offset != WHOLE_WINDOW:
                 place = self._skip(place, checkpoint)

@@ -24,7 +24,8 @@ _TRIES = 3
 
 
 class ChainedFeed:
-    """See the module.
+    """Fills `buffer` with the windows of another relay, byte for byte, and keeps its sources and schemas in `registry`.
+    `run` is called once.
 
     :param ready: called each time the sources have been read, at the start, after damaged events and when the upstream relay answers
         again.
@@ -90,14 +91,17 @@ class ChainedFeed:
                 place = None
 
     def _advance(self, place: Checkpoint | None) -> Checkpoint:
-        """Read on at a place, None for after the newest window; returns the next place."""
+        """Read on at a place, None for after the newest window; returns the next place. Raises as `Connection`, but for a
+        FellOffError that `_skip` gets over; RelayDataError for damaged events; and what buffer, registry and files
+        raise."""
         try:
             return self._step(self._begin() if place is None else place)
         except FellOffError as error:
             return self._skip(error)
 
     def _begin(self) -> Checkpoint:
-        """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay."""
+        """Where to go on: after the newest window; of an empty start, at the oldest window of the upstream relay. Reads
+        sources and schemas first. Raises as `_advance`."""
         self._window.clear()
         self._adopt()
         if self._buffer.state.max_scn < 0:
@@ -106,8 +110,9 @@ class ChainedFeed:
         return Checkpoint(self._buffer.state.max_scn)
 
     def _skip(self, error: FellOffError) -> Checkpoint:
-        """The upstream relay dropped windows that are not here yet: empty the buffer, so that clients notice. Returns where to go
-        on; raises `error` when the upstream relay still has all that is missing here."""
+        """The upstream relay dropped windows that are not here yet: empty the buffer, so that clients notice, and log a
+        warning. Returns where to go on; raises `error` when the upstream relay still has all that is missing here, else
+        as `Connection`."""
         self._window.clear()
         info = self._connection.buffer_info()
         gone: int = info["prevScn"]
@@ -147,7 +152,8 @@ class ChainedFeed:
         return place
 
     def _windows(self, data: bytes) -> Iterator[Window]:
-        """The windows that are whole now; the rest stays for the next answer."""
+        """The windows that are whole now; the rest stays for the next answer. Schemas are requested again for an event with
+        an unknown one. Raises RelayDataError for a damaged event, and as `Connection`."""
         at, view = 0, memoryview(data)
         while at + LENGTH_AT + 4 <= len(data):
             length = int(LENGTH.unpack_from(data, at + LENGTH_AT)[0])

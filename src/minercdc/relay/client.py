@@ -55,7 +55,8 @@ class Change:
 
 
 class Consumer(Protocol):
-    """What becomes of changes. An exception of it ends the client; the window comes again with the next start."""
+    """What becomes of changes; the thread of `RelayClient.run` calls it. An exception of it ends the client; the window
+    comes again with the next start."""
 
     def window_start(self, scn: int) -> None:
         """A window begins. Its sequence `scn` is the commit SCN of its changes, or the next one for changes that came too late for it."""
@@ -88,13 +89,17 @@ class Checkpoints(Protocol):
 
 
 class MemoryCheckpoints:
-    """A checkpoint that ends with the process."""
+    """Keeps the checkpoint of a client until the process ends (`Checkpoints`).
+
+    :param checkpoint: where the client begins; None: at the oldest window.
+    :ivar checkpoint: the present one.
+    """
 
     def __init__(self, checkpoint: Checkpoint | None = None) -> None:
         self.checkpoint = checkpoint
 
     def load(self) -> Checkpoint | None:
-        """See `Checkpoints`."""
+        """The checkpoint that was saved last, or given at construction; None for neither."""
         return self.checkpoint
 
     def save(self, checkpoint: Checkpoint) -> None:
@@ -103,7 +108,7 @@ class MemoryCheckpoints:
 
 
 class FileCheckpoints:
-    """A checkpoint in a file, replaced in one step."""
+    """Keeps the checkpoint of a client in a file, which is replaced in one step (`Checkpoints`)."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -130,7 +135,7 @@ Bootstrap = Callable[[Connection, Sequence[SourceInfo], BootstrapConsumer], Chec
 
 
 class RelayClient:
-    """See the module.
+    """Reads windows of a relay from the stored checkpoint on, and hands them to a consumer, in the thread that calls `run`.
 
     :param url: `http://HOST:PORT` of the relay.
     :param sources: names or ids; () for all.
@@ -242,7 +247,12 @@ class RelayClient:
                 committed = after if after.window_offset == WHOLE_WINDOW else committed
 
     def _pause(self, received: Received, seconds: float, empty: int, stop: StopFlag) -> None:
-        """Nothing came: a larger buffer is due, or a rest, unless the relay has waited by itself."""
+        """Nothing came: a larger buffer is due, or a rest, unless the relay has waited by itself. Raises RelayError for an
+        event larger than the largest buffer.
+
+        :param seconds: that the request took.
+        :param empty: answers without events so far, one after the other.
+        """
         if received.pending:
             if received.pending > self._most:
                 raise RelayError(
@@ -256,7 +266,8 @@ class RelayClient:
             stop.wait(min(0.5, 0.01 * 2 ** min(empty, 6)))
 
     def _register(self) -> None:
-        """Learn the sources that are wanted, and all versions of their schemas. Raises RelayError for one that is not there."""
+        """Learn the sources that are wanted, and all versions of their schemas. Raises RelayError for one that is not
+        there, else as `Connection`."""
         there = self._connection.sources()
         wanted = [one for one in there if not self._wanted or one.id in self._wanted or one.name in self._wanted]
         missing = {str(one) for one in self._wanted} - {str(one.id) for one in wanted} - {one.name for one in wanted}
@@ -270,7 +281,9 @@ class RelayClient:
         self._sources = {one.id: one for one in wanted}
 
     def _take(self, place: Checkpoint, received: Received, stop: StopFlag) -> Checkpoint:
-        """Hand over the events that came; the place after the last whole one."""
+        """Hand over the events that came, until `stop` is set; returns the place after the last one that was handed over.
+        Raises RelayDataError for damaged events and such with an unknown schema, what the consumer and the checkpoints
+        raise, and as `_register`."""
         for event in whole_events(received.data):
             place = self._hand_over(place, event)
             if stop.is_set():

@@ -22,7 +22,7 @@ _TRIES: Final = 5
 
 
 class Commands:
-    """See the module; may be used by any thread.
+    """Carries out the commands that operators send to a relay; may be used by any thread.
 
     :param save: writes a mapped buffer to disk; raises OSError.
     :param shut_down: ends the relay in order, soon.
@@ -80,7 +80,8 @@ class Commands:
         return json.dumps(shown, separators=(",", ":"))
 
     def _validated(self) -> str:
-        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times."""
+        """Checksums and order of all events. Begins again when the oldest ones are overwritten meanwhile, a few times, then
+        it raises OvertakenError. Raises RelayDataError for a damaged event."""
         for left in reversed(range(_TRIES)):
             try:
                 return self._examined(self._buffer.state)

@@ -55,8 +55,9 @@ class Received:
 
 
 class Connection:
-    """See the module. Every method raises OSError when the relay does not answer or has too many clients, RelayError when it
-    refuses, and FellOffError when its buffer does not hold the place that is wanted.
+    """One HTTP connection to a relay, opened by the first request and used by one thread at a time. Every method raises
+    OSError when the relay does not answer or has too many clients, RelayError when it refuses (RelayDataError when its
+    answer is not one of a relay), and FellOffError when its buffer does not hold the place that is wanted.
 
     :param url: `http://HOST:PORT`, or https.
     :param timeout: seconds to wait for an answer.
@@ -78,7 +79,7 @@ class Connection:
         self._headers = {"x-minercdc-client": name} if name else {}
 
     def sources(self) -> list[SourceInfo]:
-        """All sources."""
+        """All sources of the relay, in the order in which it gives them."""
         with self._expected("/sources"):
             return [SourceInfo(int(one["id"]), str(one["name"])) for one in self._json("/sources", {})]
 

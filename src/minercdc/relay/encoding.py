@@ -71,10 +71,14 @@ class RelayEncoder:
         self._compiled: dict[tuple[TableId, int], _Compiled] = {}
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`. What is neither a change of a row nor a TRUNCATE has no event.
+        """The events of a change, perhaps none; a TRUNCATE has a record with topic TRUNCATED and no value, everything else
+        none. A new shape of a table, or a number that is no long, makes a version of its schema; the latter, and a
+        TRUNCATE, log a warning.
 
         :raises RelayError: no id or name is free for the source of a new table.
         :raises SinkError: the schema registry cannot be written.
+        :raises DecodeError: redo does not hold the key or a value that is no text, or a value does not fit its column.
+        :raises ConfigError: as `selection.key_columns`.
         """
         if isinstance(event, SchemaChange):
             return self._schema_change(event)
@@ -89,7 +93,9 @@ class RelayEncoder:
             return self._events(event, self._compile(table, error.column))
 
     def _schema_change(self, change: SchemaChange) -> Sequence[Record]:
-        """A new shape has its schema in the registry before its first row."""
+        """Put the schema of a new shape into the registry, before its first row. Returns a record with topic TRUNCATED for
+        a TRUNCATE, which is logged as a warning, else none; nothing is done for a table that is not captured. Raises as
+        `encode`."""
         if not self._captured(change.table):
             return ()
         if change.truncate:

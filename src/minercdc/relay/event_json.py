@@ -17,6 +17,7 @@ def event_json(event: RelayEvent, schema: str = "") -> str:
 
     :param schema: of its value, which is then JSON text (`JSON_PLAIN_VALUE`); '' for base64 of its bytes.
     :raises RelayDataError: the value does not fit the schema.
+    :raises ValueError, fastavro.schema.SchemaParseException: `schema` is none of Avro.
     """
     document: dict[str, Any] = {}
     if not event.is_control:

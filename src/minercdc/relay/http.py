@@ -101,7 +101,7 @@ class _Server(ThreadingTCPServer):
             raise
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Serve a connection to its end."""
+        """Serve a connection to its end, counted as open meanwhile; then give its place to another one."""
         self._connections.opened(request)
         try:
             super().process_request_thread(request, client_address)
@@ -110,7 +110,7 @@ class _Server(ThreadingTCPServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that went away is nothing to report."""
+        """Log the error that ended a connection: as an error, but for debugging only when the client went away."""
         error = sys.exc_info()[1]
         level = logging.DEBUG if isinstance(error, OSError) else logging.ERROR
         _log.log(level, "a request of %s failed", client_address, exc_info=level == logging.ERROR)
@@ -126,7 +126,8 @@ class _Handler(StreamRequestHandler):
     hosts: ClassVar[frozenset[str]]
 
     def handle(self) -> None:
-        """Answer requests until the client closes the connection, or is idle for too long."""
+        """Answer requests until the client closes the connection, or is idle for too long. Raises OSError when the
+        connection fails in another way."""
         with suppress(TimeoutError, ConnectionError):
             while self._one_request():
                 pass
@@ -149,7 +150,8 @@ class _Handler(StreamRequestHandler):
         return not closes
 
     def _headers(self) -> dict[str, str] | None:
-        """The headers by lower-case name; None when they are too many, too long, or one is not of the form `name: value`."""
+        """The headers by lower-case name; None when they are too many, too long, or one is not of the form `name: value`.
+        Raises OSError when the client is gone, or sends nothing for too long."""
         found: dict[str, str] = {}
         while len(found) < _MOST_HEADERS:
             line = self.rfile.readline(_LONGEST_LINE)

@@ -39,7 +39,8 @@ _SLOTS: Final = (64, 128)
 class MappedFile:
     """A file as storage of a buffer (`storage.Storage`).
 
-    :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again.
+    :param size: bytes of the buffer; a file of another size, or that is not a buffer, is made again, with a warning unless
+        it is new. `close` unmaps it.
     :raises RelayError: the file cannot be made, read or mapped.
     """
 
@@ -76,7 +77,8 @@ class MappedFile:
         os.pwrite(descriptor, _HEAD.pack(_MAGIC, self.size), 0)
 
     def state(self) -> State | None:
-        """The state that was saved last; None when there is none that is valid."""
+        """The state that was saved last; None when there is none that is valid. To be called once, before the first
+        `save`."""
         found = None
         for at in _SLOTS:
             content = self.data[at : at + _SLOT.size]
@@ -86,7 +88,7 @@ class MappedFile:
         return found
 
     def save(self, state: State) -> None:
-        """See `storage.Storage`."""
+        """Write the state into the older slot: a kill of the process does not lose it; `flush` puts it on disk."""
         self._number += 1
         content = _SLOT.pack(self._number, state.head, state.tail, state.prev_scn, state.max_scn, 0)[:-4]
         at = _SLOTS[self._number % 2]

@@ -8,7 +8,8 @@ from contextlib import suppress
 
 
 class Connections:
-    """One for each thread that serves a client; may be used by any thread."""
+    """The connections that clients of a relay have open, one for each thread that serves a client; may be used by any
+    thread."""
 
     def __init__(self) -> None:
         self._open: dict[int, socket.socket] = {}
@@ -28,7 +29,7 @@ class Connections:
             self._open.pop(threading.get_ident(), None)
 
     def close_others(self) -> int:
-        """End all connections but this thread's; how many there were."""
+        """End all connections but this thread's; returns how many there were. Their threads notice, and end."""
         with self._lock:
             others = [connection for thread, connection in self._open.items() if thread != threading.get_ident()]
         for connection in others:

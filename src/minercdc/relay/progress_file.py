@@ -31,7 +31,7 @@ class Stored:
 
 
 class OffsetFile:
-    """The file with the offset."""
+    """The file `offset.json`: where what fills the relay's buffer goes on after a restart."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -50,7 +50,7 @@ class OffsetFile:
             ) from None
 
     def save(self, stored: Stored) -> None:
-        """Replace the file in one step. Raises SinkError."""
+        """Replace the file in one step; its directory is made if need be. Raises SinkError when it cannot be written."""
         content = json.dumps({"scn": str(stored.scn), "offset": stored.offset}).encode()
         with file_errors(f"writing {self._path}"):
             self._path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -58,7 +58,7 @@ class OffsetFile:
 
 
 class MaxScnFile:
-    """The file with the SCN of the newest window, `<scn>:<time>`."""
+    """The file with the SCN of the newest window, `<scn>:<time>`, for people and for a start without an offset."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -80,7 +80,7 @@ class MaxScnFile:
         return int(found[1])
 
     def save(self, scn: int, seconds: float | None = None) -> None:
-        """Replace the file in one step.
+        """Replace the file in one step; its directory is made if need be.
 
         :param seconds: time since the epoch, default the present.
         :raises SinkError: it cannot be written.

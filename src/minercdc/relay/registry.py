@@ -54,7 +54,7 @@ class Source:
 
 
 class SchemaRegistry:
-    """See the module. May be used by any thread.
+    """The sources of a relay and the versions of their schemas, kept in files of a directory. May be used by any thread.
 
     :param directory: made when it is missing.
     :param namespace: of the names of sources that `names` does not have.
@@ -106,7 +106,7 @@ class SchemaRegistry:
         return self._directory / f"{name}.{version}.avsc"
 
     def sources(self) -> list[Source]:
-        """All sources, by id."""
+        """All sources, in the order of their ids."""
         with self._lock:
             return sorted(self._sources.values(), key=lambda source: source.id)
 

@@ -53,6 +53,7 @@ class Reply:
     """An answer.
 
     :param chunks: its content; when the first one raises a MinerCdcError, the answer is that error.
+    :param headers: beside those of HTTP itself.
     :param content_type: of the content.
     """
 
@@ -62,7 +63,7 @@ class Reply:
 
 
 class Unknown(Exception):
-    """There is no such path."""
+    """The relay has no such path."""
 
 
 class Requests:
@@ -99,8 +100,8 @@ class Requests:
         }
 
     def reply(self, path: str, parameters: Mapping[str, str], client: str) -> Reply:
-        """The answer to a request, which is counted in the statistics. An error that the request meets is an answer, too, with
-        `error_headers`.
+        """The answer to a request, which is counted in the statistics. /stream waits as long as its `waitMs` and `lingerMs`
+        say. An error that the request meets is an answer, too, with `error_headers`.
 
         :param path: as `/bufferInfo/inbound/1/0`.
         :param client: name for the statistics.
@@ -152,7 +153,7 @@ class Requests:
         return reply
 
     def _wanted(self, parameters: Mapping[str, str], *, empty_is_all: bool) -> set[int]:
-        """Source ids of parameter `sources`. Raises RefusedError for an unknown one."""
+        """Source ids of parameter `sources`; without it all with `empty_is_all`. Raises RefusedError for an unknown one."""
         text = parameters.get("sources", "")
         known = {source.id for source in self._registry.sources()}
         if not text and empty_is_all:
@@ -199,8 +200,9 @@ class Requests:
         return Reply(found.chunks(self._buffer), headers, kind)
 
     def _wait(self, checkpoint: Checkpoint, wait_ms: int, linger_ms: int) -> None:
-        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing; `lingerMs`, to
-        wait so long for more of them, while there is little: fewer and larger answers."""
+        """Parameters of ours: `waitMs`, to wait so long for a window, where Databus answers at once with nothing;
+        `lingerMs`, to wait so long for more of them, while there is little: fewer and larger answers. Raises as
+        `EventBuffer.start_of`."""
         if not wait_ms and not linger_ms:
             return
         begin = self._buffer.start_of(checkpoint)
@@ -254,7 +256,9 @@ class Requests:
         return unpack(self._buffer.read(place, end))
 
     def _command(self, rest: list[str], _: Mapping[str, str]) -> Reply:
-        """/relayCommand/<name>"""
+        """Carry out the command of /relayCommand/NAME, and answer its text; an unknown one is answered with the names there
+        are. Raises RefusedError where commands are off, or the command fails by an OSError; and what it raises as
+        RelayError."""
         if self._commands is None:
             raise RefusedError(
                 "RequestProcessingException", "commands are off in this relay: minercdc.relay.commands turns them on"
@@ -270,7 +274,9 @@ class Requests:
         return Reply(iter((text.encode() + b"\r\n",)), content_type="text/plain")
 
     def _container_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
-        """/containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}"""
+        """The answer of
+         /containerStats/{inbound,outbound}/events/{total,sources,source/<id>,psources,psource/<name>,clients,client/<id>}
+        Raises RefusedError for other paths."""
         statistics = self._statistics
         if rest[:2] == ["inbound", "events"]:
             return _json(_shown(rest[2:], statistics.total_in, statistics.by_source_in, {}, self._name))
@@ -279,7 +285,8 @@ class Requests:
         raise _invalid("path", "/".join(rest), "/containerStats/{inbound,outbound}/events/total")
 
     def _relay_statistics(self, rest: list[str], _: Mapping[str, str]) -> Reply:
-        """/relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}"""
+        """The answer of /relayStats/outbound/http/{total,sources,source/<id>,clients,client/<id>}. Raises RefusedError for
+        other paths."""
         if rest[:2] != ["outbound", "http"]:
             raise _invalid("path", "/".join(rest), "/relayStats/outbound/http/total")
         statistics = self._statistics
@@ -348,7 +355,7 @@ def _json(content: object) -> Reply:
 
 
 def kind_of(error: MinerCdcError) -> str:
-    """Databus's name of an error."""
+    """Databus's name, without its package, of the exception that stands for an error."""
     if isinstance(error, RefusedError):
         return error.kind
     if isinstance(error, ScnNotFoundError):

@@ -34,7 +34,7 @@ _SEPARATORS = re.compile(r"[^A-Za-z0-9]+")
 
 
 def avro_type(column: Column, types: Types) -> str:
-    """Avro's type for the column."""
+    """Avro's type for the column, without null, by the table of the module."""
     kind, scale = column.type_name, column.scale
     if kind == "NUMBER":
         return _number(column, types)

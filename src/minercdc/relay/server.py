@@ -54,7 +54,8 @@ def registry_of(config: ConnectorConfig) -> SchemaRegistry:
 
 
 class Relay:
-    """One relay (`minercdc relay`). Its files are its own from here on.
+    """One relay (`minercdc relay`). Construction locks its directory and opens its files and buffer, which are its own
+    until `run` ends.
 
     :raises FencedError: another process has its directory.
     :raises StateDirectoryError: `minercdc.state.dir` cannot be made.
@@ -78,7 +79,8 @@ class Relay:
         self.address = ""
 
     def _opened(self) -> EventBuffer:
-        """The buffer, at the place where what fills it goes on."""
+        """The buffer, at the place where what fills it goes on. Sets `_begin_after`, an SCN or 0, for a start without a
+        stored offset. Raises RelayError when a file cannot be used."""
         relay = self._config.relay
         stored, noted = self._offsets.load(), self._max_scn.load()
         if relay.minercdc_relay_buffer_type == "mapped":
@@ -153,7 +155,8 @@ class Relay:
             self._announce(self.address)
 
     def sink(self) -> RecordSink:
-        """See `pipeline.Target`."""
+        """The sink that puts records into the buffer, one for each run of the stream (`pipeline.Target`). Raises RelayError
+        when the file with the offset cannot be read."""
         self._complete = Completeness()
         self._sink = RelaySink(
             *(self._buffer, self._offsets, self._max_scn, self._complete, self._owner, self._statistics, self._is_ready),
@@ -162,7 +165,8 @@ class Relay:
         return self._sink
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
-        """See `pipeline.Target`. A transaction is never split: a window is published whole."""
+        """The pipeline with the encoder and heartbeat of the relay, whose `sink` was made before (`pipeline.Target`). A
+        transaction is never split: a window is published whole."""
         config, complete = self._config, self._complete
         captured = table_filter(config)
         encoder = RelayEncoder(

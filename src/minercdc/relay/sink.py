@@ -130,7 +130,8 @@ class RelaySink:
         return self._windows[-1][0] if self._windows else self._buffer.state.max_scn
 
     def _truncate(self, scn: int) -> None:
-        """There is no event for a TRUNCATE: the buffer is emptied, so that no client gets past it without a bootstrap."""
+        """There is no event for a TRUNCATE: the buffer is emptied, so that no client gets past it without a bootstrap. One
+        that was there before a restart is ignored."""
         if scn > self._known:
             self._windows.clear()
             self._floating.clear()
@@ -207,7 +208,7 @@ class RelaySink:
         return scn == complete + 1 and self._monotonic() - self._held_since >= self._hold_seconds
 
     def check_owner(self) -> None:
-        """See `contracts.RecordSink`."""
+        """Raise FencedError when another process has the relay's directory, SinkError when that cannot be seen."""
         self._owner.check()
 
     def load_offset(self) -> Offset | None:
@@ -220,7 +221,7 @@ class RelaySink:
         return offset_from_bytes(stored.offset.encode(), "the relay's offset.json")
 
     def close(self) -> None:
-        """Forget what is not published."""
+        """Forget what is not published; buffer and files stay open. Safe to call twice."""
         self._windows.clear()
         self._floating.clear()
 
@@ -233,7 +234,7 @@ class CompletenessCapture:
         self._complete = complete
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> Position:
-        """See `contracts.Capture`."""
+        """The position that the capture made `saved` of. Raises ConfigError as `contracts.Capture.load_position`."""
         return self._capture.load_position(saved)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
@@ -250,5 +251,5 @@ class CompletenessCapture:
             self._capture.confirm(position)
 
     def close(self) -> None:
-        """See `contracts.Capture`."""
+        """Release the capture's connections; safe to call twice."""
         self._capture.close()

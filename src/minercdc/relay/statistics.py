@@ -71,7 +71,12 @@ class Outbound:
 
 @dataclass(slots=True)
 class Statistics:
-    """See the module; may be used by any thread."""
+    """Counts what a relay has taken in and given out since its start; may be used by any thread.
+
+    :ivar total_in, total_out: of all sources, and of all clients.
+    :ivar by_source_in, by_source_out: by the id of the source; only those that had an event, or were requested by id.
+    :ivar by_client: by the client's name; at most 1000, then `others`.
+    """
 
     total_in: Inbound = field(default_factory=Inbound)
     total_out: Outbound = field(default_factory=Outbound)

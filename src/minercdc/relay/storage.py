@@ -29,7 +29,7 @@ class State:
 
 
 class Storage(Protocol):
-    """The bytes of a buffer."""
+    """Where the bytes of one buffer are; what opens it has it until `close`."""
 
     @property
     def size(self) -> int:

@@ -37,12 +37,11 @@ class NotLongError(ValueDecodeError):
 
 
 def row_writer(table: TableSchema, positions: Sequence[int], schema: AvroSchema, unavailable: str) -> WriteRow:
-    """A function that writes rows of a table by its generated schema, whose fields are the columns at `positions`.
+    """A function that writes rows of a table by its generated schema, whose fields are the columns at `positions`. The
+    function raises NotLongError for a number that needs another schema, ValueDecodeError for a value that does not fit
+    its column, or that is not in redo and is neither text nor bytes.
 
     :param unavailable: stands for a value that redo does not hold and that is text or bytes in the schema.
-
-    The function raises NotLongError for a number that needs another schema, ValueDecodeError for a value that does not fit its
-    column, or that is not in redo and is neither text nor bytes.
     """
     writers = [
         (position, _nullable(table.columns[position].name, *_writer(table, position, base_type(field)), unavailable))
@@ -72,7 +71,8 @@ def _nullable(column: str, write: WriteValue, texts: bool, unavailable: str) -> 
 
 
 def _writer(table: TableSchema, position: int, kind: str) -> tuple[WriteValue, bool]:
-    """How values of a column are written, and whether they are texts or bytes, which can hold the placeholder."""
+    """How values of a column are written, and whether they are texts or bytes, which can hold the placeholder. The function
+    raises ValueDecodeError or ValueError for a text that it cannot write."""
     column = table.columns[position]
     type_name = column.type_name
     if kind == "long" and type_name == "NUMBER":
@@ -118,7 +118,8 @@ def _sized(data: bytes) -> bytes:
 
 
 def row_reader(schema: AvroSchema) -> Callable[[bytes], dict[str, Any]]:
-    """A function that reads the rows that were written by `schema`. It raises RelayDataError for other bytes."""
+    """A function that reads the rows that were written by `schema`. It raises RelayDataError for other bytes. Raises
+    fastavro's SchemaParseException for what is no schema."""
     parsed = fastavro.parse_schema(schema)
 
     def read(data: bytes) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Rules of privileges beside those that each start examines. Each function examines the rule of its name."""
+"""Examines rules of privileges beside those that each start examines. Each function examines the rule of its name, and raises
+SourceError or PrerequisiteError when the rule cannot be examined."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def _missing(source: ExaminedSource, rule: str, grant: Grant, why: str) -> Findi
 
 
 def _refusal(source: ExaminedSource, sql: str) -> str:
-    """Why a statement is refused for want of a privilege; '' when it is not."""
+    """Oracle's message when a statement is refused for want of a privilege; '' when it is executed, or fails for another
+    reason. Its rows are not fetched, and nothing is rolled back. Raises nothing of Oracle's."""
     try:
         with oracle_errors("trying it"), source.connection.cursor() as cursor:
             cursor.execute(sql)
@@ -41,7 +43,8 @@ def _name(table: TableId) -> str:
 
 
 def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
-    """Views of figures, and with several snapshot threads those of extents, that may not be read."""
+    """A finding, not blocking, for each view of figures, and with several snapshot threads for each of extents, that the user
+    may not read. Raises SourceError when it cannot be examined."""
     wanted = grants.optional_views(mines=source.mines, reads_redo=source.reads_redo)
     wanted += grants.EXTENT_VIEWS if source.config.snapshot.snapshot_max_threads > 1 else ()
     for grant, why in grants.missing_views(source.connection, wanted):
@@ -49,14 +52,16 @@ def grant_more_views(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dictionary(source: ExaminedSource) -> Iterator[Finding]:
-    """DBMS_LOGMNR_D without EXECUTE, where the dictionary is to be in redo."""
+    """A blocking finding when EXECUTE on DBMS_LOGMNR_D is missing, where the dictionary is to be in redo. Raises SourceError
+    when it cannot be examined."""
     if source.mines and source.config.log_mining.log_mining_strategy == "redo_log_catalog":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_LOGMNR_D, _DICTIONARY_PROBE):
             yield _missing(source, "grant-dictionary", grant, why)
 
 
 def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
-    """Captured tables without SELECT; one that the user cannot see at all is a matter of `include-list`."""
+    """A finding, which suspends, for each captured table without SELECT; one that the user cannot see at all is a matter of
+    `include-list`."""
     if source.privileges & {"SELECT ANY TABLE", "READ ANY TABLE"}:
         return
     for table in source.tables:
@@ -66,7 +71,8 @@ def grant_tables(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
-    """Captured tables that may be read, but not as of an SCN."""
+    """A finding, which suspends, for each captured table that may be read, but not as of an SCN; none with the adapter
+    `flashback`, which examines that itself. Raises as `present_scn`."""
     if source.config.database.database_connection_adapter == "flashback" or "FLASHBACK ANY TABLE" in source.privileges:
         return  # flashback examines it at each start
     scn = present_scn(source.connection)
@@ -78,7 +84,8 @@ def grant_flashback(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_lock(source: ExaminedSource) -> Iterator[Finding]:
-    """Captured tables that may not be locked, found by locks in ROW SHARE mode, which hold up DDL only and are released at once."""
+    """One finding, advice, when captured tables may not be locked, where snapshots lock them. It tries that in ROW SHARE
+    mode, which holds up DDL only, and rolls back at once."""
     if source.config.snapshot.snapshot_locking_mode != "shared" or "LOCK ANY TABLE" in source.privileges:
         return
     try:
@@ -94,7 +101,8 @@ def grant_lock(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
-    """DBMS_FLASHBACK without EXECUTE, where a snapshot reads SELECTs of the user's own."""
+    """A blocking finding when EXECUTE on DBMS_FLASHBACK is missing, where a snapshot reads SELECTs of the user's own. Raises
+    SourceError when it cannot be examined."""
     snapshot = source.config.snapshot
     if snapshot.snapshot_select_statement_overrides or snapshot.snapshot_query_mode == "custom":
         for grant, why in grants.missing_package(source.connection, grants.DBMS_FLASHBACK, _FLASHBACK_PROBE):
@@ -102,7 +110,8 @@ def grant_dbms_flashback(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def grant_flush_table(source: ExaminedSource) -> Iterator[Finding]:
-    """A flush table that is configured, is not there, and may not be created."""
+    """One finding, advice, when a flush table is configured, is not there, and may not be created. Raises as
+    `ExaminedSource.rows`."""
     table = source.config.log_mining.minercdc_log_mining_flush_table
     if not source.mines or not table:
         return

@@ -1,4 +1,4 @@
-"""All rules, by name."""
+"""The catalogue of all rules, in the order of docs/checks.md, with what each is for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What has to be so.
+    """A rule of `minercdc check`, in the texts that people read.
 
+    :param name: as in `Finding.rule`.
     :param holds: the rule, in a sentence.
     :param purpose: what goes wrong without it.
     :param repair: the statement that repairs it, with `table`, `user` and the like for what a finding names.

@@ -1,4 +1,5 @@
-"""Rules of the downstream database that LogMiner runs in. Each function examines the rule of its name."""
+"""Examines rules of the downstream database that LogMiner runs in. Each function examines the rule of its name; its findings are
+advice, and it raises SourceError or PrerequisiteError when the rule cannot be examined."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ _SEE: Final = (
 
 
 def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
-    """A downstream database of another platform or character set, or of an earlier release, than the source's."""
+    """One finding, advice, when the downstream database (`source.secondary`) is of another platform or character set, or of
+    an earlier release, than the source. Raises as `one_row`."""
     here, there = source.connection, _downstream(source)
     problems = []
     platforms = [str(one_row(one, _PLATFORM, "reading the platform")[0]) for one in (here, there)]
@@ -42,7 +44,9 @@ def downstream_kind(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def downstream_transport(source: ExaminedSource) -> Iterator[Finding]:
-    """Threads of which archived logs, the newest one apart, have not reached the downstream database."""
+    """Findings, advice, for each redo thread of which archived logs, the newest one apart, have not reached the downstream
+    database (`source.secondary`): none at all, some between others, or the last ones. Raises SourceError and
+    PrerequisiteError."""
     received: dict[int, list[int]] = {}
     with oracle_errors("reading V$FOREIGN_ARCHIVED_LOG"), _downstream(source).cursor() as cursor:
         for thread, sequence in cursor.execute(_THERE, of_source(source.connection)):
@@ -66,7 +70,7 @@ OF_DOWNSTREAM: Final[Mapping[str, Examine]] = {
     "downstream-kind": downstream_kind,
     "downstream-transport": downstream_transport,
 }
-"""Those that need a session in the downstream database, `ExaminedSource.secondary`."""
+"""The functions of the rules that need a session in the downstream database, `ExaminedSource.secondary`."""
 
 
 def _downstream(source: ExaminedSource) -> oracledb.Connection:
@@ -75,5 +79,5 @@ def _downstream(source: ExaminedSource) -> oracledb.Connection:
 
 
 def _parts(release: str) -> tuple[int, ...]:
-    """The first two numbers of a release: later ones do not change the redo."""
+    """The first two numbers of a release such as `19.21.0.0.0`, to be compared: later ones do not change the redo."""
     return tuple(int(part) for part in release.split(".")[:2])

@@ -1,4 +1,5 @@
-"""Examines all rules for a configuration, for `minercdc check`. Nothing is written to Oracle or Kafka."""
+"""Examines all rules for a configuration, for `minercdc check`. Nothing is written to Oracle or Kafka; tables may be locked
+in ROW SHARE mode for a moment."""
 
 from __future__ import annotations
 
@@ -27,7 +28,9 @@ _FIRST: Final = ("grant-logminer", "grant-views", "standby-role", "downstream-gr
 
 
 def examine(config: ConnectorConfig) -> Iterator[Finding]:
-    """Every finding: those of Kafka, registry and disk before those of the database, which may not answer.
+    """Every finding, as it is found: those of Kafka, registry and disk before those of the database, which may not answer. When
+    capture cannot start for want of privileges, or of the right database, none after those of a start. A rule that cannot be
+    examined is a finding with `examined` False. It connects to Oracle, Kafka and the registry.
 
     :raises SourceError, PrerequisiteError: Oracle cannot be reached, or refuses a check itself.
     :raises ConfigError: as `check_prerequisites` and `topic_names`; or a record key has a column that its table does not have.
@@ -50,10 +53,12 @@ def examine(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def _of_database(config: ConnectorConfig, name: str, tables: list[TableSchema], *, redo: bool) -> Iterator[Finding]:
-    """What the rules of a database find.
+    """What the rules of one database find. Connects to the database, and where it is mined to the secondary one, and closes these
+    connections once it is iterated to its end. Raises SourceError, PrerequisiteError or ConfigError.
 
-    :param tables: gets the captured ones.
-    :param redo: those of redo are examined, too, where LogMiner reads it.
+    :param name: of the database, one of `database_names`.
+    :param tables: the captured tables are added to it.
+    :param redo: the rules of redo are examined, too, if LogMiner reads it.
     """
     one = replace(config, database=of_database(config.database, name))
     with closing(connect(one.database, "pdb")) as connection:

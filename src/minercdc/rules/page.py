@@ -1,4 +1,4 @@
-"""The page of all rules and grants, made from the code; docs/checks.md is its output."""
+"""Prints findings, and the page of all rules and grants, which is docs/checks.md."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ prints the statements for a configuration; to a user without a session in the PD
 
 
 def lines_of(finding: Finding) -> Iterator[str]:
-    """A finding, for people: what is wrong, what its rule is for, and what repairs it."""
+    """A finding, for people, in three lines without line ends: `missing`, `advice` or `unknown` and what is wrong, what its
+    rule is for, and what repairs it. Its rule is one of the catalogue."""
     word = "missing" if finding.blocking or finding.suspends else "advice " if finding.examined else "unknown"
     yield f"{word}  {finding.problem}"
     rule = BY_NAME[finding.rule]
@@ -47,7 +48,7 @@ def lines_of(finding: Finding) -> Iterator[str]:
 
 
 def checks_page() -> str:
-    """The text of docs/checks.md."""
+    """The text of docs/checks.md, made of the catalogue and `oracle.grants`."""
     lines = [
         _INTRODUCTION,
         f"{len(RULES)} rules.",

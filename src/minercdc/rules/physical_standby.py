@@ -1,4 +1,5 @@
-"""Rules of the physical standby that LogMiner runs in. Each function examines the rule of its name."""
+"""Examines rules of the physical standby that LogMiner runs in. Each function examines the rule of its name; its findings are
+advice, and it raises SourceError or PrerequisiteError when the rule cannot be examined."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ _AGE: Final = (
 
 
 def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
-    """A standby that is not READ ONLY WITH APPLY."""
+    """One finding, advice, when the standby (`source.secondary`) is not READ ONLY WITH APPLY. Raises as `one_row`."""
     mode = str(one_row(_standby(source), "SELECT OPEN_MODE FROM V$DATABASE", "reading V$DATABASE of the standby")[0])
     if mode != "READ ONLY WITH APPLY":
         fix = "On the standby: ALTER DATABASE RECOVER MANAGED STANDBY DATABASE DISCONNECT FROM SESSION;"
@@ -35,7 +36,8 @@ def standby_apply(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
-    """Threads of which archived logs, the newest one apart, have not reached the standby."""
+    """A finding, advice, for each redo thread of which archived logs, the newest one apart, have not reached the standby
+    (`source.secondary`). Raises as `newest_archived`."""
     received = dict(newest_archived(_standby(source)))
     for thread, sequence in newest_archived(source.connection):
         first = received.get(thread, 0) + 1
@@ -49,7 +51,8 @@ def standby_transport(source: ExaminedSource) -> Iterator[Finding]:
 
 
 def standby_lag(source: ExaminedSource) -> Iterator[Finding]:
-    """An applied SCN of more than an hour ago."""
+    """One finding, advice, when the SCN that the standby (`source.secondary`) has applied is of more than an hour ago. Raises as
+    `one_row`."""
     applied = number_of(one_row(_standby(source), "SELECT CURRENT_SCN FROM V$DATABASE", "reading the applied SCN")[0])
     try:
         seconds = number_of(one_row(source.connection, _AGE, "finding the age of the applied SCN", scn=applied)[0])
@@ -67,7 +70,7 @@ OF_STANDBY: Final[Mapping[str, Examine]] = {
     "standby-transport": standby_transport,
     "standby-lag": standby_lag,
 }
-"""Those that need a session in the standby, `ExaminedSource.secondary`."""
+"""The functions of the rules that need a session in the standby, `ExaminedSource.secondary`."""
 
 
 def _standby(source: ExaminedSource) -> oracledb.Connection:
@@ -76,8 +79,8 @@ def _standby(source: ExaminedSource) -> oracledb.Connection:
 
 
 def newest_archived(connection: oracledb.Connection) -> list[tuple[int, int]]:
-    """Per thread, sequence number of the last log that the database has archived, or a standby received. Raises SourceError and
-    PrerequisiteError."""
+    """(Number, sequence number of the last log that the database has archived, or as a standby received) of each redo thread
+    with such a log, in order. Raises SourceError and PrerequisiteError."""
     with oracle_errors("reading V$ARCHIVED_LOG"), connection.cursor() as cursor:
         cursor.execute(_NEWEST)
         return [(int(thread), int(sequence)) for thread, sequence in cursor]

@@ -1,4 +1,4 @@
-"""Rules of topics, registry and disk."""
+"""Examines rules of topics, registry and disk."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNUSED_SUBJECT: Final = "minercdc-check"
 
 
 def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iterator[Finding]:
-    """Tables whose records have no key.
+    """A finding, advice, for each table whose records have no key.
 
     :param has_key: of each table, whether its records have one, by the table or by `message.key.columns`.
     """
@@ -40,8 +40,11 @@ def key_findings(tables: Sequence[TableSchema], has_key: Sequence[bool]) -> Iter
 def topic_findings(
     config: ConnectorConfig, client: KafkaClient, names: TopicNames, tables: Sequence[TableSchema], has_key: Sequence[bool]
 ) -> Iterator[Finding]:
-    """Topics of tables that are another's, are missing, or do not take records without a key.
+    """Findings of tables' topics: blocking ones for a topic that is another's; advice for one that is missing, where it is
+    not created, and for one that does not take records without a key.
 
+    :param client: of Kafka; not closed here.
+    :param has_key: as of `key_findings`.
     :raises DeliveryError, SinkError: Kafka cannot be reached.
     :raises ConfigError: as `TopicNames.of_table`.
     """
@@ -71,7 +74,8 @@ def topic_findings(
 
 
 def registry_findings(config: ConnectorConfig) -> Iterator[Finding]:
-    """A finding for each registry that does not answer, or refuses."""
+    """A blocking finding for each schema registry of the converters that does not answer within 5 s, or refuses; each is
+    queried once."""
     seen: set[RegistryAccess] = set()
     for side in SIDES:
         kind = config.converters.registry_kind(side)
@@ -100,7 +104,8 @@ def registry_findings(config: ConnectorConfig) -> Iterator[Finding]:
 
 
 def state_findings(directory: Path) -> Iterator[Finding]:
-    """What is wrong with `minercdc.state.dir`, which need not be there."""
+    """What is wrong with `minercdc.state.dir`, which need not be there: it cannot be written (blocking), or has less than 1
+    GiB left (advice). Nothing is made. At most one finding."""
     place = directory.absolute()
     while not place.exists():
         place = place.parent

@@ -1,4 +1,4 @@
-"""The source database, as the rules of `minercdc check` examine it."""
+"""What the rules of `minercdc check` examine of the source database, and how they report."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from minercdc.schema.table import TableSchema
 
 @dataclass(frozen=True, slots=True)
 class ExaminedSource:
-    """The source database of a configuration, and what a session in it may do.
+    """The source database of a configuration, with a session in it; the owner closes the connections.
 
+    :param config: of one database, where the given one names several pluggable ones.
     :param connection: to where the tables are, or to the root while the rules of redo are examined.
     :param tables: the captured ones.
     :param mines: redo is read by LogMiner.
@@ -46,14 +47,18 @@ class ExaminedSource:
         return self.user.startswith("C##")
 
     def rows(self, sql: str, doing: str, **binds: object) -> list[tuple[object, ...]]:
-        """All rows of a query. Raises SourceError or PrerequisiteError."""
+        """All rows of a query on `connection`, [] for none. Raises SourceError or PrerequisiteError.
+
+        :param doing: what the query is for; it begins the message of an error.
+        """
         with oracle_errors(doing), self.connection.cursor() as cursor:
             cursor.execute(sql, binds)
             return [tuple(row) for row in cursor]
 
     def number(self, parameter: str) -> int | None:
-        """A parameter of the database; None when there is none of the name, or it has no value.
+        """A parameter of the database that is a whole number; None when there is none of the name, or it has no value.
 
+        :param parameter: its name, in lower case.
         :raises PrerequisiteError, SourceError: V$PARAMETER is not granted, or cannot be read.
         """
         sql = "SELECT VALUE FROM V$PARAMETER WHERE NAME = :name"
@@ -65,10 +70,10 @@ Examine = Callable[[ExaminedSource], Iterator[Finding]]
 
 
 def advice(rule: str, problem: str, fix: str) -> Finding:
-    """A finding that does not keep capture from working."""
+    """A finding that neither blocks capture nor suspends a table, for the rule of the name `rule`."""
     return Finding(problem, fix, blocking=False, rule=rule)
 
 
 def number_of(value: object) -> int:
-    """A whole NUMBER that the driver gave, 0 for NULL."""
+    """A whole NUMBER that the driver gave, as number or text; 0 for NULL."""
     return int(str(value)) if value is not None else 0

@@ -1,1 +1,2 @@
-"""Table shapes and what DDL does to them. Pure: no socket, clock or file."""
+"""Holds table shapes and what DDL does to them, and decides by names which tables are captured. Pure: no socket, clock or
+file."""

@@ -1,4 +1,4 @@
-"""Effects of DDL statements on tables. `ddl_parser` reads their text."""
+"""Applies DDL statements to table shapes. `ddl_parser` reads their text."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ class TableName:
     table: str
 
     def within(self, database: str, default_schema: str) -> TableId:
-        """The table it names for a session whose current schema is `default_schema`."""
+        """The id of the table that the name means in `database`, for a session whose current schema is `default_schema`."""
         return TableId(database, self.schema or default_schema, self.table)
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTable:
-    """A table that was created.
+    """CREATE TABLE with a list of columns.
 
     :param key: names of the columns of its primary key, () for none.
     """
@@ -35,21 +35,21 @@ class CreateTable:
 
 @dataclass(frozen=True, slots=True)
 class DropTable:
-    """A table that was dropped, with or without PURGE."""
+    """DROP TABLE, with or without PURGE."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class TruncateTable:
-    """A table whose rows were taken away."""
+    """TRUNCATE TABLE: all rows are gone, the shape stays."""
 
     name: TableName
 
 
 @dataclass(frozen=True, slots=True)
 class RenameTable:
-    """A table that has a new name, in the same schema."""
+    """RENAME of a table, to `new_name` in the same schema."""
 
     name: TableName
     new_name: str
@@ -57,7 +57,7 @@ class RenameTable:
 
 @dataclass(frozen=True, slots=True)
 class AddColumns:
-    """Columns that were added after the others, in this order."""
+    """ADD of columns, after the others, in this order."""
 
     columns: tuple[Column, ...]
 
@@ -78,7 +78,7 @@ class ModifyColumn:
 
 @dataclass(frozen=True, slots=True)
 class DropColumns:
-    """Columns that were dropped; with `unused` they were marked by SET UNUSED, and stay in the stored rows."""
+    """DROP of columns, by their names; with `unused`, SET UNUSED, after which they stay in the stored rows."""
 
     names: tuple[str, ...]
     unused: bool = False
@@ -86,7 +86,7 @@ class DropColumns:
 
 @dataclass(frozen=True, slots=True)
 class RenameColumn:
-    """A column that has a new name, and its old place."""
+    """RENAME of a column, which keeps its place."""
 
     name: str
     new_name: str
@@ -94,7 +94,7 @@ class RenameColumn:
 
 @dataclass(frozen=True, slots=True)
 class PrimaryKey:
-    """The primary key that was added, by names of columns."""
+    """ADD of a primary key, by names of columns in its order."""
 
     columns: tuple[str, ...]
 
@@ -109,7 +109,7 @@ Change: TypeAlias = AddColumns | ModifyColumn | DropColumns | RenameColumn | Pri
 
 @dataclass(frozen=True, slots=True)
 class AlterTable:
-    """Changes in the order written; none when the statement changes no shape.
+    """ALTER TABLE, with its changes in the order written; () when the statement changes no shape.
 
     :param loses_rows: it takes rows away or brings some without redo of them: TRUNCATE, DROP and EXCHANGE PARTITION.
     :param moves_rows: rows have other ROWIDs since: MOVE, SHRINK; SPLIT, MERGE and COALESCE PARTITION.
@@ -145,12 +145,13 @@ Statement: TypeAlias = CreateTable | AlterTable | DropTable | TruncateTable | Re
 
 
 class ShapeUnclear(Exception):
-    """A change does not fit the known version of the table: the dictionary has to be read."""
+    """A change does not fit the known version of the table; its text says why. Whoever applies changes reads the dictionary
+    then."""
 
 
 def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
-    """The table after ALTER TABLE, with the `version` of `table`. A KeyUnclear changes nothing: the caller calls
-    `with_key_of` for it.
+    """The table after ALTER TABLE, with the `version` of `table`. It has no key once a column of the key is dropped, and no
+    `stored` after SET UNUSED, since the names are not known then. A KeyUnclear changes nothing: the caller calls `with_key_of`.
 
     :raises ShapeUnclear: a change names a column that the table lacks, or adds one that it has.
     """
@@ -187,8 +188,8 @@ def apply_changes(table: TableSchema, changes: Sequence[Change]) -> TableSchema:
 
 
 def commented(table: TableSchema, statement: CommentOn) -> TableSchema:
-    """The table after COMMENT ON, with the `version` of `table`. The comment of a column that `table` lacks changes nothing: such a
-    column is left out for its type."""
+    """The table after COMMENT ON, with the `version` of `table`. The comment of a column that `table` lacks changes nothing:
+    such a column is left out for its type."""
     if statement.column is None:
         return replace(table, comment=statement.text)
     columns = (

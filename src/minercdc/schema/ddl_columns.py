@@ -1,4 +1,4 @@
-"""The definition of a column in DDL text: type, NULL or not, DEFAULT, identity, whether it is the primary key."""
+"""Reads the definition of a column in DDL text: type, NULL or not, DEFAULT, identity, whether it is the primary key."""
 
 from __future__ import annotations
 
@@ -80,7 +80,8 @@ def data_type(tokens: Tokens) -> tuple[str, int | None, int | None]:
 
 
 def _arguments(tokens: Tokens) -> list[int | None]:
-    """`(10,2)`, `(*,0)`, `(20 CHAR)`; a star is None."""
+    """Step over `(10,2)`, `(*,0)` or `(20 CHAR)`, and return its one or two numbers; a star is None. Raises Unknown for anything
+    else."""
     tokens.expect("(")
     arguments: list[int | None] = [None if tokens.take("*") else tokens.number()]
     if tokens.take(","):
@@ -103,11 +104,12 @@ def _interval(tokens: Tokens) -> tuple[str, int | None, int | None]:
 
 @dataclass(slots=True)
 class _Properties:
-    """The clauses after the type of a column.
+    """What the clauses after the type of a column say.
 
     :ivar nullable: None when it is not said.
     :ivar default: None for DEFAULT NULL, and when it is not said.
-    :ivar default_given: also by DEFAULT NULL.
+    :ivar default_given: there is a DEFAULT, be it NULL.
+    :ivar is_key: the column is the primary key, by a clause of its own.
     """
 
     nullable: bool | None = None
@@ -117,7 +119,8 @@ class _Properties:
 
 
 def column_properties(tokens: Tokens) -> _Properties:
-    """Read the clauses up to the end of the column's definition.
+    """Read the clauses up to the end of the column's definition, and step over them; those that say nothing of the shape are
+    passed over.
 
     :raises Unknown: a virtual column, a primary key that is disabled, or text that ends early.
     """
@@ -158,7 +161,8 @@ def _not_null_holds(tokens: Tokens) -> bool:
 
 
 def _identity(tokens: Tokens) -> None:
-    """Step over `GENERATED .. AS IDENTITY (..)`. Its default, a sequence that Oracle names, is not in the text."""
+    """Step over `GENERATED .. AS IDENTITY (..)`. The column's default, a sequence that Oracle names, is not in the text. Raises
+    Unknown for anything else."""
     tokens.at += 1
     if not tokens.take("ALWAYS"):
         tokens.expect("BY", "DEFAULT")
@@ -170,14 +174,15 @@ def _identity(tokens: Tokens) -> None:
 
 
 def _for_insert(tokens: Tokens) -> None:
-    """Step over when an ON NULL default holds."""
+    """Step over `FOR INSERT ONLY` or `FOR INSERT AND UPDATE`, if it comes next: when an ON NULL default holds."""
     if tokens.take("FOR", "INSERT"):
         tokens.take("ONLY")
         tokens.take("AND", "UPDATE")
 
 
 def _default(tokens: Tokens) -> tuple[str | None, bool]:
-    """The expression of a DEFAULT as it is written, as the dictionary keeps it, None for NULL; and whether it is ON NULL."""
+    """Step over what follows DEFAULT: its expression as it is written, as the dictionary keeps it, None for NULL; and whether
+    it is ON NULL. Raises Unknown when a parenthesis is not closed."""
     on_null = tokens.take("ON", "NULL")
     if on_null:
         _for_insert(tokens)

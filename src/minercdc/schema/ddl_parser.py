@@ -1,4 +1,4 @@
-"""Oracle DDL text, as far as it changes the shape of a table.
+"""Parses Oracle DDL text, as far as it changes the shape of a table.
 
     CREATE [..] TABLE name (column | constraint, ..)     ALTER TABLE name change ..     TRUNCATE TABLE name
     DROP TABLE name                                      RENAME name TO name
@@ -122,8 +122,8 @@ def _not_null(column: Column) -> Column:
 
 
 def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
-    """Step over an out-of-line constraint. Returns the columns of a primary key, () for any other; raises Unknown for a primary key
-    that is disabled."""
+    """Step over an out-of-line constraint. Returns the columns of a primary key, () for any other; raises Unknown for a
+    primary key that is disabled."""
     if tokens.take("CONSTRAINT"):
         tokens.name()
     key: tuple[str, ...] = ()
@@ -137,7 +137,8 @@ def _table_constraint(tokens: Tokens) -> tuple[str, ...]:
 
 
 def _comment(tokens: Tokens) -> CommentOn | None:
-    """COMMENT ON a table or column; None where it is on something else, or is not understood: a comment is no shape."""
+    """The rest of COMMENT ON a table or column; None where it is on something else, or is not understood: that changes no
+    column. An empty text is None in it."""
     on_column = tokens.take("COLUMN")
     if not on_column and not tokens.take("TABLE"):
         return None
@@ -195,7 +196,8 @@ def _switches_constraint(tokens: Tokens) -> bool:
 
 
 def _key_unclear(tokens: Tokens) -> KeyUnclear:
-    """Whether a constraint is the key, and what holds then, only the dictionary knows."""
+    """Step over a clause on a constraint: whether that is the key, and what holds then, only the dictionary knows. Raises
+    Unknown as `_skip_rest`."""
     _skip_rest(tokens)
     return KeyUnclear()
 

@@ -1,4 +1,4 @@
-"""The tokens of a DDL statement, with a cursor."""
+"""Splits a DDL statement into tokens, which are read with a cursor."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTITIONS: Final = frozenset(["PARTITION", "PARTITIONS", "SUBPARTITION", "SUBP
 
 
 class Unknown(Exception):
-    """The text is beyond the grammar."""
+    """The text is beyond the grammar; its message says where. `parse_ddl` makes `Unclear` of it."""
 
 
 class Tokens:
@@ -86,7 +86,7 @@ class Tokens:
         return -int(text) if negative else int(text)
 
     def text(self) -> str:
-        """The characters of a text literal, of any of its forms; '' for the empty one."""
+        """Step over a text literal, of any of its forms, and return its characters; '' for the empty one."""
         self.take("N")  # of N'..', a token of its own
         kind, text = self.peek()
         if kind not in ("text", "q"):
@@ -117,11 +117,13 @@ class Tokens:
         return self.peek()[0] == "end" or self.word() in (",", ")", "ADD", "DROP", "MODIFY", "RENAME")
 
     def takes_partitions_away(self) -> bool:
-        """Whether TRUNCATE, DROP or EXCHANGE of a partition comes next: there is no redo of the rows that it takes or brings."""
+        """Whether TRUNCATE, DROP or EXCHANGE of a partition comes next: there is no redo of the rows that it takes or brings;
+        the cursor stays."""
         return self.word() in ("TRUNCATE", "DROP", "EXCHANGE") and self.peek(1)[1] in _PARTITIONS
 
     def moves_rows(self) -> bool:
-        """Whether a clause comes next that gives rows other ROWIDs."""
+        """Whether a clause comes next that gives rows other ROWIDs: MOVE, SHRINK, or SPLIT, MERGE, COALESCE of a partition;
+        the cursor stays."""
         merges = self.word() in ("SPLIT", "MERGE", "COALESCE") and self.peek(1)[1] in _PARTITIONS
         return merges or self.word() in ("MOVE", "SHRINK")
 

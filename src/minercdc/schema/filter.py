@@ -1,4 +1,4 @@
-"""Which tables are captured: include and exclude lists of patterns, anchored, without regard to case."""
+"""Decides which tables are captured, by include and exclude lists of patterns, anchored, without regard to case."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _INTERNAL_TABLE = re.compile(r"MLOG\$_|RUPD\$_|CMP[34]\$|BIN\$|MDR[TS]_|MDXT_|SY
 
 @dataclass(frozen=True)
 class TableFilter:
-    """Decides by a table's name. Patterns of tables are matched against `SCHEMA.TABLE`.
+    """Decides by a table's name whether the table is captured. Patterns of tables are matched against `SCHEMA.TABLE`.
 
     Where an include list is not empty, the exclude list of its kind has no effect. Schemas in SYSTEM_SCHEMAS pass by
     `schema_include` only; materialized view logs, the recycle bin and the like never pass.

@@ -1,4 +1,4 @@
-"""Names that Avro takes, by `schema.name.adjustment.mode` and `field.name.adjustment.mode`.
+"""Makes names that Avro takes, by `schema.name.adjustment.mode` and `field.name.adjustment.mode`.
 
 none            as it is
 avro            _ for each character that is neither letter, digit nor _; a _ before a leading digit
@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 Mode: TypeAlias = Literal["none", "avro", "avro_unicode"]
 
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-"""A name that Avro takes, and Protobuf."""
+"""The pattern of a name that Avro takes, and Protobuf; for `fullmatch`."""
 _OTHER = re.compile(r"[^A-Za-z0-9_]")
 _OTHER_OR_UNDERSCORE = re.compile(r"[^A-Za-z0-9]")
 
@@ -42,11 +42,11 @@ _ADJUSTMENTS: Mapping[Mode, Callable[[str], str]] = {
 
 
 def field_name(mode: Mode) -> Callable[[str], str]:
-    """A function that adjusts the name of a field."""
+    """A function that adjusts the name of a field as the mode says; two names may become one."""
     return _ADJUSTMENTS[mode]
 
 
 def schema_name(mode: Mode) -> Callable[[str], str]:
-    """A function that adjusts the name of a schema, part by part between the dots."""
+    """A function that adjusts the name of a schema as the mode says, part by part between the dots, which stay."""
     part = field_name(mode)
     return lambda name: ".".join(map(part, name.split(".")))

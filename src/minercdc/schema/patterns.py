@@ -1,4 +1,4 @@
-"""Regular expressions that users write, matched in bounded time.
+"""Compiles regular expressions that users write, and matches them in bounded time.
 
 RE2 takes a time linear in the text for every pattern. It has no lookaheads, back-references or possessive quantifiers, which
 Debezium configurations may hold (Debezium matches with Java's engine). Those run under the package `regex` with a time limit, but
@@ -23,7 +23,8 @@ _LONGEST_SHOWN = 200
 
 
 class Pattern(Protocol):
-    """A compiled pattern."""
+    """A compiled pattern, anchored and without regard to case; kept by the functions that make it, and usable by several
+    threads."""
 
     def matches(self, text: str) -> bool:
         """Whether the pattern matches the whole text.
@@ -71,9 +72,10 @@ class _Backtracking:
 
 @lru_cache(maxsize=1024)
 def linear_pattern(text: str) -> Pattern:
-    """Compile a pattern of a signal.
+    """Compile a pattern of a signal: to run in linear time.
 
-    :raises ValueError: it is no regular expression, one that RE2 does not take, or too long; the message says which.
+    :raises ValueError: it is no regular expression, one that RE2 does not take, or has more than 4096 characters; the message
+        says which.
     """
     _bound(text)
     try:
@@ -88,7 +90,8 @@ def linear_pattern(text: str) -> Pattern:
 def configured_pattern(text: str) -> Pattern:
     """Compile a pattern of a configuration: to run in linear time if RE2 takes it, else with a time limit.
 
-    :raises ValueError: it is no regular expression; or RE2 does not take it, and it is too long or nested too deeply.
+    :raises ValueError: it is no regular expression; or RE2 does not take it, and it has more than 4096 characters or is
+        nested too deeply.
     """
     try:
         return _Linear(text)

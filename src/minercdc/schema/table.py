@@ -1,4 +1,4 @@
-"""The shape of a table at one point of the redo."""
+"""Names and shapes of tables, as they are at one point of the redo."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import NamedTuple, Self
 
 
 class TableId(NamedTuple):
-    """A table's name. Case as in the dictionary; `database` is the PDB's name, or the database's, in upper case.
+    """A table's name in three parts. Schema and table are spelled as in the dictionary; `database` is the PDB's name, or the
+    database's, in upper case.
 
-    `str` leaves `database` out.
+    `str` is `SCHEMA.TABLE`, without `database`.
     """
 
     database: str
@@ -32,21 +33,21 @@ class TableNames:
 
     @classmethod
     def among(cls, databases: Iterable[str]) -> Self:
-        """The names of the tables of all these databases."""
+        """The TableNames for tables of all these databases, at least one."""
         first, *others = databases
         return cls("" if others else first)
 
     def of(self, table: TableId) -> str:
-        """The name of a table."""
+        """The name of a table in stored state."""
         return str(table) if self.database else ".".join(table)
 
     def given(self, table: TableId) -> tuple[str, str]:
-        """What a user may call a table, and match it by: `of` it, or `SCHEMA.TABLE`, which of several databases means the tables of
-        all."""
+        """The two names by which a user may mean a table: that of `of`, and `SCHEMA.TABLE`, which with several databases
+        means the table of that name in each."""
         return self.of(table), str(table)
 
     def table(self, name: str) -> TableId:
-        """The table that `of` gave this name."""
+        """The id of the table that `of` gave this name."""
         return TableId(*self.full(name).split(".", 2))
 
     def full(self, name: str) -> str:
@@ -97,12 +98,12 @@ class TableSchema:
     comment: str | None = None
 
     def positions(self) -> dict[str, int]:
-        """Column name -> position."""
+        """The position of each column, by its name; made at each call."""
         return {column.name: i for i, column in enumerate(self.columns)}
 
 
 def without_comments(schema: TableSchema) -> TableSchema:
-    """The table without the comments of it and its columns; `schema` itself when it has none."""
+    """A copy without the comments of the table and its columns; `schema` itself when it has none."""
     if schema.comment is None and all(column.comment is None for column in schema.columns):
         return schema
     return replace(schema, columns=tuple(replace(column, comment=None) for column in schema.columns), comment=None)

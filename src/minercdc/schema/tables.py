@@ -1,4 +1,4 @@
-"""The known tables, in the shape they have at the point of redo that has been read."""
+"""Keeps the known tables, in the shape they have at the point of redo that has been read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class ShapeChange(Protocol):
 
 
 class Tables:
-    """Current version of each table, by name and by object id.
+    """Keeps the current version of each table, by name and by object id. Iteration gives the versions, and the length is how many
+    there are. One thread changes it.
 
     :param comments: comments of tables and columns are part of their shapes; else they are left out of what is put.
     :ivar generation: rises with every change: what was derived from a table before may be stale.
@@ -53,7 +54,8 @@ class Tables:
         return self._by_id.get(table)
 
     def find_object(self, database: str, object_id: int) -> TableId | None:
-        """The table of a database with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not known."""
+        """The table of a database with this OBJECT_ID, whatever name redo has for it (`BIN$..` after DROP); None when not
+        known."""
         return self._by_object.get((database, object_id))
 
     def next_version(self, schema: TableSchema) -> TableSchema:
@@ -61,7 +63,7 @@ class Tables:
         return replace(schema, version=self._last_version.get(schema.id, 0) + 1)
 
     def put(self, schema: TableSchema) -> None:
-        """Make `schema` the table's current version."""
+        """Make `schema` the table's current version; without its comments unless `comments`. `generation` rises."""
         self.drop(schema.id)
         schema = schema if self.comments else without_comments(schema)
         self._by_id[schema.id] = schema
@@ -77,8 +79,8 @@ class Tables:
             del self._by_object[table.database, old.object_id]
 
     def apply(self, change: ShapeChange) -> None:
-        """Put `change.after`; drop the table of `change.before` when there is no `after`, or `after` has another name (a
-        rename)."""
+        """Put `change.after`, if there is one; drop the table of `change.before` when there is no `after`, or `after` has
+        another name (a rename)."""
         if change.before is not None and (change.after is None or change.after.id != change.before.id):
             self.drop(change.before.id)
         if change.after is not None:

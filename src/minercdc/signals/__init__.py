@@ -1,1 +1,1 @@
-"""Signals to a running connector, and the snapshots they request."""
+"""Receives signals to a running connector, acts on them, and reads the tables that they request."""

@@ -1,4 +1,4 @@
-"""Acts on signals: from a signal and the state to events, its answers among them, and the state after them."""
+"""Acts on signals: makes events of a signal and the state, answers among them, and the state after them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _DEFECTS = (
 class Source:
     """What actions need of the capture and the database.
 
-    :param list_tables: captured tables that exist now.
+    :param list_tables: reads which captured tables exist now; its errors pass through.
     :param open_transactions: None when the adapter does not know them.
     :param read_change: table and new structure of a `tableChanges` document, None for DROP; raises KeyError, TypeError,
         ValueError, AttributeError.
@@ -69,7 +69,8 @@ class Source:
 
 
 class Actions:
-    """Acts on signals.
+    """Acts on signals, one at a time; one for each pipeline. It changes no state itself, but returns the one to be stored; open
+    transactions are given up, and shapes in `tables` changed, at once.
 
     :param tables: shapes at the point the stream has come to; a signal `schema-changes` changes them.
     :param captured: whether a table is captured.
@@ -105,7 +106,7 @@ class Actions:
         :param progress: the stream's present one.
         :param time_us: for notifications, microseconds since the epoch in UTC.
         :returns: events to emit, and the state once they are delivered.
-        :raises MinerCdcError: the database cannot be read; the signal is not acted on.
+        :raises MinerCdcError: as `Source.list_tables`; the signal is not acted on.
         """
         if isinstance(received, SignalRefused):
             return self._refused(received.signal(), received, state, time_us)
@@ -201,8 +202,8 @@ class Actions:
         return reports, replace(state, snapshots=(*state.snapshots, snapshot))
 
     def _resume(self, collections: Sequence[str], signal: Signal, state: SignalState) -> Acted:
-        """Put the tables into the state; `Resumptions` reads them, and answers. Raises SignalRefused when none of them can be
-        resumed."""
+        """Put the suspended tables that match into `state.resumes`; `Resumptions` reads them, and answers. Raises
+        SignalRefused when none matches, when one is to be resumed already, or when the id is in use."""
         known = [entry.table for entry in self._suspended()]
         wanted = [name for name in known if any(names(pattern, self.names.table(name)) for pattern in collections)]
         if not wanted:
@@ -217,8 +218,8 @@ class Actions:
         return (), replace(state, resumes=(*state.resumes, *((given[name], name) for name in wanted)))
 
     def _stop(self, action: StopSnapshot, signal: Signal, state: SignalState, time_us: int) -> Acted:
-        """Leave out tables that are not begun, and end the one under way where it is. Raises SignalRefused when there is none of
-        them."""
+        """Take the tables that match out of the snapshots of the state, one under way where it is. Raises SignalRefused when
+        none of them is in a snapshot."""
         reports: list[Event] = []
         for snapshot in [s for s in state.snapshots if action.blocking in (None, s.blocking)]:
             kept = tuple(table for table in snapshot.tables if not self._stops(action, table))

@@ -1,5 +1,5 @@
-"""Notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. Each has `time_us`,
-microseconds since the epoch in UTC.
+"""Makes notifications about signals and the snapshots they requested, in Debezium's words as far as it has any. Each has the
+argument `time_us`, microseconds since the epoch in UTC.
 
 | aggregate              | types                                                                                    |
 |------------------------|------------------------------------------------------------------------------------------|
@@ -28,39 +28,39 @@ BLOCKING: Final = "Initial Snapshot"
 
 
 def answer(signal: Signal, type_: str, time_us: int, **data: str) -> Notification:
-    """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`, as does the
-    signal's channel where it is known: it is not stored with the offset."""
+    """What became of a signal: `type_` ACCEPTED, COMPLETED, REFUSED or ABORTED; `data` goes into `additional_data`, as do the
+    signal's type and its channel, unless that is '': it is not stored with the offset."""
     channel = {"channel": signal.channel} if signal.channel else {}
     additional = {"signal_type": signal.type, **channel, **data}
     return Notification(signal.id, SIGNAL, type_, time_us, additional)
 
 
 def completed(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """The signal that requested this snapshot is done."""
+    """COMPLETED, of the signal that requested this snapshot."""
     return Notification(snapshot.id, SIGNAL, "COMPLETED", time_us, {"signal_type": "execute-snapshot"})
 
 
 def aborted(snapshot: AdHocSnapshot, by: str, time_us: int) -> Notification:
-    """The signal that requested this snapshot ends: the signal with id `by` stopped it."""
+    """ABORTED, of the signal that requested this snapshot: the signal with the id `by` stopped it."""
     return Notification(
         snapshot.id, SIGNAL, "ABORTED", time_us, {"signal_type": "execute-snapshot", "reason": f"stopped by signal {by}"}
     )
 
 
 def of_snapshot(snapshot: AdHocSnapshot, type_: str, time_us: int, **data: str) -> Notification:
-    """Status of a snapshot: `type_` is one of its aggregate's types above."""
+    """Status of a snapshot: `type_` is one of its aggregate's types above; `data` goes into `additional_data`."""
     if snapshot.blocking:
         data = {"snapshot_type": "blocking", **data}
     return Notification(snapshot.id, BLOCKING if snapshot.blocking else INCREMENTAL, type_, time_us, data)
 
 
 def started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
-    """A snapshot has begun, of all its `collections`."""
+    """STARTED, of a snapshot with all its `collections`."""
     return of_snapshot(snapshot, "STARTED", time_us, data_collections=joined(snapshot.collections))
 
 
 def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: int) -> Notification:
-    """Rows of a table were delivered; `name` is DATABASE.SCHEMA.TABLE."""
+    """IN_PROGRESS: rows of a table were delivered, up to `table.last`; `name` is DATABASE.SCHEMA.TABLE."""
     return of_snapshot(
         snapshot,
         "IN_PROGRESS",
@@ -73,8 +73,8 @@ def in_progress(snapshot: AdHocSnapshot, table: TableRead, name: str, time_us: i
 
 
 def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, time_us: int, **data: str) -> Notification:
-    """A table is done; `name` is DATABASE.SCHEMA.TABLE, `status` SUCCEEDED, EMPTY, UNKNOWN_SCHEMA, NO_PRIMARY_KEY or
-    SQL_EXCEPTION; `data` goes into `additional_data`."""
+    """TABLE_SCAN_COMPLETED: a table is done, or given up; `name` is DATABASE.SCHEMA.TABLE, `status` SUCCEEDED, EMPTY,
+    UNKNOWN_SCHEMA, NO_PRIMARY_KEY or SQL_EXCEPTION; `data` goes into `additional_data`."""
     return of_snapshot(
         snapshot,
         "TABLE_SCAN_COMPLETED",
@@ -88,8 +88,8 @@ def scanned(snapshot: AdHocSnapshot, table: TableRead, name: str, status: str, t
 
 
 def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str, scn: int, time_us: int) -> list[Event]:
-    """Log, and return the events that suspend, a table that cannot be read and that the initial snapshot left to this one. []
-    for other snapshots.
+    """Suspend a table that cannot be read and that the initial snapshot left to this one: logs an error, and returns the
+    events for that. [] for other snapshots.
 
     :param name: DATABASE.SCHEMA.TABLE.
     :param reason: message of the error.
@@ -107,5 +107,5 @@ def never_read(snapshot: AdHocSnapshot, table: TableRead, name: str, reason: str
 
 
 def joined(names: Iterable[str]) -> str:
-    """Texts of a list in `additional_data`, separated by commas."""
+    """The texts in one, separated by commas, as `additional_data` has lists; '' for none."""
     return ",".join(names)

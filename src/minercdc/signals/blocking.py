@@ -1,4 +1,4 @@
-"""Blocking snapshots: the stream comes to an SCN, waits while the tables are read as of it, and goes on.
+"""Runs blocking snapshots: the stream comes to an SCN, waits while the tables are read as of it, and goes on.
 
     signal        s = an SCN that is written, and not below what was emitted; the tables' changes after s are noted from here on
     stream at s   rows of each table AS OF s in order of ROWID, except rows with a newer change in the stream
@@ -46,10 +46,12 @@ class Tables(Protocol):
     """What a blocking snapshot reads from the database; see `database.TableSource`."""
 
     def written_scn(self) -> int:
-        """An SCN at or below the present one that the stream comes to by itself. Raises SourceError, PrerequisiteError."""
+        """An SCN at or below the present one that the stream comes to even when nothing more is written. Raises SourceError,
+        PrerequisiteError."""
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
-        """Batches of rows as of an SCN; an empty batch now and then while nothing comes.
+        """Batches of rows as of an SCN, in order of ROWID unless there is a `select`; an empty batch now and then while
+        nothing comes.
 
         :param last_row_id: rows after it only, '' for all.
         :param select: a user's SELECT to read them by, '' for none; its rows have no ROWID.
@@ -62,10 +64,12 @@ class Tables(Protocol):
 
 
 class BlockingSnapshots:
-    """Runs the blocking snapshots of a state.
+    """Runs the blocking snapshots of a state, one at a time; one for each pipeline. `resume` once at the start, `step` at
+    each end of a source transaction, `close` at the end.
 
+    :param source: reads the tables; closed here.
     :param shape, learn, names: as of `IncrementalSnapshots`.
-    :param now_us: microseconds since the epoch in UTC.
+    :param now_us: reads the clock: microseconds since the epoch in UTC.
     :param runs: emit ReadRuns for rows that are fetched together.
     :ivar read_scn: highest SCN that emitted rows were read at; the stream may emit commits at it later.
     :ivar changes: notes the stream's changes of the tables; the stage passes them to it.
@@ -93,16 +97,16 @@ class BlockingSnapshots:
         self.changes = Changes()
 
     def close(self) -> None:
-        """Close the connection that tables are read on."""
+        """Close the connections that tables are read on; the next `step` opens others."""
         self._source.close()
 
     def fix_again(self) -> None:
-        """Choose the SCN again, as after a RENAME: the table's changes were noted under its old name."""
+        """Have the next `step` choose the SCN again, as after a RENAME: the table's changes were noted under its old name."""
         self._fixed = None
 
     def resume(self, state: SignalState, stop: StopFlag) -> Generator[Step, None, None]:
-        """Go on with the snapshot whose SCN the stream had come to in an earlier run, before it moves; no steps when there is
-        none.
+        """Go on with the snapshot whose SCN the stream had come to in an earlier run; to be called before any event of the
+        stream. No steps when there is none.
 
         :raises SourceError, PrerequisiteError: as `step`.
         """
@@ -144,7 +148,8 @@ class BlockingSnapshots:
                 yield step
 
     def _fix(self, state: SignalState, snapshot: AdHocSnapshot, emitted_scn: int) -> SignalState:
-        """Choose the SCN; from here on changes of the tables are noted."""
+        """Choose the snapshot's SCN, and return the state with it; from here on changes of its tables are noted. Raises as
+        `Tables.written_scn`."""
         self.changes.forget()
         for table in snapshot.tables:
             self.changes.follow(self._names.table(table.table))
@@ -187,7 +192,8 @@ class BlockingSnapshots:
         )
 
     def _rows(self, delivery: _Delivery, place: int, table: TableRead, stop: StopFlag) -> Iterator[Step]:
-        """Read one table; rows that are certain are emitted now and then, as a step."""
+        """Read one table; rows whose mark is certain are yielded now and then, as a step. Ends early at the stop. A table
+        that cannot be read is left out, with a warning; raises the error when another try may help."""
         name, scn = self._names.table(table.table), delivery.snapshot.scn
         schema = self._shape(name)
         if schema is None and (change := self._learn(name)) is not None:
@@ -220,7 +226,8 @@ class BlockingSnapshots:
         yield delivery.step()
 
     def _may_pass(self, error: MinerCdcError, table: TableRead) -> bool:
-        """Whether another try may help. After a while it does not: the cause of a passing error may be the SELECT itself."""
+        """Whether another try may help: an error that may pass, for 30 s after the first one at the same place of the table.
+        After that the cause may be the SELECT itself."""
         if not isinstance(error, SnapshotTooOldError | TransientSourceError):
             return False
         now_us = self._now_us()
@@ -229,7 +236,7 @@ class BlockingSnapshots:
         return now_us - self._failing[1] < _PATIENCE_US
 
     def _reconnect(self) -> None:
-        """Close the connection, and see whether the database can be read on another.
+        """Close the connections, and see whether the database can be read on another.
 
         :raises SourceError, PrerequisiteError: it cannot, so the SELECT is not the cause.
         """
@@ -255,13 +262,15 @@ def _running(state: SignalState) -> AdHocSnapshot | None:
 
 
 def _current(state: SignalState, snapshot: AdHocSnapshot) -> AdHocSnapshot:
-    """The snapshot as the state has it."""
+    """The snapshot with the same id in the state, which has it."""
     return next(found for found in state.snapshots if found.id == snapshot.id)
 
 
 class _Delivery:
-    """What was delivered of a snapshot, and the state that says so.
+    """Collects what is to be delivered of a snapshot that is read, and the state that says so; one for each read, from where
+    the state says. A table's place is its index among those that are left, from 1.
 
+    :param state, snapshot: as they are before.
     :param scanned: makes the notification that a table is done.
     :ivar events, rows: delivered, but not yielded yet; and how many rows these are.
     """
@@ -284,7 +293,7 @@ class _Delivery:
         self._finished: dict[int, tuple[str, MinerCdcError | None]] = {}
 
     def table(self, place: int) -> TableRead:
-        """Progress of a table that is not done."""
+        """How far a table that is not done is delivered."""
         return self._tables[place]
 
     def state(self, **changed: Any) -> SignalState:
@@ -296,17 +305,17 @@ class _Delivery:
         return replaced(self._state, now, now)
 
     def step(self) -> Step:
-        """The events since the last step, and the state after them."""
+        """Take out the events since the last step, and return them with the state after them."""
         events, self.events, self.rows = self.events, [], 0
         return events, self.state()
 
     def take(self, place: int, rows: list[ChangeEvent | ReadRun]) -> None:
-        """The next rows of a table."""
+        """Take the next rows of a table; those whose mark is certain go into `events`."""
         self._deliver(self._marks.take((place, 0), rows))
 
     def finish(self, place: int, status: str, error: MinerCdcError | None = None) -> None:
-        """A table is read to its end, or for `error` no further; it is done when its last row is delivered. For `status` see
-        `answers.scanned`."""
+        """Note that a table is read to its end, or for `error` no further; it is done, with a notification, when its last row is
+        delivered. For `status` see `answers.scanned`."""
         self._finished[place] = status, error
         if self._marks.held_of(place):
             self._deliver(self._marks.end_table(place))
@@ -314,7 +323,7 @@ class _Delivery:
             self._report_done(place)
 
     def end(self) -> None:
-        """All tables are read."""
+        """Note that all tables are read: the last row, which was held back, goes into `events`."""
         self._deliver(self._marks.end())
 
     def _deliver(self, groups: Iterator[Placed]) -> None:

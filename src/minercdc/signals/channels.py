@@ -1,4 +1,4 @@
-"""Where signals come from besides the stream itself: what every such channel can do, and the one that is a file.
+"""Channels that signals come by, besides the stream itself: the interface of them, and those that are files.
 
     file                 users append to it, or `minercdc signal`
     http, in-process     `SignalJournal`: a signal is in a file before it is answered, and survives the process
@@ -31,7 +31,7 @@ Received: TypeAlias = Signal | SignalRefused
 
 
 class SignalChannel(Protocol):
-    """A channel that is polled now and then."""
+    """A channel that is polled now and then, by one thread: `poll`, later `stored` with its mark; `close` at the end."""
 
     @property
     def name(self) -> str:
@@ -46,14 +46,14 @@ class SignalChannel(Protocol):
         """
 
     def stored(self, taken: str) -> None:
-        """The results of all signals up to this mark are durable."""
+        """Note that the results of all signals up to this mark are durable; '' for no mark. It raises nothing."""
 
     def close(self) -> None:
-        """Release what it holds; it is not polled any more."""
+        """Release what it holds, at the end of a run; safe to call twice."""
 
 
 class SignalFile:
-    """A file with a JSON document per line (`signal.file`).
+    """The channel of a file with a JSON document per line (`signal.file`).
 
     The mark is `<bytes> <SHA-256 of them>`. The file is emptied once everything in it is acted on and that is durable; until
     then, and after a kill in between, the mark says how much of it is done. The poll after that drops the mark.
@@ -68,7 +68,9 @@ class SignalFile:
         self._stored = ""
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """See `SignalChannel`. No signals when there is no file; when it cannot be read, with a warning in the log."""
+        """Signals after the mark `taken`, refusals of lines that are none, and the mark after them (`SignalChannel`). No
+        signals when there is no file, nor when it cannot be read, which is logged as a warning. Waits while another process
+        writes to the file. A line without its end is left for a later poll."""
         try:
             with self._path.open("rb") as file, _locked(file):
                 content = file.read()
@@ -87,7 +89,8 @@ class SignalFile:
         return list(_lines(content[begin:end], self.name)), _mark(content[:end])
 
     def stored(self, taken: str) -> None:
-        """Empty the file if there is nothing more in it; a failure is only logged."""
+        """Empty the file if nothing follows the mark in it; a failure is logged as a warning. No effect for '' and for the
+        mark of the last call."""
         if not taken or taken == self._stored:
             return
         self._stored = taken
@@ -101,11 +104,12 @@ class SignalFile:
             _log.warning("signals of channel %s, %s, cannot be emptied: %s", self.name, self._path, error)
 
     def close(self) -> None:
-        """Nothing to do: the file is not kept open."""
+        """No effect: the file is not kept open."""
 
 
 class SignalJournal(SignalFile):
-    """Signals given to this process, kept in a file until they are acted on: they survive a kill.
+    """The channel of signals given to this process, kept in a file until they are acted on: they survive a kill. `put` may be
+    called by any thread.
 
     Each line has a random member, so that the same signal sent again never fits the mark of the first.
 
@@ -121,11 +125,11 @@ class SignalJournal(SignalFile):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether there may be signals that were not acted on: the file is not empty."""
+        """Whether there may be signals that were not acted on: the file is there and not empty."""
         return self._file.exists() and self._file.stat().st_size > 0
 
     def put(self, signal: Signal) -> None:
-        """Append a signal to the file; it is durable when this returns.
+        """Append a signal to the file, which is made when missing; it is durable when this returns.
 
         :raises StateDirectoryError: it cannot be written; the signal is not accepted.
         """
@@ -141,7 +145,8 @@ class SignalJournal(SignalFile):
 
 
 def _end_of_taken(content: bytes, taken: str) -> int:
-    """How many bytes at the beginning were acted on; 0 without a mark, and for a mark of other content."""
+    """How many bytes at the beginning of the content were acted on, by the mark `taken`; 0 for '', and for a mark of other
+    content."""
     if not taken:
         return 0
     length = int(taken.partition(" ")[0])
@@ -163,7 +168,8 @@ def _lines(content: bytes, channel: str) -> Iterator[Received]:
 
 
 class _locked:
-    """Keeps other `minercdc signal` commands from the file."""
+    """Within the context this process has the lock of an open file, for which it waits; every reader and writer of a signal
+    file takes it."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file

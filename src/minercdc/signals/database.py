@@ -1,4 +1,4 @@
-"""What blocking snapshots and actions read from the database, on connections made when they are needed."""
+"""Reads what blocking snapshots and actions need of the database, on connections made when they are needed."""
 
 from __future__ import annotations
 
@@ -30,15 +30,16 @@ _TICK_SECONDS = 0.5
 
 
 class TableSource:
-    """Tables of one database, or of several pluggable ones. Its methods raise SourceError or PrerequisiteError when Oracle cannot be
-    reached, or refuses.
+    """Reads the tables of one database, or of several pluggable ones; `blocking.Tables`. Its methods raise SourceError,
+    PrerequisiteError or ConfigError when Oracle cannot be reached, or refuses. Connections of `rows` are kept until `close`,
+    others closed at once.
 
-    :param connect: makes a connection to where the tables of a database are.
+    :param connect: opens a connection to where the tables of a database are.
     :param tables: shapes at the point the stream has come to.
     :param filters: of the captured tables of each database, by its name.
     :param fetch_size: rows per fetch.
-    :param lobs: read large values; else they are the placeholder.
-    :param now_us: microseconds since the epoch in UTC.
+    :param lobs: read large values; else they are UNAVAILABLE.
+    :param now_us: reads the clock: microseconds since the epoch in UTC.
     :param ddl: changes of `learn` have the text of CREATE TABLE.
     """
 
@@ -63,8 +64,8 @@ class TableSource:
         self._reading: dict[str, KeptConnection] = {}
 
     def list_tables(self) -> list[TableId]:
-        """Captured tables that exist now. Of several databases, one that cannot be read, as a PDB that is closed, is left out with a
-        warning. Raises ConfigError, too: a pattern of a filter took too long."""
+        """Captured tables that exist now. Of several databases, one that cannot be read, as a PDB that is closed, is left out
+        with a warning. Raises ConfigError, too: a pattern of a filter took too long."""
         found: list[TableId] = []
         for database, wanted in self._filters.items():
             try:
@@ -92,8 +93,8 @@ class TableSource:
         return SchemaChange(table, None, schema, text.get(table, ""), Scn(scn), self._now_us(), snapshot=True)
 
     def written_scn(self) -> int:
-        """An SCN that the stream comes to even when nothing more happens. Pluggable databases have those of their container database:
-        the first that can be read says it."""
+        """An SCN that the stream comes to even when nothing more is written. Pluggable databases have the SCNs of their container
+        database: the first that can be read says it. Later commits have SCNs above it."""
         *others, last = self._filters
         for database in others:
             with suppress(SourceError, PrerequisiteError):
@@ -106,7 +107,14 @@ class TableSource:
             return reached_scn(connection)
 
     def rows(self, schema: TableSchema, scn: int, last_row_id: str, select: str) -> Iterator[FetchedRows]:
-        """See `blocking.Tables`."""
+        """Batches of rows as of an SCN, in order of ROWID unless there is a `select`; an empty batch now and then while nothing
+        comes. They are fetched ahead by a thread, on a connection that is kept for the table's database.
+
+        :param last_row_id: rows after it only, '' for all.
+        :param select: a user's SELECT to read them by, '' for none.
+        :raises SnapshotTooOldError: they cannot be read as of that SCN any more.
+        :raises DecodeError: a value does not fit its type.
+        """
         database = schema.id.database
         connection = self._reading.setdefault(database, KeptConnection(partial(self._connect, database))).get()
         scan = Scan(schema, scn, self._fetch_size, lobs=self._lobs, select=select or None, as_columns=True)
@@ -116,7 +124,7 @@ class TableSource:
                 yield scan.fetched([]) if batch is None else batch
 
     def close(self) -> None:
-        """Close the connections that `rows` reads on; the next call of `rows` makes another."""
+        """Close the connections that `rows` reads on; safe to call twice. The next call of `rows` opens others."""
         for kept in self._reading.values():
             kept.close()
 
@@ -134,6 +142,7 @@ def insert_signal(connection: oracledb.Connection, table: TableId, identity: str
 
 
 def _cancel(connection: oracledb.Connection) -> None:
-    """Break a fetch whose rows are not needed any more."""
+    """Break the fetch that another thread waits in on this connection, as its rows are not needed any more; raises nothing of
+    Oracle's."""
     with suppress(oracledb.Error):
         connection.cancel()

@@ -1,4 +1,4 @@
-"""Signals that come by HTTP: `POST /signals` of the connector's port (`minercdc/http_port`)."""
+"""Receives signals that come by HTTP: `POST /signals` of the connector's port (`minercdc/http_port`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Answer:
 
 
 class SignalReceiver:
-    """Puts signals into a journal.
+    """Puts signals of requests into a journal; any thread may use it.
 
     :param journal: None when channel `http` is not enabled.
     :param is_standby: whether this process is a standby, which takes no signals.
@@ -34,7 +34,8 @@ class SignalReceiver:
         self._is_standby = is_standby
 
     def refusal(self, headers: Message) -> Answer | None:
-        """The answer that refuses a request before its body is read; None when the body is to be read."""
+        """The answer that refuses a request by its headers, before its body is read: SERVICE_UNAVAILABLE from a standby,
+        FORBIDDEN without the channel, UNSUPPORTED_MEDIA_TYPE for no JSON. None when the body is to be read."""
         if self._is_standby():
             return _error(
                 HTTPStatus.SERVICE_UNAVAILABLE, "this is a standby: send it to the instance that captures (/health names it)"
@@ -46,9 +47,9 @@ class SignalReceiver:
         return None
 
     def receive(self, body: bytes) -> Answer:
-        """Put a signal into the journal, which `refusal` has to allow. The answer's status is ACCEPTED when the signal is durable
-        (its content has the signal's id, a UUID if it came without), BAD_REQUEST when it is refused, INSUFFICIENT_STORAGE when it
-        could not be written."""
+        """Put a signal into the journal; `refusal` returned None before. The answer's status is ACCEPTED when the signal is
+        durable (its content has the signal's id, a UUID if it came without), BAD_REQUEST when it is refused,
+        INSUFFICIENT_STORAGE when it could not be written."""
         assert self._journal is not None
         try:
             signal = signal_of_json(body, "http")

@@ -1,4 +1,5 @@
-"""Incremental snapshots: chunks of a table, delivered among the stream's events; no chunk has an older image than the stream.
+"""Runs incremental snapshots: chunks of a table are delivered among the stream's events; no chunk has an older image than the
+stream.
 
 The stage calls `step` where the stream has come to a whole transaction's end. What a step yields is complete in itself:
 rows and notifications, then the state that says they are delivered; both go into one Kafka transaction.
@@ -35,30 +36,34 @@ _ROWS_PER_STEP = 16_384
 
 
 class Reader(Protocol):
-    """Reads the chunks of one table at a time, ahead of their delivery; `ChunkReader` fits."""
+    """Reads the chunks of one table at a time, ahead of their delivery; `ChunkReader` fits. One thread calls its methods."""
 
     def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
-        """Begin with a table after the last key of its state, in order of `surrogate` ('': of its key). No chunk is older than
-        `emitted_scn`."""
+        """Begin with a table after the last key of its state, in order of `surrogate` ('': of its key), and end with any
+        other. No chunk is older than `emitted_scn`."""
 
     def first(self) -> Outcome | None:
         """The next outcome, without waiting and without taking it; None while none has been read."""
 
     def take(self) -> None:
-        """Drop the outcome that `first` returned."""
+        """Drop the outcome that `first` returned; only after it returned one."""
 
     def floor(self) -> int:
-        """The lowest SCN above which changes of the stream may still make a row of a chunk out of date; 0 when not known."""
+        """The lowest SCN above which changes of the stream may still make a row of a chunk out of date, one that is read or
+        will be; 0 when not known."""
 
     def stop(self) -> None:
-        """Read no more; what was read and not taken is dropped."""
+        """Read no more; what was read and not taken is dropped. `start` may follow."""
 
 
 class IncrementalSnapshots:
-    """Runs the incremental snapshots of a state, one table at a time.
+    """Runs the incremental snapshots of a state, one table at a time; one for each pipeline. `step` at each end of a source
+    transaction, `close` at the end.
 
+    :param reader: reads the chunks; stopped here.
     :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
+    :param learn: reads the shape of a table that the stream has not had yet, and makes it known; None when there is no such
+        table.
     :param names: how the state names tables.
     :param runs: emit ReadRuns for rows that are read together.
     :ivar read_scn: highest SCN whose commits delivered rows may show; the stream may emit commits at it later.
@@ -86,23 +91,25 @@ class IncrementalSnapshots:
         self.changes = Changes()
 
     def mark(self, window: str, opens: bool, scn: int) -> None:
-        """Note a mark that came with the stream; one that closes its window lets the chunk in it be delivered.
+        """Note a mark that came with the stream; one that closes its window lets the chunk in it be delivered. One that opens
+        it has no effect.
 
-        :param window: its id; one of an earlier run fits no chunk.
+        :param window: id of the window; one of an earlier run fits no chunk.
         :param scn: commit SCN of the mark.
         """
         if not opens:
             self._closed[window] = scn
 
     def close(self) -> None:
-        """Stop reading; the next `step` begins again at the state's last key."""
+        """Stop reading, and forget noted changes and marks; the next `step` begins again at the state's last key."""
         self._reader.stop()
         self.changes.forget()
         self._closed.clear()
         self._reading = None
 
     def step(self, state: SignalState, complete_scn: int, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Deliver what can be delivered now; yields steps. A table that cannot be read is given up, with a notification.
+        """Deliver what can be delivered now, about 16 384 rows at most; yields steps. A table that cannot be read is given
+        up, with a notification and a warning. While snapshots are paused, reading is stopped.
 
         :param complete_scn: every commit at or below it has been emitted.
         :param emitted_scn: highest commit SCN emitted so far.
@@ -238,15 +245,15 @@ class IncrementalSnapshots:
 
 
 def replaced(state: SignalState, old: AdHocSnapshot, new: AdHocSnapshot) -> SignalState:
-    """The state with `new` in the place of the snapshot of the same id as `old`."""
+    """A state with `new` in the place of the snapshot that has the id of `old`; unchanged when there is none."""
     return replace(state, snapshots=tuple(new if snapshot.id == old.id else snapshot for snapshot in state.snapshots))
 
 
 def without(state: SignalState, snapshot: AdHocSnapshot) -> SignalState:
-    """The state without a snapshot, which is over."""
+    """A state without the snapshot that has the id of `snapshot`."""
     return replace(state, snapshots=tuple(other for other in state.snapshots if other.id != snapshot.id))
 
 
 def with_table(state: SignalState, snapshot: AdHocSnapshot, table: TableRead) -> SignalState:
-    """The state with `table` as the first of a snapshot's tables: the one under way."""
+    """A state with `table` in the place of the first of the snapshot's tables, which is the one under way."""
     return replaced(state, snapshot, replace(snapshot, tables=(table, *snapshot.tables[1:])))

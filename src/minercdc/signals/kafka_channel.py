@@ -1,4 +1,4 @@
-"""Channel `kafka`: the records of the signal topic as signals."""
+"""Channel `kafka`: reads the records of the signal topic as signals."""
 
 from __future__ import annotations
 
@@ -16,11 +16,14 @@ class Topic(Protocol):
         """Values of the records after the mark `taken`, without waiting, and the mark after them."""
 
     def close(self) -> None:
-        """Leave the topic."""
+        """Leave the topic; a later `poll` opens it again."""
 
 
 class TopicChannel:
-    """Channel `kafka`; its mark is the offset of the next record."""
+    """The `channels.SignalChannel` of `kafka`; its mark is the offset of the next record.
+
+    :param topic: closed by `close`.
+    """
 
     name = "kafka"
 
@@ -28,12 +31,14 @@ class TopicChannel:
         self._topic = topic
 
     def poll(self, taken: str) -> tuple[Sequence[Received], str]:
-        """See `channels.SignalChannel`, and `kafka.signal_topic.SignalTopic` for the errors."""
+        """Signals of the records after the mark `taken`, without waiting, and the mark after them; for records that hold
+        none, refusals. '' as `taken`, or without any records, is as of `channels.SignalChannel`. Raises as
+        `kafka.signal_topic.SignalTopic`."""
         values, mark = self._topic.poll(taken)
         return list(_received(values)), mark
 
     def stored(self, taken: str) -> None:
-        """Nothing to do: the topic keeps its records."""
+        """No effect: the topic keeps its records."""
 
     def close(self) -> None:
         """Close the topic; a later `poll` opens it again."""

@@ -1,4 +1,5 @@
-"""Reads a table a chunk at a time in order of its key: `WHERE key > last AND key <= maximum ORDER BY key FETCH FIRST n`.
+"""Makes the SQL that reads a table a chunk at a time in order of its key: `WHERE key > last AND key <= maximum ORDER BY key FETCH
+FIRST n`.
 
 A key value travels as its Row text and goes back into SQL by the rule of its type, so that it is exactly the one that was
 read. Text is ordered binary, whatever the session's language; see `SESSION`.
@@ -24,8 +25,8 @@ SESSION: Final = "ALTER SESSION SET NLS_SORT = 'BINARY' NLS_COMP = 'BINARY'"
 
 
 def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
-    """Columns to read the table in order of: its key; a surrogate and, unless that is the key, the ROWID, since its
-    values may repeat; or the ROWID alone.
+    """Names of the columns to read the table in order of: those of its key; or the surrogate and, unless that is the key, the
+    ROWID, since values of the surrogate may repeat; or the ROWID alone, for a table without key too.
 
     :param surrogate: name of a column, as it is written or in upper case; or ROWID; '' for the key.
     :raises UnsupportedRowError: there is no such column, it may be null, or its type has no order we can repeat.
@@ -58,14 +59,15 @@ def order_of(schema: TableSchema, surrogate: str = "") -> tuple[str, ...]:
 
 
 class Keyset:
-    """The statements that read one version of a table.
+    """Makes the statements that read one version of a table, and reads keys from their rows. It keeps no connection; the
+    session has executed SESSION.
 
     :param order: from `order_of`.
     :param condition: predicate that rows have to fulfil, '' for none.
-    :param lobs: read large values; else they are the placeholder.
+    :param lobs: read large values; else they are UNAVAILABLE.
     :raises ValueDecodeError: a column's type is not supported.
     :ivar rows: converts what is fetched.
-    :ivar arrow: how its rows can come as columns; None when they cannot.
+    :ivar arrow: how its rows can come as columns; None when they cannot, or the native path is not in use.
     """
 
     def __init__(self, schema: TableSchema, order: Sequence[str], condition: str = "", *, lobs: bool = False) -> None:
@@ -84,10 +86,11 @@ class Keyset:
     def statement(
         self, scn: int | None, limit: int, last: Sequence[str], maximum: Sequence[str], *, as_columns: bool = False
     ) -> str:
-        """SELECT of the next `limit` rows after key `last`, up to key `maximum`; empty ones are no bounds.
+        """SELECT of the next `limit` rows after key `last`, up to and with key `maximum`, in order; an empty one is no bound.
+        For the binds see `binds`.
 
         :param scn: as of when; None for now.
-        :param as_columns: select `arrow`.
+        :param as_columns: select the expressions of `arrow`, which must not be None.
         """
         expressions = selected_columns(self.schema, ROWID, self._lobs)
         if as_columns:
@@ -103,7 +106,8 @@ class Keyset:
         )
 
     def maximum_statement(self, scn: int | None) -> str:
-        """SELECT of the ordering columns of the table's last row that fulfils the condition.
+        """SELECT, without binds, of the ordering columns of the table's last row that fulfils the condition; no row when none
+        does.
 
         :param scn: as of when; None for now.
         """
@@ -144,7 +148,8 @@ class Keyset:
         )
 
     def maximum_of(self, fetched: Sequence[object]) -> tuple[str, ...]:
-        """Row text of the one row that `maximum_statement` fetched. Raises ValueDecodeError as `last_of`."""
+        """Row text of the ordering columns of the one row that `maximum_statement` fetched. Raises ValueDecodeError as
+        `last_of`."""
         return tuple(
             str(value) if column is None else reading_for(column).from_driver(value)
             for value, column in zip(fetched, self._columns, strict=True)
@@ -172,7 +177,11 @@ class Keyset:
 
 
 def _compared(placed: Sequence[tuple[str, str]], sign: str, last_sign: str) -> str:
-    """(a, b) > (x, y) as Oracle's SQL has no such comparison: `a > x OR (a = x AND b > y)`."""
+    """A condition in SQL for (a, b) > (x, y), a comparison that Oracle's SQL does not have: `a > x OR (a = x AND b > y)`.
+
+    :param placed: (column, bind) of each ordering column.
+    :param sign: `>` or `<`; `last_sign`, for the last column, may be `<=` too.
+    """
     (name, bind), *rest = placed
     if not rest:
         return f"{name} {last_sign} {bind}"
@@ -180,5 +189,5 @@ def _compared(placed: Sequence[tuple[str, str]], sign: str, last_sign: str) -> s
 
 
 def key_columns(schema: TableSchema, order: Sequence[str]) -> bool:
-    """Whether the table still has the columns it is being read in order of."""
+    """Whether the table has all columns named in `order`; ROWID counts as one that it has."""
     return all(name == ROWID or name in schema.positions() for name in order)

@@ -1,4 +1,5 @@
-"""Marks in the signal table around a chunk: `incremental.snapshot.watermarking.strategy` insert_insert and insert_delete.
+"""Writes and recognizes marks in the signal table around a chunk: `incremental.snapshot.watermarking.strategy` insert_insert and
+insert_delete.
 
 Their rows are Debezium's. Each mark is a transaction of its own; that the stream comes to it says that it has come past
 everything committed before.
@@ -21,8 +22,12 @@ _OPEN, _CLOSE = "-open", "-close"
 
 
 def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
-    """(window, True for the row that opens it, False for the row that closes it) of a row of the signal table; None for a row that
-    is no mark. Of an opening row it is True also when that is deleted, which closes the window."""
+    """Id of the window that a row of the signal table is a mark of, and whether the row is the one that opens it (True) or
+    closes it (False); None for a row that is no mark. The caller knows whether a row that opens a window is inserted, or
+    deleted, which closes it.
+
+    :param mark_id, type_: the row's first and second column.
+    """
     if type_ == OPEN_MARK and mark_id.endswith(_OPEN):
         return mark_id.removesuffix(_OPEN), True
     if type_ == CLOSE_MARK and mark_id.endswith(_CLOSE):
@@ -34,6 +39,7 @@ def window_of(mark_id: str, type_: str) -> tuple[str, bool] | None:
 class Marks:
     """Writes marks; each method commits, and raises SourceError or PrerequisiteError when Oracle refuses.
 
+    :param table: the signal table, with three columns.
     :param close_by: `insert` another row, or `delete` that of the opening.
     """
 
@@ -52,6 +58,7 @@ class Marks:
         """Write the window's high mark. May be repeated when it is not known whether the first attempt was committed.
 
         :param opened_ms: `now_ms` of `open`.
+        :param now_ms: milliseconds since the epoch.
         """
         if self.close_by == "delete":
             with oracle_errors(f"deleting a mark from {self.table}"), connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""What the reading of a table hands to the stage."""
+"""What the thread that reads a table hands to the stage, in order: Began, Chunks; or Failed or Broken as the last."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ from minercdc.signals.window import Chunk
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The reading of a table has begun: ordering columns, and Row text of the last key; () when there are no rows to
-    read."""
+    """The reading of a table has begun, or begun again in another order.
+
+    :param order: names of the ordering columns.
+    :param maximum: Row text of their values in the last row to be read; () when there are no rows to read.
+    """
 
     order: tuple[str, ...]
     maximum: tuple[str, ...]
@@ -22,11 +25,11 @@ class Began:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """The table cannot be read.
+    """The table cannot be read; no outcome follows.
 
     :param scn: an SCN after the failure. DDL that the stream has not reached yet may be the cause (a RENAME: ORA-00942), so the
-        table is given up only when the stream has emitted every commit before this SCN. 0: the table is given up at once, since the
-        signal's own condition may be the cause, or the SCN could not be read.
+        table is given up only when the stream has emitted every commit before this SCN. 0: the table is given up at once,
+        since the signal's own condition may be the cause, or the SCN could not be read.
     """
 
     error: MinerCdcError
@@ -35,7 +38,7 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A fault of the reader's own code; whoever gets this outcome raises `error`."""
+    """A fault of the reader's own code; whoever gets this outcome raises `error`. No outcome follows."""
 
     error: Exception
 

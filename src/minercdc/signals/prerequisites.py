@@ -1,4 +1,4 @@
-"""Checks the signal table, with the SQL that fixes each finding."""
+"""Checks the signal table; each finding has the SQL that fixes it."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _COLUMNS = "(ID VARCHAR2(42) PRIMARY KEY, TYPE VARCHAR2(32) NOT NULL, DATA VARCH
 def signal_table_findings(
     connection: oracledb.Connection, table: TableId, user: str, marks: Sequence[str], *, redo: bool = True
 ) -> Iterator[Finding]:
-    """What is wrong with the signal table. Changes are captured all the same, so no finding is blocking. With `marks`, what is
-    not committed on `connection` is rolled back.
+    """What is wrong with the signal table, none when nothing is. Changes are captured all the same, so no finding is
+    blocking. With `marks`, statements are tried, and what is not committed on `connection` is rolled back.
 
     :param user: the connector's database user.
     :param redo: the table is read from redo, which has to hold its columns.
@@ -84,7 +84,8 @@ def _shape(table: TableSchema, name: str) -> Iterator[Finding]:
 
 
 def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iterator[Finding]:
-    """LogMiner shows an INSERT with the columns that are logged: all of them only with supplemental logging of ALL columns."""
+    """A finding when not all columns of the table are logged, so that a mark that is deleted may not be recognised. Raises
+    SourceError, PrerequisiteError."""
     everything = one_row(connection, "SELECT SUPPLEMENTAL_LOG_DATA_ALL FROM V$DATABASE", "checking V$DATABASE")[0]
     sql = (
         "SELECT COUNT(*) FROM ALL_LOG_GROUPS"
@@ -102,7 +103,8 @@ def _logging(connection: oracledb.Connection, table: TableId, name: str) -> Iter
 
 
 def _try(connection: oracledb.Connection, name: str, privilege: str) -> None:
-    """Execute a statement that changes nothing, but takes the privilege. Raises PrerequisiteError without it (ORA-01031)."""
+    """Execute a statement that changes no row, but needs the privilege `INSERT` or `DELETE`, and roll back. Raises
+    PrerequisiteError without it (ORA-01031), and as `codes.classify`."""
     sql = (
         f"INSERT INTO {name} SELECT * FROM {name} WHERE 1 = 0"
         if privilege == "INSERT"

@@ -49,10 +49,10 @@ _INVALID_IDENTIFIER = 904
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """Amounts that are read at a time.
+    """How much of a table is read at a time, and of each row.
 
     :param chunk: rows of a chunk.
-    :param lobs: read large values.
+    :param lobs: read large values; else they are UNAVAILABLE.
     """
 
     chunk: int
@@ -60,12 +60,13 @@ class Pace:
 
 
 class ChunkReader:
-    """Reads one table at a time.
+    """Reads one table at a time, in a thread that `start` begins and `stop` ends; `incremental.Reader`. One thread calls its
+    methods.
 
-    :param connect: makes a connection to where the tables of a database are.
-    :param shape: version of a table at the point the stream has come to; None when it is dropped there.
+    :param connect: opens a connection to where the tables of a database are; the thread calls it.
+    :param shape: version of a table at the point the stream has come to; None when it is dropped there. The thread calls it.
     :param marks: None to read without marks, as of an SCN.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(
@@ -80,7 +81,8 @@ class ChunkReader:
         self._reading: _Reading | None = None
 
     def start(self, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
-        """Begin to read a table after the last key of `state`, and stop reading any other.
+        """Begin to read a table after the last key of `state`, and stop reading any other. What is read, and errors too, come
+        by `first`.
 
         :param surrogate: column to order by in place of the key, see `keyset.order_of`; '' for none.
         :param emitted_scn: highest commit SCN emitted so far; no chunk may be older.
@@ -100,11 +102,12 @@ class ChunkReader:
             self._reading.take()
 
     def floor(self) -> int:
-        """Lowest floor of the chunks in flight and to come; 0 when that is not known yet, or nothing is being read."""
+        """Lowest `Chunk.floor` of the chunks that are not taken and of those to come; 0 when that is not known yet, or
+        nothing is being read."""
         return self._reading.floor() if self._reading else 0
 
     def stop(self) -> None:
-        """Read no more. The thread ends by itself."""
+        """Read no more, and drop what was not taken. The thread is not waited for: it ends after the fetch that it is in."""
         if self._reading:
             self._reading.abandon()
             self._reading = None
@@ -112,7 +115,7 @@ class ChunkReader:
 
 @dataclass(frozen=True, slots=True)
 class ReaderContext:
-    """What the reading of every table shares; see `ChunkReader`."""
+    """What the reading of every table shares: the parameters of `ChunkReader`."""
 
     connect: Callable[[str], oracledb.Connection]
     shape: Callable[[TableId], TableSchema | None]
@@ -127,7 +130,7 @@ class ReaderContext:
 
 @dataclass(slots=True)
 class _Window:
-    """A chunk between two marks, whose high mark is not written yet."""
+    """The window of a chunk whose high mark is not written yet; its low mark was at `opened_ms`, milliseconds since the epoch."""
 
     id: str
     opened_ms: int
@@ -135,7 +138,7 @@ class _Window:
 
 @dataclass(slots=True)
 class _Flight:
-    """Outcomes that were read and not taken, with their rows and bytes."""
+    """Outcomes that were read and not taken, oldest first, with the number of their rows and their bytes in all."""
 
     outcomes: deque[Outcome] = field(default_factory=deque)
     rows: int = 0
@@ -143,7 +146,12 @@ class _Flight:
 
 
 class _Reading:
-    """The reading of one table, from its start or a later key on."""
+    """The reading of one table, from its start or a later key on; not used for another one. Its owner starts `thread`, which
+    reads and puts outcomes; the owner calls `first`, `take`, `floor` and `abandon`. The thread ends at the table's end, at an
+    error that does not pass, or after `abandon`.
+
+    :param state: how far the table was delivered.
+    """
 
     def __init__(self, context: ReaderContext, table: TableId, state: TableRead, surrogate: str, emitted_scn: int) -> None:
         self._context = context
@@ -225,7 +233,8 @@ class _Reading:
         return connection
 
     def _present_scn(self) -> int:
-        """CURRENT_SCN; 0 when the signal's own condition may be the cause, or the database does not answer."""
+        """The present SCN, for `Failed.scn`; 0 when the signal's own condition may be the cause, or the database does not
+        answer."""
         if self._state.condition:
             return 0
         try:
@@ -235,8 +244,8 @@ class _Reading:
             return 0
 
     def _outdated(self, error: SourceError) -> bool:
-        """Whether a column that the stream still knows is gone, so that the stream has to come to its DDL first. A condition that
-        names no column fails in the same way, and for good."""
+        """Whether the error may be that a column which the stream still knows is gone (ORA-00904), so that the stream has to
+        come to its DDL first. A condition with a name that is no column fails in the same way, and for good: then False."""
         return error.ora_code == _INVALID_IDENTIFIER and not self._state.condition
 
     def _read(self, connection: oracledb.Connection) -> None:
@@ -255,8 +264,8 @@ class _Reading:
             more = self._marked(connection, keyset) if self._context.marks else self._stretch(connection, keyset)
 
     def _begin(self, connection: oracledb.Connection) -> bool:
-        """Fix the order and the end; False when there is nothing to read. Raises SourceError when the table was dropped, and
-        UnsupportedRowError as `order_of`."""
+        """Fix the order and the end in `_state`, and put Began; False when there is nothing to read. Raises SourceError when
+        the table was dropped, UnsupportedRowError as `order_of`, and as `codes.classify`."""
         schema = self._context.shape(self._table)
         if schema is None:
             raise SourceError(f"{self._table} was dropped")
@@ -283,7 +292,7 @@ class _Reading:
         return scn
 
     def _stretch(self, connection: oracledb.Connection, keyset: Keyset) -> bool:
-        """Read several chunks as of one SCN. True when there may be more rows.
+        """Read several chunks as of one SCN, and put them. True when there may be more rows.
 
         The stream may emit commits at exactly that SCN later: in an idle database it cannot know that there are no more. They
         have the images that the chunk has.
@@ -373,11 +382,11 @@ class _Reading:
         return Chunk(found, last, floor, ceiling, time_us, final, window, found.size(_SAMPLE))
 
     def _end(self, keyset: Keyset, scn: int, time_us: int) -> Chunk:
-        """An empty last chunk: the rows that were left are gone."""
+        """An empty last chunk, for when the rows that were left are gone."""
         return Chunk(FetchedRows(keyset.schema, [], keyset.rows), self._state.last, scn, scn - 1, time_us, final=True)
 
     def _put(self, outcome: Outcome) -> None:
-        """Put an outcome once there is room; drop it when the reading is abandoned."""
+        """Put an outcome for the stage once there is room, for which it waits; drop it when the reading is abandoned."""
         flight, most = self._flight, _IN_FLIGHT * self._context.pace.chunk
         with self._changed:
             while (flight.rows >= most or flight.bytes >= _IN_FLIGHT_BYTES) and not self._abandoned.is_set():

@@ -16,9 +16,10 @@ from minercdc.schema.table import TableId
 
 
 class RepairSource:
-    """See `resuming.Database`.
+    """The `resuming.Database` of a connector. Each method opens a connection and closes it, and raises SourceError,
+    PrerequisiteError or ConfigError when the database cannot be read.
 
-    :param connect: makes a connection to where the tables of a database are.
+    :param connect: opens a connection to where the tables of a database are.
     :param needed: the adapter's prerequisites.
     :param redo: changes come from redo; else no open transaction can bring rows from before a repair.
     :param whole_rows: record keys may have other columns than the tables' keys, so that all columns have to be logged.
@@ -38,7 +39,9 @@ class RepairSource:
         self._redo = redo
 
     def obstacle(self, table: TableId, code: str) -> str:
-        """See `resuming.Database`."""
+        """Why rows of a table would still fail with the error `code`, and the SQL that repairs it, as text; '' when no cause
+        is known, as for any other code than those of missing keys and of rows that are not supported, or the table is not
+        there."""
         if code not in (MissingKeyError.code, UnsupportedRowError.code):
             return ""
         with closing(self._connect(table.database)) as connection:
@@ -52,12 +55,14 @@ class RepairSource:
         return "; ".join(f"{finding.problem} ({finding.fix})" for finding in self._needed.tables(found))
 
     def moment(self, table: TableId) -> tuple[int, int]:
-        """See `resuming.Database`. CURRENT_SCN is read first: that moves the written SCN forward."""
+        """The present SCN of the database of a table, and an SCN that the stream comes to even when nothing more is written. The
+        present one is read first: that moves the written SCN forward."""
         with closing(self._connect(table.database)) as connection:
             now = present_scn(connection)
             return now, reached_scn(connection)
 
     def oldest_open_scn(self, table: TableId) -> int:
-        """See `resuming.Database`."""
+        """An SCN at or before the start of every transaction that is open in the database of a table, or begins later;
+        without redo the present SCN, since open transactions do not count then."""
         with closing(self._connect(table.database)) as connection:
             return oldest_undecided_scn(connection) if self._redo else present_scn(connection)

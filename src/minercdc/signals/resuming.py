@@ -1,4 +1,4 @@
-"""Suspended tables are read again: from the signal, or the dictionary that shows the repair, to the last delete.
+"""Has suspended tables read again: from the signal, or the dictionary that shows the repair, to the last delete.
 
     begin      everything is delivered; the cause is gone at SCN `fixed`; the logs and the stream have come to `covered`; the table's
                topic ends at `marks`. The table is not suspended any more, and an incremental snapshot of it is requested
@@ -55,7 +55,7 @@ class Suspended(Protocol):
         """Id of the source transaction that is delivered in part; '' when there is none."""
 
     def tables(self) -> Sequence[SuspendedTable]:
-        """All of them, in the order they were suspended."""
+        """All of them, in the order they were suspended; also those that wait only to be read once more."""
 
     def find(self, table: str) -> SuspendedTable | None:
         """The entry of a table, by its name in the state; None when it is not suspended."""
@@ -65,17 +65,20 @@ class Database(Protocol):
     """What a resumption reads from the database. Each method raises SourceError or PrerequisiteError when it cannot."""
 
     def obstacle(self, table: TableId, code: str) -> str:
-        """Why rows of a table would still fail with the error `code`, with the SQL that repairs it; '' when no cause is known."""
+        """Why rows of a table would still fail with the error `code`, and the SQL that repairs it, as text; '' when no cause
+        is known, or the table is not there."""
 
     def moment(self, table: TableId) -> tuple[int, int]:
-        """CURRENT_SCN of the database of a table, and the SCN up to which its redo logs are written."""
+        """The present SCN of the database of a table, and an SCN at or below it that the stream comes to even when nothing
+        more is written."""
 
     def oldest_open_scn(self, table: TableId) -> int:
         """An SCN at or before the start of every transaction that is open in the database of a table, or begins later."""
 
 
 class TopicMemory(Protocol):
-    """The topic of a table, as what its readers hold; `kafka.topic_fold.TopicFold` fits, and says what its methods raise."""
+    """Reads the topic of a table, for what its readers hold; `kafka.topic_fold.TopicFold` fits, and says what its methods
+    raise. One topic at a time: `begin`, `ready` until it is True, `gone` until it is empty, `limits`, `close`."""
 
     def ends(self, table: TableSchema) -> tuple[tuple[int, int], ...]:
         """(partition, offset after its last record) of the table's topic; () when there is no topic."""
@@ -94,17 +97,19 @@ class TopicMemory(Protocol):
         """Why some of these keys could not be found; '' when all were."""
 
     def close(self) -> None:
-        """Stop reading."""
+        """Stop reading, and forget what was read; safe to call twice. `begin` may follow."""
 
 
 class Resumptions:
-    """Runs the resumptions of a state.
+    """Runs the resumptions of a state; one for each pipeline. `step` at each end of a source transaction, `close` at the end.
 
-    :param suspended: the tables that are suspended now. `source` is the database, `clock` gives seconds.
+    :param suspended: the tables that are suspended now; its entries change by the SuspensionChanges that are yielded.
+    :param source: the database; `clock` gives seconds of a clock that never goes back.
     :param memory: None when deletes are not looked for; then `why` says why not.
     :param refusal: why a table cannot have its topic; None when it can.
     :param shape: version of a table at the point the stream has come to.
-    :param learn: reads the shape of a table that the stream has not had yet; None when there is no such table.
+    :param learn: reads the shape of a table that the stream has not had yet, and makes it known; None when there is no such
+        table.
     :param names: how the state names tables.
     :ivar begun: how many were begun; when it grows, no chunk that was read ahead may be delivered.
     """
@@ -169,7 +174,7 @@ class Resumptions:
     # ---- what begins ----
 
     def _end_reads_of_suspended(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """End resumptions and incremental snapshots of tables that a new fault has suspended."""
+        """End resumptions of tables that a new fault has suspended, and take these tables out of incremental snapshots."""
         for entry in self.suspended():
             reports: list[Event] = []
             for resumption in [one for one in state.resuming if one.table == entry.table]:
@@ -191,7 +196,8 @@ class Resumptions:
                 yield reports, state
 
     def _begin_requested(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Begin what signals `resume-table` requested, in their order."""
+        """Begin what signals `resume-table` requested, in their order, or refuse it. One whose table a blocking snapshot
+        reads waits. Raises as `step`."""
         for signal_id, table in state.resumes:
             entry = self._suspended.find(table)
             if entry is not None and self._is_read_whole(state, table):
@@ -209,7 +215,8 @@ class Resumptions:
                 yield events, state
 
     def _begin_again(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Rows from before the repair came after what was read: read the table once more, for the same signal."""
+        """Begin once more, for the same signal, with tables of which rows from before the repair came after they were read
+        (`SuspendedTable.again`). Raises as `step`."""
         for entry in [one for one in self._suspended.tables() if one.again]:
             if self._is_read_whole(state, entry.table):
                 continue
@@ -219,10 +226,10 @@ class Resumptions:
                 yield events, state
 
     def _begin_repaired(self, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Begin with tables whose cause is gone by the dictionary.
+        """Begin with tables that may be read again by themselves (`automatic`), and whose cause is gone by the dictionary.
 
         Where the dictionary never showed the cause, the table was repaired before we looked, or the cause is another one. Such a
-        table is tried a few times only.
+        table is tried a few times only. Raises as `step`.
         """
         for entry in self.suspended():
             table = entry.table
@@ -252,9 +259,11 @@ class Resumptions:
         time_us: int,
         known: Resumption | None = None,
     ) -> Iterator[Step]:
-        """End a suspension.
+        """End the suspension of a table, and request the snapshot that reads it; of a dropped table only the former. Raises
+        as `step`.
 
-        :param before, state: until it is ended, and from then on.
+        :param before: the state to be stored until the suspension has ended; `state` the one that its members are taken from
+            then.
         :param known: the resumption that goes on; None: one begins.
         """
         name = self._names.table(entry.table)
@@ -301,7 +310,8 @@ class Resumptions:
             yield from self._settling(one, state, complete_scn)
 
     def _reading(self, one: Resumption, state: SignalState, emitted_scn: int, time_us: int) -> Iterator[Step]:
-        """Suspend a table again that could not be read, or whose reading was stopped: its topic is as incomplete as before."""
+        """In phase `reading`: suspend a table again that could not be read, or whose reading was stopped, since its topic is as
+        incomplete as before. A table that was dropped is done. No step while it is being read."""
         stopped = not any(snapshot.id == one.signal for snapshot in state.snapshots)
         if not one.failure and not stopped:
             return
@@ -351,7 +361,7 @@ class Resumptions:
         yield reports, with_resumption(state, replace(one, phase="done", answered=True))
 
     def _settling(self, one: Resumption, state: SignalState, complete_scn: int) -> Iterator[Step]:
-        """End a resumption once no transaction can bring rows from before the repair any more."""
+        """In phase `done`: end a resumption once no transaction can bring rows from before the repair any more."""
         if one.settled_scn:
             if complete_scn >= one.settled_scn:
                 yield (), without_resumption(state, one.table)
@@ -361,8 +371,8 @@ class Resumptions:
     # ---- questions and answers ----
 
     def _obstacle(self, entry: SuspendedTable) -> str:
-        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; any other error is a
-        cause."""
+        """Why a table cannot be read again yet, '' when no cause is known. Raises TransientSourceError; the message of any
+        other error is such a cause."""
         try:
             return self._refused(entry.table) or self._source.obstacle(self._names.table(entry.table), entry.code)
         except TransientSourceError:
@@ -376,7 +386,8 @@ class Resumptions:
         return f"{error.message}. {error.hint}" if error else ""
 
     def _is_read_whole(self, state: SignalState, table: str) -> bool:
-        """Whether a blocking snapshot of the table is under way, whose rows may be older than what would be left out of the stream."""
+        """Whether a blocking snapshot of the table is under way, whose rows may be older than what would be left out of the
+        stream."""
         return any(snapshot.blocking and any(t.table == table for t in snapshot.tables) for snapshot in state.snapshots)
 
     def _due(self, table: str, what: str) -> bool:
@@ -387,7 +398,7 @@ class Resumptions:
         return True
 
     def _ended(self, one: Resumption, reason: str, time_us: int) -> list[Event]:
-        """The answer to a resumption that ends without result; none when it was answered before."""
+        """The answer ABORTED to a resumption that ends without result; [] when it was answered before."""
         if one.answered:
             return []
         return [answers.answer(_signal(one.signal), "ABORTED", time_us, reason=reason)]

@@ -1,4 +1,4 @@
-"""The part of the signals' state about suspended tables that are read again; pure."""
+"""Reads and changes the part of the signals' state about suspended tables that are read again; pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from minercdc.offset import AdHocSnapshot, Resumption, SignalState
 
 
 def reading(state: SignalState, snapshot: AdHocSnapshot) -> Resumption | None:
-    """The resumption that an incremental snapshot reads for; None for any other snapshot, or once its table is read."""
+    """The resumption in phase `reading` that an incremental snapshot reads for; None for any other snapshot, or once its table is
+    read."""
     found = (one for one in state.resuming if one.signal == snapshot.id and one.phase == "reading")
     return next(found, None)
 
@@ -26,7 +27,8 @@ def covered_scn(state: SignalState, snapshot: AdHocSnapshot) -> int:
 
 
 def with_result(state: SignalState, snapshot: AdHocSnapshot, status: str, error: str) -> SignalState:
-    """The state once a resumption's table is read: its phase is `deleting`, or it has a `failure`. Unchanged for other snapshots.
+    """The state once a snapshot has read its table, or given it up: the resumption that it reads for is in phase `deleting`,
+    or has a `failure`. Unchanged for other snapshots.
 
     :param status: as of `answers.scanned`: SUCCEEDED or EMPTY, anything else is a failure.
     :param error: its message, '' for none.
@@ -46,7 +48,7 @@ def with_resumption(state: SignalState, resumption: Resumption) -> SignalState:
 
 
 def without_resumption(state: SignalState, table: str) -> SignalState:
-    """The state without a table's resumption and its snapshot."""
+    """A state without the resumption of a table and without the snapshot that reads for it; unchanged when there is none."""
     ended = {one.signal for one in state.resuming if one.table == table}
     return replace(
         state,

@@ -1,4 +1,4 @@
-"""What a signal is, and what it requests: from the bytes or row of a channel to an action, or a refusal that says why.
+"""Reads signals: makes an action of the bytes or row of a channel, or a refusal that says why.
 
     row (id, type, data)  --signal_of_row-----.
                                               +--> Signal --action_of--> one of the actions
@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 
 class SignalRefused(Exception):
-    """A signal that cannot be acted on.
+    """A signal cannot be acted on. It never stops the connector: it is answered REFUSED.
 
     :param reason: for its sender.
     :param id: its id, as far as it could be read; type and channel likewise.
@@ -109,22 +109,22 @@ class StopSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class PauseSnapshot:
-    """Incremental snapshots wait."""
+    """Have incremental snapshots wait for ResumeSnapshot."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeSnapshot:
-    """Incremental snapshots go on."""
+    """Have paused incremental snapshots go on."""
 
 
 @dataclass(frozen=True, slots=True)
 class PauseStreaming:
-    """The stream waits, at the end of a source transaction."""
+    """Have the stream wait for ResumeStreaming, at the end of a source transaction."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResumeStreaming:
-    """The stream goes on."""
+    """Have the paused stream go on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +143,15 @@ class ChangeSchemas:
 
 @dataclass(frozen=True, slots=True)
 class DropTransaction:
-    """Give an open transaction up: its changes are lost. `xid` has 16 lower-case hex digits; before them `PDB:` in upper case where
-    several pluggable databases are captured."""
+    """Give an open transaction up: its changes are lost. `xid` has 16 lower-case hex digits; before them `PDB:` in upper case
+    where several pluggable databases are captured."""
 
     xid: str
 
 
 @dataclass(frozen=True, slots=True)
 class ListTransactions:
-    """Which transactions are open, as far as redo is read."""
+    """Answer with a list of the transactions that are open, as far as redo is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,8 @@ def signal_of_row(row: Row, channel: str = "source") -> Signal:
 
 
 def signal_of_json(text: str | bytes, channel: str) -> Signal:
-    """The signal of a document `{"id", "type", "data"}`; `id` and `data` may be missing, `data` may be JSON text.
+    """The signal of a document `{"id", "type", "data"}`; `id` and `data` may be missing, `data` may be JSON text. Other
+    members have no effect. Whether there is such a type is not looked at.
 
     :raises SignalRefused: it is no such document.
     """
@@ -207,7 +208,7 @@ def signal_of_json(text: str | bytes, channel: str) -> Signal:
 
 
 def described(signal: Signal) -> str:
-    """Type and data of a signal, for the log."""
+    """Type and data of a signal, for the log; made safe and cut as by `printable`."""
     data = signal.data if isinstance(signal.data, str) else json.dumps(dict(signal.data), ensure_ascii=False)
     return printable(f"{signal.type.strip()} {data}".rstrip())
 
@@ -317,7 +318,7 @@ def _resume_table(data: Data) -> Action:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A type of signal.
+    """How the data of one type of signal is read.
 
     :param read: makes the action of `data`; raises SignalRefused.
     :param members: allowed in `data`; some are without effect, and allowed because Debezium's manual sends them.

@@ -34,9 +34,9 @@ _PAUSED_SECONDS = 5.0  # between two looks whether this process still owns the c
 
 @dataclass(frozen=True, slots=True)
 class SignalTable:
-    """The table of channel `source`.
+    """The signal table, `signal.data.collection`.
 
-    :param listens: the channel is enabled; without it the table is only there for marks.
+    :param listens: channel `source` is enabled: inserted rows are signals; without it the table is only there for marks.
     :param published: whether its rows are captured as any other table's.
     """
 
@@ -46,16 +46,18 @@ class SignalTable:
 
 
 class SignalStage:
-    """See `contracts.SignalActions`.
+    """The `contracts.SignalActions` of a pipeline, used by one thread, for one stream. It owns `incremental`, `blocking`,
+    `resumptions` and `channels`, and closes them.
 
     :param table: None when no signal table is configured.
     :param channels: those that do not come with the stream.
     :param interval: seconds between two polls of them.
-    :param now_us: microseconds since the epoch in UTC.
+    :param now_us: reads the clock: microseconds since the epoch in UTC.
+    :param clock: seconds of a clock that never goes back.
     :param observe: called with the state at the start, after each step and each commit, and when streaming is paused.
     :param resumptions: None when no table is ever suspended.
     :param pausing: a context in which streaming is paused.
-    :param at_start: signals of the connector itself, before the stream; those that were acted on and are under way are passed
+    :param at_start: makes signals of the connector itself, once before the stream; those whose snapshot is under way are passed
         over.
     """
 
@@ -96,7 +98,14 @@ class SignalStage:
     def through(
         self, events: Iterator[Event], start: Position, state: SignalState, stop: StopFlag, partial_scn: int = 0
     ) -> Iterator[Event]:
-        """See `contracts.SignalActions`."""
+        """The same events, with those that signals requested in between, without rows of a signal table that is not captured;
+        each Progress has the state to store. While streaming is paused no event is taken; ends early when `stop` is set then.
+
+        :param start: position that the capture starts from.
+        :param state: stored state of signals.
+        :param partial_scn: commit SCN of a split transaction that was delivered in part, 0 when there is none.
+        :raises MinerCdcError: a channel, the database or a topic cannot be read.
+        """
         table = self._table.id if self._table else None
         self._emitted_scn = max(start.delivered_scn, partial_scn)
         self._observe(state)
@@ -135,7 +144,8 @@ class SignalStage:
                 yield event
 
     def _begin(self, start: Position, state: SignalState) -> Generator[Event, None, SignalState]:
-        """Act on the signals of a start, and make that durable before any event of the stream; returns the state after that."""
+        """Act on the signals of `at_start`, and make that durable before any event of the stream: if there are any, a
+        Progress follows their events. Returns the state after that. Raises as `through`."""
         known = {snapshot.id for snapshot in state.snapshots}
         wanted = [signal for signal in self._at_start() if signal.id not in known]
         progress = Progress(start, Scn(0), 0, signals=state)
@@ -147,8 +157,8 @@ class SignalStage:
         return state
 
     def _while_paused(self, last: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
-        """Take no event of the capture until a signal resumes streaming, but signals; returns the state after that, which is
-        still paused when `stop` was set.
+        """Take no event of the capture, but signals of the channels, until one resumes streaming; returns the state after
+        that, which is still paused when `stop` was set. Raises as `through`.
 
         :param last: of the stream; it is emitted again and again, so that the process goes on to answer and to check its claim.
         """
@@ -161,7 +171,7 @@ class SignalStage:
         return state
 
     def _apart(self, events: Iterator[Event]) -> Iterator[Event]:
-        """The events; a run with changes that are looked at here comes as ChangeEvents."""
+        """The same events, but in place of a ChangeRun with changes that are looked at here its ChangeEvents and Progress."""
         noting = (self._incremental.changes, self._blocking.changes)
         signals = self._table.id if self._table else None
         for event in events:
@@ -173,13 +183,13 @@ class SignalStage:
             yield event
 
     def stored(self, state: SignalState) -> None:
-        """See `contracts.SignalActions`."""
+        """Take note that `state` is durable in the sink: the channels need not keep the signals that it has taken."""
         self._observe(state)
         for channel in self._channels:
             channel.stored(state.taken.get(channel.name, ""))
 
     def close(self) -> None:
-        """See `contracts.SignalActions`."""
+        """Stop all reading and close the channels; safe to call twice."""
         self._incremental.close()
         self._blocking.close()
         if self._resumptions:
@@ -188,8 +198,9 @@ class SignalStage:
             channel.close()
 
     def _take_row(self, event: ChangeEvent) -> None:
-        """A row of the signal table: a mark, or a signal. An update without the image before it may be an insert: an adapter that
-        cannot distinguish them delivers both so."""
+        """Take a row of the signal table: note a mark, or keep a signal until the end of its transaction. Only inserts are
+        signals; an update without the image before it counts as one, since an adapter that cannot distinguish them delivers
+        both so."""
         row = event.before if event.op is Op.DELETE else event.after
         written = event.op is Op.CREATE or (event.op is Op.UPDATE and event.before is None)
         if row is None or event.tx is None or not (written or event.op is Op.DELETE):
@@ -207,7 +218,8 @@ class SignalStage:
             self._received.append(signal)
 
     def _take_progress(self, progress: Progress, state: SignalState, stop: StopFlag) -> Generator[Event, None, SignalState]:
-        """Emit a Progress, at which the stream is whole, with the state of what is still to do; returns that state."""
+        """Act on what was received, emit a Progress, at which the stream is whole, with the state of what is still to do, and
+        then what may be delivered; returns the state after that. Raises as `through`."""
         if progress.committed is not None:
             self._emitted_scn = max(self._emitted_scn, progress.committed.commit_scn)
         state = yield from self._act_on_received(progress, state)
@@ -215,7 +227,8 @@ class SignalStage:
         return (yield from self._emit_progress(progress, state, lambda state: self._make_steps(state, scn, time_us, stop)))
 
     def _act_on_received(self, progress: Progress, state: SignalState) -> Generator[Event, None, SignalState]:
-        """Act on every signal received; returns the state after them."""
+        """Poll the channels if it is time, and act on every signal received; yields the events of that, and returns the state
+        after them. Raises as `through`."""
         self._poll_channels(state)
         received, self._received = self._received, []
         state, self._marks = replace(state, taken={**state.taken, **self._marks}), {}
@@ -225,7 +238,8 @@ class SignalStage:
         return state
 
     def _poll_channels(self, state: SignalState) -> None:
-        """Read the channels, when it is time. `_act_on_received` acts on what they have, and marks it as taken."""
+        """Read the channels, when `interval` has passed since the last time; `_act_on_received` acts on what they have, and
+        marks it as taken. Notes whether there is a stop-snapshot. Raises as `SignalChannel.poll`."""
         if self._clock() - self._polled_at < self._interval:
             return
         self._polled_at = self._clock()
@@ -244,6 +258,7 @@ class SignalStage:
 
         The stream waits for a blocking snapshot, so the channels are polled between its steps. When one has a stop-snapshot, the
         read ends where it is, as if the connector had been killed there. The signals are acted on, and the rest is read on.
+        Raises as `through`.
         """
         while True:
             self._interrupting = False
@@ -254,7 +269,7 @@ class SignalStage:
             state = yield from self._act_on_received(progress, state)
 
     def _follow_rename(self, change: SchemaChange, state: SignalState) -> SignalState:
-        """Give a table that waits to be read, or is being read, its new name in the state."""
+        """The state, in which a table that waits to be read, or is being read, has its new name after a RENAME."""
         if change.before is None or change.after is None or change.before.id == change.after.id:
             return state
         old, new = self._actions.names.of(change.before.id), self._actions.names.of(change.after.id)
@@ -270,10 +285,10 @@ class SignalStage:
         return replace(state, snapshots=snapshots)
 
     def _make_steps(self, state: SignalState, scn: int, time_us: int, stop: StopFlag) -> Generator[Step, None, None]:
-        """What may be delivered now.
+        """Steps with what may be delivered now, of resumptions, incremental and blocking snapshots in this order.
 
         Rows that are read may show commits at their SCN before the stream does. So incremental chunks wait for a blocking
-        snapshot, and neither kind reads below the SCN of what the other has emitted.
+        snapshot, and neither kind reads below the SCN of what the other has emitted. Raises as `through`.
         """
         if self._resumptions:
             begun = self._resumptions.begun
@@ -298,7 +313,8 @@ class SignalStage:
     def _act_on_each(
         self, received: Sequence[Received], state: SignalState, progress: Progress, time_us: int
     ) -> Iterator[Acted]:
-        """Finish what earlier signals left to do in the capture, then act on the signals one after the other."""
+        """Finish what earlier signals left to do in the capture (`Actions.after`), then act on the signals one after the
+        other; yields the events of each, and the state after them. Raises as `through`."""
         finished = self._actions.after(state, time_us)
         state = finished[1]
         yield finished
@@ -310,10 +326,11 @@ class SignalStage:
     def _emit_with_steps(
         self, progress: Progress, steps: Generator[Step, None, None], state: SignalState
     ) -> Generator[Event, None, SignalState]:
-        """Emit the Progress, then each step with a Progress of its own; returns the state after them.
+        """Emit the Progress, then each step with a Progress of its own; returns the state after them. Ends early, and closes
+        `steps`, when a stop-snapshot was received.
 
         All but the last Progress say that more follows, so that many chunks share a Kafka transaction. A step without events
-        makes what came before durable.
+        makes what came before durable. Raises as `through`.
         """
         held = progress
         with closing(steps):
@@ -332,7 +349,7 @@ class SignalStage:
 
 
 def _with_id(item: Received) -> Received:
-    """Give a signal without id one, so that its answers can be matched with it."""
+    """The same signal or refusal, with a UUID as id if it has none, so that its answers can be matched with each other."""
     if isinstance(item, Signal):
         return item if item.id else replace(item, id=str(uuid4()))
     return item if item.id else SignalRefused(item.reason, id=str(uuid4()), type=item.type, channel=item.channel)

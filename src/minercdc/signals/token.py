@@ -1,4 +1,4 @@
-"""The bearer token of the connector's HTTP port: the configured one, or one that is made once and kept in the state directory."""
+"""Keeps the bearer token of the connector's HTTP port in the state directory, where none is configured; it is made once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from minercdc.state_directory import make_private, private_opener
 
 
 def token_file(directory: Path, connector: str) -> Path:
-    """Where the token of a connector is kept when none is configured."""
+    """The file in which the token of a connector is kept when none is configured; it need not be there.
+
+    :param directory: `minercdc.state.dir`.
+    """
     return directory / f"http-token-{quote(connector, safe='')}"
 
 

@@ -1,4 +1,4 @@
-"""Texts from outside: JSON, and predicates that stand within a statement of ours. Pure."""
+"""Checks texts from outside: JSON, and predicates that are put into a statement of ours. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ def _is_deeper(value: JsonValue, levels: int) -> bool:
 
 
 def is_closed(predicate: str) -> bool:
-    """Whether every parenthesis in it is its own: `A) OR (B` would get out of those that a chunk puts around it."""
+    """Whether each parenthesis in a predicate has its counterpart in it; those in literals, quoted names and comments do not
+    count. `A) OR (B` would get out of the parentheses that are put around it."""
     depth = 0
     for part in re.findall(r"'[^']*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|[()]", predicate, re.DOTALL):
         depth += (part == "(") - (part == ")")

@@ -1,4 +1,4 @@
-"""What a process remembers of its signals and snapshots, for HTTP and in-process readers."""
+"""Remembers notifications and the state of signals of a process, for HTTP and in-process readers."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ _STEPS = (Cause.SOURCE, Cause.LOGMINER, Cause.KAFKA)  # each has an end; `redo` 
 
 
 class Watch:
-    """The latest notifications and the present state, over all runs of the process; any thread may read them.
+    """Keeps the latest notifications and the present state, over all runs of the process; any thread may read them. The
+    stream's thread calls `notify`, `observe` and `pausing`.
 
-    :param counters: of the connector.
+    :param counters: of the connector; `observe` writes into them.
     :ivar instance: identity of this process, as in its claim of the connector's name.
-    :ivar standby: a function that returns what a standby says of itself, and whether it could take over; None while this process is
-        no standby.
+    :ivar standby: a function that returns what a standby says of itself, and whether it could take over; None while this
+        process is no standby.
     """
 
     def __init__(self, counters: Counters) -> None:
@@ -48,17 +49,18 @@ class Watch:
 
     @contextmanager
     def pausing(self) -> Iterator[None]:
-        """Within the context streaming is paused, and time counts as spent on that."""
+        """Within the context time counts as spent on a pause; the caller does the pausing."""
         with self._counters.spent.during(Cause.PAUSED):
             yield
 
     def notifications(self) -> list[JsonValue]:
-        """The last thousand notifications of this process, oldest first."""
+        """The last thousand notifications of this process, oldest first, as copies; [] when there was none."""
         with self._lock:
             return [dict(document) for document in self._notifications]
 
     def snapshots(self) -> dict[str, JsonValue]:
-        """Ad hoc snapshots that are not complete, and how far the initial one is."""
+        """Content of /snapshots: whether incremental snapshots are paused, the ad hoc snapshots that are not complete, and
+        how far the initial one is in each table."""
         state = self._state
         return {
             "paused": state.paused,

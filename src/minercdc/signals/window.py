@@ -1,4 +1,4 @@
-"""Which rows of a chunk are out of date: the stream has emitted newer changes of them.
+"""Finds which rows of a chunk are out of date: the stream has emitted newer changes of them.
 
 A chunk is read as of some SCN s. It is delivered once the stream has emitted every commit before s, except rows whose key
 changed in the stream after s. So no older image ever follows a newer one:
@@ -48,7 +48,8 @@ class Chunk:
 
 
 class Changes:
-    """Keys that the stream has changed in the tables that are being read, with the commit SCN of each.
+    """Keeps the keys that the stream has changed in the tables that are being read, with the last commit SCN of each. Its
+    length is the number of keys.
 
     :ivar floor: changes committed at or before this SCN are not noted.
     """
@@ -89,12 +90,13 @@ class Changes:
                 keys[identity] = scn
 
     def note_schema(self, change: SchemaChange) -> None:
-        """Note that a table was truncated or dropped: all rows read before are out of date. Other DDL is not noted."""
+        """Note that a followed table was truncated or dropped: all rows read before are out of date. Other DDL is not noted."""
         if change.table in self._keys and (change.truncate or change.after is None):
             self._emptied[change.table] = max(change.scn, self._emptied.get(change.table, 0))
 
     def _identities(self, event: ChangeEvent) -> Iterator[object]:
-        """Keys before and after; the ROWID where redo does not hold a key or there is none."""
+        """What the row is recognized by: its keys before and after the change; and its ROWID, when redo holds no key, the
+        table has none, or the image before is missing."""
         key_of = self._key(event.schema)
         identified = False
         for row in (event.before, event.after):
@@ -114,8 +116,8 @@ class Changes:
         return self._key_of[known]
 
     def current(self, rows: FetchedRows, floor: int) -> FetchedRows:
-        """Those rows that have no change in the stream that was committed after SCN `floor`; none when the table was emptied after
-        it. Raises ValueDecodeError when a key's value does not fit its type."""
+        """Those of the rows that have no noted change with a commit SCN above `floor`; none when the table was emptied after
+        it. The same object when all are current. Raises ValueDecodeError when a key's value does not fit its type."""
         table = rows.schema.id
         if self._emptied.get(table, 0) > floor:
             return rows.only([])
@@ -134,8 +136,8 @@ class Changes:
         return rows if len(kept) == len(rows) else rows.only([rows.rows[place] for place in kept])
 
     def prune(self, floor: int) -> None:
-        """Raise `floor` to this SCN, and sometimes forget the changes up to it. No chunk that is read, or will be, has a lower
-        one."""
+        """Raise `floor` of this object to the SCN `floor`, if it is lower, and sometimes forget the changes up to it. No
+        chunk that is read, or will be, has a lower floor."""
         self.floor = max(self.floor, floor)
         if len(self) < 2 * self._pruned + 1000:
             return

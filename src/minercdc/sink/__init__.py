@@ -1,1 +1,2 @@
-"""Sinks without Kafka: durable segments, and JSON lines."""
+"""Sinks without Kafka, which write durable segments or JSON lines, and what reads segments; `opening` opens the configured
+sink."""

@@ -1,4 +1,4 @@
-"""What sinks do with files: own them alone, make them durable, and classify what goes wrong."""
+"""Helps sinks with files: to own them alone, make them durable, and classify what goes wrong."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 @contextmanager
 def file_errors(doing: str) -> Iterator[None]:
-    """Turn an OSError into ours: DeliveryError for a full disk, which may have room again, else SinkError.
+    """Within the context, raise in place of an OSError one of our errors: DeliveryError for a full disk, which may have room
+    again, else SinkError.
 
     :param doing: begins the message.
     """
@@ -31,19 +32,22 @@ def file_errors(doing: str) -> Iterator[None]:
 
 
 def make_durable(descriptor: int) -> None:
-    """Flush a file's content, and what is needed to find it, to disk. Raises OSError."""
+    """Flush a file's content, and what of its metadata is needed to read it, to disk; not its name in the directory. Raises
+    OSError."""
     getattr(os, "fdatasync", os.fsync)(descriptor)
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all of `data`. Raises OSError."""
+    """Write all of `data` at the place of the file's descriptor; not durable yet. Raises OSError, after which some of it may be
+    written."""
     view = memoryview(data)
     while view:
         view = view[os.write(descriptor, view) :]
 
 
 def replace_file(path: Path, content: bytes) -> None:
-    """Make or replace a file in one step; durable when this returns. Raises OSError."""
+    """Make a file, or replace it, in one step, readable by its owner only; durable when this returns. `<name>.new` is used on
+    the way. Raises OSError."""
     fresh = path.with_name(f"{path.name}.new")
     with open(fresh, "wb", opener=private_opener) as file:
         file.write(content)
@@ -54,11 +58,13 @@ def replace_file(path: Path, content: bytes) -> None:
 
 
 class OwnerLock:
-    """A file that one process holds locked; the lock ends with the process, however it ends.
+    """Holds a file locked, from construction to `release`, so that one process owns what the file stands for; the lock ends
+    with the process, however it ends. The file and its directory are made when missing, and the file stays; it has the
+    owner's pid.
 
     :param what: the thing that the lock stands for, for messages.
     :raises FencedError: another process holds it.
-    :raises SinkError: the file cannot be made.
+    :raises SinkError: the file cannot be made; DeliveryError when the disk is full.
     """
 
     def __init__(self, path: Path, what: str) -> None:
@@ -80,7 +86,8 @@ class OwnerLock:
             write_all(self._descriptor, f"pid {os.getpid()}\n".encode())
 
     def check(self) -> None:
-        """Raise FencedError when the file is not the locked one any more: its directory was removed or replaced."""
+        """Raise FencedError when the file at the path is not the locked one any more: it or its directory was removed or
+        replaced. Raises OSError when it cannot be looked at."""
         try:
             there, ours = os.stat(self._path), os.fstat(self._descriptor)
         except FileNotFoundError:
@@ -99,7 +106,8 @@ class OwnerLock:
 
 
 def is_locked(path: Path) -> bool:
-    """Whether a process holds the lock; False when there is no file. Raises OSError when the file cannot be opened."""
+    """Whether a process, this one too, holds the OwnerLock of this file; False when there is no file. Nothing is locked
+    afterwards. Raises OSError when the file cannot be opened."""
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""The frames that a segment consists of; pure.
+"""Makes and reads the frames that a segment consists of; pure.
 
     length of the payload (4 bytes)   CRC-32 (4)   kind (1)   payload
 
@@ -32,9 +32,10 @@ _MARK = b"COMMIT"
 
 
 class Frame(NamedTuple):
-    """A whole frame.
+    """A whole, valid frame that was read.
 
-    :param end: where the next frame begins.
+    :param kind: HEADER, RECORD, COMMIT, or a kind that is not known.
+    :param end: byte of the file where the next frame begins.
     """
 
     kind: bytes
@@ -44,13 +45,13 @@ class Frame(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first frame of a segment.
+    """What the first frame of a segment says.
 
     :param log: identifies the sequence of segments: a directory that is begun again has another one.
     :param connector: its name.
     :param segment: number of the segment, from 1 on.
     :param records: how many records the segments before hold.
-    :param offset: stored offset of the last commit before, None for none.
+    :param offset: stored offset of the last commit before, as JSON text; None for none.
     """
 
     log: str
@@ -64,9 +65,9 @@ class Header:
 class Commit:
     """What a commit frame says.
 
-    :param offset: stored offset, None when it was removed.
+    :param offset: stored offset, as JSON text; None when it was removed.
     :param records: how many records there are up to here, those of earlier segments included.
-    :param time_ms: of the commit, milliseconds since the epoch.
+    :param time_ms: of the commit, milliseconds since the epoch in UTC.
     """
 
     offset: str | None
@@ -75,8 +76,8 @@ class Commit:
 
 
 class StoredRecord(NamedTuple):
-    """A record with its number, from 0 on over all segments, and the time of its commit in milliseconds since the epoch. Key and
-    value are None as in `contracts.Record`."""
+    """A committed record, as it was read, with its number, from 0 on over all segments, and the time of its commit in
+    milliseconds since the epoch in UTC. Key and value are None as in `contracts.Record`."""
 
     number: int
     time_ms: int
@@ -87,18 +88,18 @@ class StoredRecord(NamedTuple):
 
 
 def frame(kind: bytes, payload: bytes) -> bytes:
-    """The bytes of a frame."""
+    """The bytes of a frame of this kind, with length and checksum before the payload."""
     length = len(payload)
     return _HEAD.pack(length, crc32(payload, crc32(_CHECKED.pack(length, kind))), kind) + payload
 
 
 def frame_length(head: bytes) -> int:
-    """Bytes of the frame that begins with these ones; 0 when they are too few."""
+    """How many bytes the frame has that begins with `head`, as its length says; 0 when `head` has fewer than HEAD_BYTES."""
     return HEAD_BYTES + int(_HEAD.unpack_from(head)[0]) if len(head) >= HEAD_BYTES else 0
 
 
 def frames(data: bytes, base: int = 0) -> Iterator[Frame]:
-    """The frames from the beginning of `data` on, up to the first that is not whole and valid.
+    """The frames from the beginning of `data` on, up to the first that is not whole and valid; none when that is the first.
 
     :param base: where `data` begins in its file; `Frame.end` counts from the file's beginning.
     """
@@ -116,7 +117,7 @@ def frames(data: bytes, base: int = 0) -> Iterator[Frame]:
 
 
 def has_commit(data: bytes, at: int) -> bool:
-    """Whether a valid commit frame begins anywhere at or after `at`."""
+    """Whether a valid, whole commit frame begins anywhere at byte `at` of `data` or after it."""
     place = data.find(_MARK, at + _HEAD.size)
     while place >= 0:
         if _is_commit(data, place - _HEAD.size):
@@ -126,7 +127,8 @@ def has_commit(data: bytes, at: int) -> bool:
 
 
 def last_commit(data: bytes) -> Commit | None:
-    """The last valid commit in the end of a segment, which may begin within a frame; None when it holds none."""
+    """The last valid commit in `data`, the end of a segment, which may begin within a frame; None when it holds none. Raises as
+    `commit_of`."""
     place = data.rfind(_MARK)
     while place >= _HEAD.size:
         if _is_commit(data, place - _HEAD.size):
@@ -146,7 +148,7 @@ def _is_commit(data: bytes, at: int) -> bool:
 
 
 def header_frame(header: Header) -> bytes:
-    """The frame that begins a segment."""
+    """The bytes of the frame that begins a segment."""
     document = {
         "form": FORM,
         "log": header.log,
@@ -159,7 +161,8 @@ def header_frame(header: Header) -> bytes:
 
 
 def header_of(payload: bytes) -> Header:
-    """The header in a frame's payload. Raises ValueError, KeyError or TypeError when it is not of this form."""
+    """The header in the payload of a frame of kind HEADER. Raises ValueError, KeyError or TypeError when it is not of the
+    form `FORM`."""
     found = json.loads(payload)
     if found["form"] != FORM:
         raise ValueError(f"form {found['form']}")
@@ -167,18 +170,18 @@ def header_of(payload: bytes) -> Header:
 
 
 def commit_frame(commit: Commit) -> bytes:
-    """The frame of a commit, for which `last_commit` looks."""
+    """The bytes of the frame of a commit, for which `last_commit` looks."""
     return frame(COMMIT, _MARK + _json({"offset": commit.offset, "records": commit.records, "time": commit.time_ms}))
 
 
 def commit_of(payload: bytes) -> Commit:
-    """The commit in a frame's payload. Raises ValueError, KeyError or TypeError for something else."""
+    """The commit in the payload of a frame of kind COMMIT. Raises ValueError, KeyError or TypeError for something else."""
     found = json.loads(payload[len(_MARK) :])
     return Commit(found["offset"], found["records"], found["time"])
 
 
 def record_frame(record: Record) -> bytes:
-    """The frame of a record, which is committed by the next frame of a commit."""
+    """The bytes of the frame of a record, which the next commit frame after it commits. The record's partition is not in it."""
     topic, key, value = record.topic.encode(), record.key, record.value
     sizes = (-1 if key is None else len(key), -1 if value is None else len(value))
     payload = _RECORD.pack(len(topic), *sizes, len(record.headers)) + topic + (key or b"") + (value or b"")
@@ -189,7 +192,7 @@ def record_frame(record: Record) -> bytes:
 
 
 def record_of(payload: bytes, number: int, time_ms: int) -> StoredRecord:
-    """The record in a frame's payload, whose checksum was right.
+    """The record in the payload of a frame of kind RECORD, whose checksum was right.
 
     :param number: of the record; `time_ms` is that of its commit.
     """

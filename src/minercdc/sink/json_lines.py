@@ -1,4 +1,4 @@
-"""Records as JSON, one a line: to a file, exactly once, or to standard output, at least once.
+"""Writes records as JSON, one a line: to a file, exactly once, or to standard output, at least once.
 
 {"topic": "shop.SHOP.ORDERS", "key": {..}, "value": {..}, "headers": {"name": "text"}}
 
@@ -26,13 +26,14 @@ _BETWEEN = b',"value":'
 
 
 def json_line(record: Record) -> bytes:
-    """The line of a record. Keys and values are JSON already, without line breaks; a null value is a tombstone."""
+    """The line of a record, with its line end. Keys and values are JSON already, without line breaks; a record without key or
+    value has null for it. The partition is not in it."""
     begin, end = _topic_text(record.topic), _headers_text(record.headers)
     return b"%b%b%b%b%b" % (begin, record.key or b"null", _BETWEEN, record.value or b"null", end)
 
 
 def json_lines(records: Sequence[Record]) -> bytes:
-    """The lines of records that were encoded together."""
+    """The lines of records, as of `json_line`, one after the other; by the native path where that encoded them."""
     if native.rows is not None and isinstance(records, native.rows.Records):
         lines: bytes = records.lines(_topic_text, _BETWEEN, _headers_text(records.headers))
         return lines
@@ -54,15 +55,16 @@ def _headers_text(headers: tuple[tuple[str, bytes], ...]) -> bytes:
 
 
 def offset_file(beside: Path) -> Path:
-    """Where the offset is stored, with the length of what is committed."""
+    """The file in which the offset is stored, with the length of what is committed: `beside` with `.offset` after its name."""
     return beside.with_name(f"{beside.name}.offset")
 
 
 def stored_lines_offset(beside: Path) -> Offset | None:
-    """The offset that was stored last, None when there is none.
+    """The offset that was stored last, None when there is none, or no file. It is read without the lock.
 
-    :raises SchemaHistoryError: it cannot be read.
-    :raises SinkError: its file cannot be read.
+    :param beside: as of `JsonLines`.
+    :raises SchemaHistoryError: the file's content is no offset that this version reads.
+    :raises SinkError: the file cannot be read.
     """
     file = offset_file(beside)
     with file_errors(f"reading {file}"):
@@ -84,13 +86,15 @@ def _parsed(content: bytes, file: Path) -> tuple[str | None, int]:
 
 
 class JsonLines:
-    """JSON lines of one connector (contracts.RecordSink). Construction cuts off what was not committed.
+    """The `contracts.RecordSink`, OffsetSink and RunSink of a connector that writes JSON lines. Construction locks the place,
+    and cuts off what was not committed; `close` gives it up. Records are kept in memory until `commit`.
 
     :param file: None for standard output.
     :param beside: path of what belongs to the lines: `.offset` and `.lock` are added to it.
     :raises FencedError: another process writes there.
     :raises SchemaHistoryError: the stored offset cannot be read.
-    :raises SinkError: the file is shorter than the offset says, or cannot be written.
+    :raises SinkError: the file is shorter than the offset says, is not empty while there is no offset, or cannot be written
+        (DeliveryError when the disk is full).
     """
 
     def __init__(self, file: Path | None, beside: Path) -> None:
@@ -109,7 +113,8 @@ class JsonLines:
             raise
 
     def _stored(self) -> tuple[str | None, int]:
-        """The stored offset, None for none, and how many bytes of the file are committed."""
+        """The stored offset, None for none, and how many bytes of the file are committed. Makes the offset's file when it is
+        missing. Raises as the constructor."""
         with file_errors(f"reading {self._offset_file}"):
             if not self._offset_file.exists():
                 self._begin()
@@ -117,7 +122,8 @@ class JsonLines:
         return _parsed(content, self._offset_file)
 
     def _begin(self) -> None:
-        """Take a file that is not ours yet. Raises SinkError when something is in it, OSError."""
+        """Make the offset's file for a place that is not ours yet. Raises SinkError when there is something in the file of
+        lines, and OSError."""
         if self._file is not None and self._file.exists() and self._file.stat().st_size:
             raise SinkError(
                 f"{self._where} is not empty, and {self._offset_file} is not there to say what in it is the connector's",
@@ -145,15 +151,16 @@ class JsonLines:
                 os.fsync(self._descriptor)
 
     def write(self, record: Record) -> None:
-        """Keep the record for the next commit."""
+        """Keep the record in memory for the next commit; raises nothing."""
         self._lines.append(json_line(record))
 
     def write_run(self, records: Sequence[Record]) -> None:
-        """See `contracts.RunSink`."""
+        """Keep the records in memory for the next commit; raises nothing."""
         self._lines.append(json_lines(records))
 
     def commit(self, offset: Offset) -> None:
-        """See `contracts.RecordSink`.
+        """Write the lines kept since the last commit, and store `offset` with them; durable when this returns. To standard
+        output, lines are shown before the offset is stored, so a kill in between repeats them.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
         :raises FencedError: the lock file beside the lines was removed or replaced.
@@ -173,14 +180,17 @@ class JsonLines:
             self._save(self._offset)
 
     def remove_offset(self) -> None:
-        """See `contracts.OffsetSink`; the lines stay."""
+        """Remove the stored offset, durably; the lines that are committed stay. Raises as `commit`."""
         self._lock.check()
         self._offset = None
         with file_errors(f"writing {self._offset_file}"):
             self._save(None)
 
     def _check_length(self, added: int) -> None:
-        """Raise SinkError when another program has cut or written the file, or moved it away."""
+        """Raise SinkError when another program has cut or written the file, and OSError when it is gone.
+
+        :param added: bytes that were written since the last commit.
+        """
         assert self._file is not None
         size, expected = os.stat(self._file).st_size, self._length + added
         if size != expected:
@@ -191,15 +201,18 @@ class JsonLines:
             )
 
     def check_owner(self) -> None:
-        """See `contracts.RecordSink`."""
+        """Raise FencedError when the lock file was removed or replaced, since another process may have taken over."""
         self._lock.check()
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`."""
+        """The offset that was committed last, None when there is none; as it was read at construction, and committed since.
+
+        :raises SchemaHistoryError: it is in a form that this version does not read.
+        """
         return None if self._offset is None else offset_from_bytes(self._offset.encode(), str(self._offset_file))
 
     def close(self) -> None:
-        """Forget what is not committed, and let other processes write."""
+        """Forget what is not committed, and give up the lock; safe to call twice."""
         self._lines.clear()
         if self._descriptor >= 0:
             os.close(self._descriptor)

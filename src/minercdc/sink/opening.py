@@ -1,4 +1,4 @@
-"""The sink that a configuration names, and what is refused without Kafka."""
+"""Opens the sink that a configuration names, and refuses what does not work with it."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from minercdc.sink.segments import SegmentSink
 
 
 def open_sink(config: ConnectorConfig, client: KafkaClient, topics: TopicNames, ownership: Ownership) -> OffsetSink:
-    """The sink of `debezium.sink.type`.
+    """The sink of `debezium.sink.type`, opened for one connector; the caller closes it. Sinks of files are locked, and what
+    was not committed is cut off.
 
-    :param client, ownership: of Kafka; not used by the others.
-    :raises ConfigError: it is a relay, which brings its own.
+    :param client, topics, ownership: of Kafka; not used by the other sinks.
+    :raises ConfigError: the sink is a relay, which brings its own.
     :raises SchemaHistoryError: JSON lines: the stored offset cannot be read.
-    :raises SinkError: it cannot be used, or (FencedError) another process uses it.
+    :raises SinkError: the sink cannot be used, or (FencedError) another process uses it.
     """
     sink, name = config.sink, config.identity.name
     if sink.debezium_sink_type == "relay":
@@ -46,7 +47,8 @@ def large_records(config: ConnectorConfig) -> LargeRecords | None:
 
 
 def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords | None:
-    """The reader of the configured sink's records; None where they cannot be read back, as `not_read_back` says."""
+    """What reads the records of the configured sink's topics: `client` itself for Kafka; None where records cannot be read
+    back, as `not_read_back` says. Nothing is opened yet."""
     if not_read_back(config):
         return None
     if config.sink.debezium_sink_type == "segments":
@@ -55,7 +57,8 @@ def topic_records(config: ConnectorConfig, client: KafkaClient) -> TopicRecords 
 
 
 def not_read_back(config: ConnectorConfig) -> str:
-    """Why records cannot be read back, '' where they can."""
+    """Why the records that a connector with this configuration writes cannot be read back by it, as text for people; '' where
+    they can."""
     if reason := config.converters.not_read_back():
         return f"{reason}, which cannot be read back"
     if config.transforms:
@@ -71,9 +74,10 @@ def not_read_back(config: ConnectorConfig) -> str:
 
 
 def need_kafka(config: ConnectorConfig, what: str, instead: str = "") -> None:
-    """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be found.
+    """Raise ConfigError when the configured sink is not Kafka, or its topics do not have all values under names that can be
+    found.
 
-    :param what: needs it; begins the message.
+    :param what: names what needs Kafka; it begins the message.
     :param instead: how the same is done with this sink, for the hint; '' for no hint.
     """
     if not config.sink.is_kafka:

@@ -1,4 +1,4 @@
-"""Segments as their readers see them: up to the last commit, whatever is being written.
+"""Reads segments: up to the last commit, while a connector may be writing.
 
     0000000000000001.segment   0000000000000002.segment   ..   owner.lock   connector.schema-history
 
@@ -46,18 +46,19 @@ _TAIL = 1 << 18  # bytes at the end of a segment that are looked at first
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """A position in the segments."""
+    """A position in the segments: number of a segment, and byte in its file. Places compare in the order of writing."""
 
     segment: int
     byte: int
 
 
 class Newest(NamedTuple):
-    """What a start finds in the newest segment.
+    """What the newest segment holds, as a start finds it.
 
+    :param header: of that segment.
     :param offset: stored offset of the last commit, None for none.
-    :param records: how many records are committed.
-    :param length: bytes up to the end of the last commit.
+    :param records: how many records are committed, in all segments.
+    :param length: bytes of that segment up to the end of the last commit, or of the header.
     """
 
     header: Header
@@ -67,12 +68,12 @@ class Newest(NamedTuple):
 
 
 def segment_file(directory: Path, number: int) -> Path:
-    """Path of the segment with this number, be it there or not."""
+    """Path of the segment with this number in a directory, be it there or not."""
     return directory / f"{number:016}.segment"
 
 
 class SegmentLog:
-    """Reads the segments of a directory; keeps nothing between two calls."""
+    """Reads the segments of a directory, without a lock; keeps nothing between two calls."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory.absolute()
@@ -96,8 +97,8 @@ class SegmentLog:
         raise self._damaged(number, 0)
 
     def newest(self, number: int) -> Newest:
-        """How far the newest segment, of this number, is committed. Raises SinkError when it is missing, of another version, or
-        damaged before its last commit."""
+        """How far the segment of this number, which is the newest, is committed; reads all of it. Raises SinkError when it is
+        missing, of another version, or damaged before its last commit."""
         header: Header | None = None
         commit: Commit | None = None
         length = 0
@@ -114,8 +115,8 @@ class SegmentLog:
 
     def reach(self, start: Place, most: int | None = None) -> Place:
         """The end of the last commit after `start`, or of the first one by which `most` records are read; `start` when there is
-        none, or a few without records, as an idle connector writes them. It is on disk when this returns, so that no crash of the
-        machine takes it back.
+        none, or a few without records, as an idle connector writes them. What lies before the returned end is on disk when this
+        returns, so that no crash of the machine takes it back.
 
         :param start: the end of a commit, or byte 0 of a segment.
         :param most: records; None for all there are.
@@ -140,7 +141,8 @@ class SegmentLog:
         return start if idle else self._durable(reached)
 
     def last_offset(self) -> str | None:
-        """The offset that was stored last, None when there is none. Raises SinkError when the newest segment cannot be read."""
+        """The offset that was stored last, as JSON text; None when there is none, or no segment. Raises SinkError when the
+        newest segment cannot be read."""
         numbers = self.numbers()
         if not numbers:
             return None
@@ -150,7 +152,8 @@ class SegmentLog:
         return self.newest(numbers[-1]).offset
 
     def ranges(self, start: Place, end: Place) -> list[tuple[Place, int | None]]:
-        """What lies between two positions: (begin, byte at which it ends; None for the end of the segment), by segment."""
+        """What lies between two positions, by segment in order: (begin, byte at which it ends; None for the end of the
+        segment). [] when nothing does. No file is looked at."""
         found: list[tuple[Place, int | None]] = []
         for number in range(start.segment, end.segment + 1):
             begin = start.byte if number == start.segment else 0
@@ -160,8 +163,9 @@ class SegmentLog:
         return found
 
     def read(self, begin: Place, until: int | None) -> Iterator[StoredRecord]:
-        """The committed records of one segment between two commits.
+        """The committed records of one segment between two commits, in order.
 
+        :param begin: byte 0, or the end of a commit.
         :param until: byte at which the last commit ends; None for the end of a segment that another one follows.
         :raises SinkError: the segment is missing or damaged.
         """
@@ -190,7 +194,9 @@ class SegmentLog:
         return [one for one in numbers if one >= number]
 
     def _frames(self, number: int, begin: int, until: int | None = None, *, complete: bool = False) -> Iterator[Frame]:
-        """Valid frames from a byte on. Raises SinkError for damage: a frame that is not valid, with a commit after it.
+        """Valid frames of a segment from byte `begin` on, to byte `until` or its end; a tail that is not valid and has no
+        commit is left out. Raises SinkError for damage, which is a frame that is not valid with a commit after it; before
+        that it waits, as a writer may be cutting off an older tail.
 
         :param complete: another segment follows this one, which ended with a commit: anything that is not valid is damage.
         """

@@ -1,4 +1,5 @@
-"""The topics in segments, as `kafka.topic_fold` reads them: one partition, whose offsets are the numbers of all records."""
+"""Reads topics in segments, as `kafka.topic_fold` needs them: each has one partition, whose offsets are the numbers of all
+records."""
 
 from __future__ import annotations
 
@@ -12,13 +13,13 @@ from minercdc.sink.segment_log import Place, SegmentLog
 
 
 class SegmentMessage:
-    """A record with the methods of a Kafka message."""
+    """A record of a segment with the methods of a Kafka message that `kafka.topic_fold` calls."""
 
     def __init__(self, record: StoredRecord) -> None:
         self._record = record
 
     def offset(self) -> int:
-        """Number of the record."""
+        """Number of the record over all segments, from 0 on."""
         return self._record.number
 
     def key(self) -> bytes | None:
@@ -31,7 +32,11 @@ class SegmentMessage:
 
 
 class SegmentTopics:
-    """See `kafka.topic_fold.TopicRecords`. What was not committed is not there yet."""
+    """The `kafka.topic_fold.TopicRecords` of a sink of segments. It opens files as it needs them, and takes no lock. What was not
+    committed is not there yet.
+
+    :param directory: of the segments.
+    """
 
     def __init__(self, directory: Path) -> None:
         self._log = SegmentLog(directory)
@@ -43,13 +48,17 @@ class SegmentTopics:
         return ((0, self._log.newest(numbers[-1]).records),) if numbers else ()
 
     def first_offset(self, topic: str, *, partition: int = 0) -> int:
-        """Number of the first record that retention has left, 0 while there is no segment. Raises SinkError when the segments cannot
-        be read."""
+        """Number of the first record that retention has left, 0 while there is no segment. Raises SinkError when the segments
+        cannot be read."""
         numbers = self._log.numbers()
         return self._log.header(numbers[0]).records if numbers else 0
 
     def read_range(self, topic: str, partition: int, begin: int, end: int) -> Iterator[SegmentMessage]:
-        """The committed records of a topic from number `begin` to before `end`. Raises SinkError."""
+        """The committed records of a topic from number `begin` to before `end`, in order; without those that retention has
+        removed. Raises SinkError when a segment cannot be read.
+
+        :param partition: 0.
+        """
         numbers = self._log.numbers()
         firsts = [self._log.header(number).records for number in numbers]
         for number, first in list(zip(numbers, firsts, strict=True))[max(bisect_right(firsts, begin) - 1, 0) :]:
@@ -60,7 +69,7 @@ class SegmentTopics:
                     yield SegmentMessage(record)
 
     def _records(self, number: int, *, is_newest: bool) -> Iterator[StoredRecord]:
-        """The records of a segment; none when a query has removed the segment meanwhile."""
+        """The committed records of a segment; fewer, or none, when retention removes the segment meanwhile. Raises SinkError."""
         try:
             yield from self._log.read(Place(number, 0), self._log.newest(number).length if is_newest else None)
         except SinkError:

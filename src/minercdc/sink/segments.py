@@ -1,4 +1,4 @@
-"""Records in append-only files, exactly once: readers see what lies before a valid commit frame, and nothing else.
+"""Writes records into append-only files, exactly once: readers see what lies before a valid commit frame, and nothing else.
 
     commit   records -> disk, then the commit frame with the offset -> disk
     start    what lies after the last commit frame was not committed: it is cut off
@@ -28,13 +28,15 @@ _log = logging.getLogger(__name__)
 
 
 class SegmentSink:
-    """The segments of one connector (contracts.RecordSink). Construction makes the directory when it is missing, and cuts off what
-    was not committed.
+    """The `contracts.RecordSink` and OffsetSink of a connector that writes segments. Construction makes the directory when it
+    is missing, locks it, and cuts off what was not committed; `close` gives it up. Records are kept in memory until `commit`.
 
     :param name: of the connector.
-    :param segment_bytes: a segment of this size is followed by another one.
+    :param segment_bytes: a segment that has this size or more is followed by another one.
+    :param clock_ms: milliseconds since the epoch in UTC, the time of commits.
     :raises FencedError: another process has the directory.
-    :raises SinkError: a segment is damaged, of another connector or version, or cannot be written.
+    :raises SinkError: a segment is damaged, of another connector or version, or cannot be written (DeliveryError when the disk is
+        full).
     """
 
     def __init__(
@@ -83,16 +85,17 @@ class SegmentSink:
         return segment_file(self._directory, self._header.segment)
 
     def _create(self) -> None:
-        """Make the segment of the present header."""
+        """Make the file of the segment of the present header; durable when this returns. Raises SinkError."""
         with file_errors(f"making {self._path}"):
             replace_file(self._path, header_frame(self._header))
 
     def write(self, record: Record) -> None:
-        """Keep the record for the next commit."""
+        """Keep the record in memory for the next commit; raises nothing."""
         self._frames.append(record_frame(record))
 
     def commit(self, offset: Offset) -> None:
-        """See `contracts.RecordSink`.
+        """Append the records kept since the last commit, and `offset`, to the segment; durable, and visible to readers all
+        together, when this returns. Begins another segment first when the present one is large enough.
 
         :raises DeliveryError: the disk is full; open the sink again once it is not.
         :raises FencedError: the directory was removed or replaced.
@@ -104,7 +107,8 @@ class SegmentSink:
         self._commit(offset_to_bytes(offset).decode())
 
     def remove_offset(self) -> None:
-        """See `contracts.OffsetSink`: a commit without an offset."""
+        """Remove the stored offset, durably, by a commit without an offset; records that wait are committed by it. Raises as
+        `commit`."""
         self._lock.check()
         self._commit(None)
 
@@ -133,15 +137,19 @@ class SegmentSink:
             self._length = os.fstat(self._file).st_size
 
     def check_owner(self) -> None:
-        """See `contracts.RecordSink`."""
+        """Raise FencedError when the directory or its lock file was removed or replaced, since another process may have taken
+        over."""
         self._lock.check()
 
     def load_offset(self) -> Offset | None:
-        """See `contracts.RecordSink`."""
+        """The offset that was committed last, None when there is none; as it was read at construction, and committed since.
+
+        :raises SchemaHistoryError: it is in a form that this version does not read.
+        """
         return None if self._offset is None else offset_from_bytes(self._offset.encode(), str(self._path))
 
     def close(self) -> None:
-        """Forget what is not committed, and let other processes have the directory."""
+        """Forget what is not committed, and give up the lock of the directory; safe to call twice."""
         self._frames.clear()
         if self._file >= 0:
             os.close(self._file)

@@ -62,7 +62,7 @@ def cuts(extents: Sequence[Extent], wanted: int) -> tuple[str, ...]:
 
 
 def _cuts(ordered: Sequence[Extent], at: Sequence[int]) -> Iterator[str]:
-    """ROWIDs of the blocks with these numbers, counted over all extents."""
+    """The lowest ROWIDs of the blocks with the numbers `at`, ascending, counted from 0 over all extents in order."""
     before = 0
     waiting = list(at)
     for extent in ordered:
@@ -72,7 +72,7 @@ def _cuts(ordered: Sequence[Extent], at: Sequence[int]) -> Iterator[str]:
 
 
 def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent]:
-    """The extents of a heap table and its partitions; none for other organizations.
+    """The extents of a heap table and its partitions, in any order; [] for other organizations.
 
     :raises PrerequisiteError: DBA_EXTENTS or DBA_OBJECTS may not be read.
     :raises SourceError: Oracle's other errors, as `codes.classify` makes them.
@@ -83,7 +83,8 @@ def read_extents(connection: oracledb.Connection, table: TableId) -> list[Extent
 
 
 def cuts_of(connection: oracledb.Connection, table: TableId, wanted: int) -> tuple[str, ...]:
-    """The `cuts` of a table; () also when its extents cannot be read. Raises TransientSourceError when the connection broke."""
+    """The `cuts` of a table into up to `wanted` ranges; () also when its extents cannot be read, or `wanted` is below 2. Raises
+    TransientSourceError when the connection broke."""
     if wanted < 2:
         return ()
     try:

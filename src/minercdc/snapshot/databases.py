@@ -1,4 +1,4 @@
-"""The databases that the captured tables are in: one, or several pluggable ones of a container database."""
+"""Connects to the databases that the captured tables are in: one, or several pluggable ones of a container database."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from minercdc.schema.table import TableNames, TableSchema
 
 
 class TableDatabases:
-    """Connects to the databases.
+    """Connects to the databases of a snapshot. It keeps no connection.
 
-    :param connects: by the first part of a TableId; called by several threads.
+    :param connects: opens a connection to each, by the first part of a TableId; at least one; called by several threads.
     :ivar names: how the state names their tables.
     """
 
@@ -24,7 +24,7 @@ class TableDatabases:
         self.names = TableNames.among(self._connects)
 
     def connect(self, database: str) -> oracledb.Connection:
-        """A connection to one of the databases. Raises what connecting raises."""
+        """A new connection to one of the databases, which the caller closes. Raises what connecting raises."""
         return self._connects[database]()
 
     @contextmanager
@@ -38,9 +38,11 @@ class TableDatabases:
     def by_database(
         self, first: oracledb.Connection, schemas: Sequence[TableSchema]
     ) -> Iterator[tuple[oracledb.Connection, list[TableSchema]]]:
-        """The tables of each database in turn, with a connection to it.
+        """The tables of each database in turn, with a connection to it, which is closed before the next one is opened;
+        `first` stays open. Raises what connecting raises.
 
-        :param first: to the first database.
+        :param first: connection to the first database.
+        :param schemas: those of each database follow each other.
         """
         for database, some in groupby(schemas, lambda schema: schema.id.database):
             with self._within(database, first) as connection:

@@ -30,10 +30,11 @@ _OTHER_TABLE = -1  # a place that no table of the state has
 
 
 class SnapshotRows:
-    """Reads what is left of a snapshot.
+    """Reads what is left of a snapshot, once, and keeps the state of what was emitted.
 
+    :param state: where to go on; its tables are those to read.
     :param scans: one for each table of the state, in its order.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     :param runs: give ReadRuns for what is fetched together.
     :param begun: rows of other tables were delivered before, so that none is the first.
     :ivar is_complete: all was emitted, except the rest of tables that could not be read, which are deferred.
@@ -70,7 +71,8 @@ class SnapshotRows:
         return replace(self._state, tables=tables, completed=self.is_complete)
 
     def read(self, connect: Callable[[str], oracledb.Connection], config: SnapshotConfig, stop: StopFlag) -> Iterator[Event]:
-        """READ events and notifications, with Progress in between, but not after the last. To be called once.
+        """READ events and notifications, with Progress in between, but not after the last. To be called once. A table that
+        cannot be read is deferred, with a warning.
 
         Once `stop` is set it ends early, by the notification ABORTED and a Progress.
 
@@ -138,7 +140,8 @@ class SnapshotRows:
         table.deferred = True
 
     def _finish(self, place: int, number: int) -> Iterator[Event]:
-        """A range was read to its end. The row that is held back for its mark counts as read."""
+        """Note that a range was read to its end, and yield notifications; with the last range of a table also its rows held
+        back whose mark is certain now. The row of the table that is still held back counts as read."""
         table, name = self._tables[place], self._names[place]
         table.finished.add(number)
         if table.ranges > 1:
@@ -150,7 +153,7 @@ class SnapshotRows:
             yield self._notices.table_completed(name, rows)
 
     def _delivered(self, groups: Iterator[Placed]) -> Iterator[Event]:
-        """Yield rows, and count them as delivered in the state."""
+        """Yield the events of the rows, and then count these as delivered in the state."""
         for group in groups:
             yield from group.events
             place, number = group.place
@@ -169,8 +172,9 @@ class SnapshotRows:
 
 
 class _Table:
-    """Progress of one table in this run.
+    """How far one table is delivered in this run.
 
+    :ivar rows: delivered, in earlier runs too.
     :ivar begun: ranges of which rows were read in this run.
     :ivar finished: ranges that were read to their end.
     :ivar deferred: the rest is left to an incremental snapshot.
@@ -198,7 +202,10 @@ class _Table:
         return len(self.finished) == self.ranges
 
     def progress(self, holds: Callable[[tuple[int, int]], bool]) -> TableProgress:
-        """What the state stores; a range of which `holds` is true has a row that is held back, and is not complete."""
+        """What the state stores of the table; a range of which `holds` is true has a row that is held back, and is not complete.
+
+        :param holds: of (the table's place, the range's number).
+        """
         chunks = tuple(
             replace(
                 chunk,

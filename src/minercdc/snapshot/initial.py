@@ -1,4 +1,4 @@
-"""The initial snapshot: every captured table as of one SCN, then the hand-over to the stream (see `start`).
+"""Takes the initial snapshot: every captured table as of one SCN, then the hand-over to the stream (see `start`).
 
     fix the SCN and the structures -> tables in order, large ones cut into ranges of ROWIDs -> ranges read side by side
 
@@ -45,9 +45,10 @@ _log = logging.getLogger(__name__)
 
 
 class InitialSnapshot:
-    """Reads the captured tables before streaming begins.
+    """Reads the captured tables before streaming begins; the `contracts.Snapshot` with rows. `take` is called once; it closes its
+    connections.
 
-    :param connect: makes a connection to where the tables are; called by several threads.
+    :param connect: opens a connection to where the tables are; called by several threads.
     :param tables: filled with the structures found; has to hold them already when an interrupted snapshot goes on.
     :param database: first part of each TableId; of the first database where there are several.
     :param fix: fixes the SCN, and reads the structures.
@@ -56,11 +57,11 @@ class InitialSnapshot:
     :param selects: upper-case `SCHEMA.TABLE` -> SELECT to read instead of the table, which must have a key.
     :param query: what else a table is read by (`snapshot.query.mode=custom`); None for nothing else.
     :param lobs: `lob.enabled`: read large values; without it they are UNAVAILABLE.
-    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first then,
-        and `fix` has to read the structures of all.
+    :param databases: all that the tables are in, when there are several pluggable ones; `connect` and `fix` are of the first
+        then, and `fix` has to read the structures of all.
     :param captured: whether a table is still captured when an interrupted snapshot goes on: the rest of another is not read.
     :param runs: emit ReadRuns for rows that are fetched together.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(
@@ -96,9 +97,11 @@ class InitialSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Stopped before it is complete, it ends without a position. Waits `snapshot.delay.ms` before a
-        new snapshot, and `streaming.delay.ms` after its end.
+        """Yields a SchemaChange per table and READ events, with notifications and Progress in between that has the state to
+        store; the last Progress has the position that streaming starts from. Stopped before it is complete, it ends without
+        that. Waits `snapshot.delay.ms` before a new snapshot, and `streaming.delay.ms` after its end.
 
+        :param state: None for a new snapshot; the stored state of an interrupted one, to go on with.
         :raises SchemaHistoryError: `tables` lacks a table of the stored state.
         :raises ConfigError: a table with a SELECT has no key, a pattern took too long, or the callable of
             `snapshot.query.mode=custom` returned neither a SELECT nor None; what it raises is raised.
@@ -129,9 +132,9 @@ class InitialSnapshot:
         stop.wait(self._config.streaming_delay_ms / 1000)
 
     def _divided(self, state: SnapshotState) -> tuple[SnapshotState, tuple[TableProgress, ...]]:
-        """The state with the tables to read, and the other tables: those that the configuration has not had since the snapshot was
-        interrupted. They stay in what is stored, so that the snapshot reads their rest if they are captured again before it is
-        complete."""
+        """The state with the tables to read, and the other tables: those that the configuration does not have any more, which
+        it had when the snapshot was begun. They stay in what is stored, so that the snapshot reads their rest if they are
+        captured again before it is complete. Each that is not read to its end is logged as a warning."""
         kept: list[TableProgress] = []
         left_out: list[TableProgress] = []
         for table in state.tables:
@@ -145,7 +148,8 @@ class InitialSnapshot:
         return (replace(state, tables=tuple(kept)) if left_out else state), tuple(left_out)
 
     def _plan(self) -> Generator[Event, None, SnapshotState]:
-        """Fix the SCN, emit the structures, and return the state to begin with."""
+        """Fix the SCN, yield the structures, the notification STARTED and a Progress with the state to begin with, and return
+        that state. Connects for that. Raises as `take`."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)
@@ -177,7 +181,7 @@ class InitialSnapshot:
 
     def _in_order(self, connection: oracledb.Connection, schemas: Sequence[TableSchema], scn: int) -> list[TableProgress]:
         """The tables in the order of reading, with their expected rows: by statistics, else counted; None when neither is
-        possible."""
+        possible. Raises as `take`."""
         found = []
         for inside, some in self._databases.by_database(connection, schemas):
             statistics = read_row_statistics(inside, [schema.id for schema in some])
@@ -191,7 +195,8 @@ class InitialSnapshot:
         return found
 
     def _chunks(self, connection: oracledb.Connection, schema: TableSchema) -> tuple[ChunkProgress, ...]:
-        """The ranges of a table; a single one when there is one thread, or a SELECT of the user's."""
+        """The ranges of a table that are read side by side; a single one when there is one thread, or a SELECT of the user's,
+        or the table is small. Raises as `take`."""
         config = self._config
         whole = config.legacy_snapshot_max_threads or config.snapshot_max_threads == 1 or self._select(schema)
         wanted = 1 if whole else config.snapshot_max_threads * config.snapshot_max_threads_multiplier
@@ -199,7 +204,8 @@ class InitialSnapshot:
         return tuple(ChunkProgress(first, until) for first, until in zip((None, *cuts), (*cuts, None), strict=True))
 
     def _warn_of_names(self, captured: Sequence[TableId]) -> None:
-        """Warn of patterns and names that match no captured table, and so have no effect."""
+        """Log a warning for each pattern and name of the snapshot's properties that matches no captured table, and so has no
+        effect."""
         for pattern in self._config.snapshot_include_collection_list:
             if not any(names(pattern, table) for table in captured):
                 _log.warning("snapshot.include.collection.list: %s is no captured table", pattern)
@@ -207,12 +213,12 @@ class InitialSnapshot:
             _log.warning("snapshot.select.statement.overrides: %s is no captured table", name)
 
     def _reads(self, table: TableId) -> bool:
-        """Whether the table's rows are wanted, and not its structure only."""
+        """Whether the table's rows are wanted, and not its structure only, by `snapshot.include.collection.list`."""
         patterns = self._config.snapshot_include_collection_list
         return not patterns or any(names(pattern, table) for pattern in patterns)
 
     def _select(self, table: TableSchema) -> str | None:
-        """The SELECT that a table is read by, None for all of it."""
+        """The SELECT of the user's that a table is read by; None when all of it is read."""
         given = self._selects.get(str(table.id).upper())
         return self._query(table) if given is None and self._query else given
 
@@ -237,7 +243,7 @@ class InitialSnapshot:
 
 
 def _with_tables(event: Event, left_out: tuple[TableProgress, ...]) -> Event:
-    """The event; a Progress of the snapshot with these tables, too."""
+    """The same event, but a Progress with a snapshot as a copy that has these tables, too, after the others."""
     if not left_out or not isinstance(event, Progress) or event.snapshot is None:
         return event
     return replace(event, snapshot=replace(event.snapshot, tables=(*event.snapshot.tables, *left_out)))

@@ -1,4 +1,4 @@
-"""Locks against DDL, held only while the SCN and the structures are read."""
+"""Makes the locks against DDL that are held only while the SCN and the structures are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ Lock: TypeAlias = Callable[[oracledb.Connection, list[TableId]], AbstractContext
 
 
 def lock_of(config: SnapshotConfig) -> Lock:
-    """The lock that `snapshot.locking.mode` names; that of `none` locks nothing.
+    """The function that makes the lock which `snapshot.locking.mode` names: a context manager for a connection and tables;
+    that of `none` locks nothing. Nothing is locked yet.
 
     :raises ConfigError: `snapshot.locking.mode.custom.name` names nothing that can be called.
     """
@@ -32,9 +33,10 @@ def lock_of(config: SnapshotConfig) -> Lock:
 
 @contextmanager
 def row_share_lock(connection: oracledb.Connection, tables: list[TableId], timeout_ms: int) -> Iterator[None]:
-    """Hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
+    """Within the context, hold each table in ROW SHARE mode, which lets rows be changed and keeps DDL waiting.
 
     A rollback releases the locks, so the connection must have nothing to commit.
+
     :param timeout_ms: for each table, rounded to seconds, at least one; 0 does not wait.
     :raises TransientSourceError: a table was busy for that long (ORA-30006, ORA-00054).
     :raises PrerequisiteError: a table is gone, or the user may not lock it.

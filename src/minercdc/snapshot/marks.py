@@ -1,4 +1,4 @@
-"""Where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
+"""Marks where each row stands in its snapshot: first or last of all, or of its table (Debezium's `source.snapshot`).
 
 Only the rows that follow show whether a row is the last one of its table, or of all. So the latest row of each table is held
 back, and the last row of the table that was finished last.
@@ -13,7 +13,7 @@ from minercdc.events import ChangeEvent, FetchedRows, ReadRun, Scn, SnapshotMark
 
 
 class Placed(NamedTuple):
-    """Rows of one range, with the place of its table and of the range in the state."""
+    """Rows of one range, at least one, with the place of its table in the state, and of the range in the table."""
 
     place: tuple[int, int]
     events: list[ChangeEvent | ReadRun]
@@ -31,7 +31,10 @@ class Placed(NamedTuple):
 
 def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> list[ChangeEvent | ReadRun]:
     """The rows as READ events for `RowMarks.take`, [] for none. With `runs`, three rows or more are three runs: the first row,
-    those between, the last row."""
+    those between, the last row. Raises ValueDecodeError when a row that is made an event does not fit.
+
+    :param time_us: of the events, microseconds since the epoch in UTC.
+    """
 
     def run(some: FetchedRows) -> ReadRun:
         return ReadRun(some, scn, time_us, SnapshotMark.TRUE)
@@ -45,7 +48,8 @@ def read_events(rows: FetchedRows, scn: Scn, time_us: int, *, runs: bool) -> lis
 
 
 class RowMarks:
-    """Marks the rows of one snapshot, in whatever order the tables' ranges are read.
+    """Marks the rows of one snapshot, in the order that the tables' ranges happen to be read in. Rows come by `take`, the end
+    of each table by `end_table`, that of the snapshot by `end`.
 
     :param begun: places of tables of which rows were delivered before.
     """
@@ -102,7 +106,8 @@ class RowMarks:
             self._last = None
 
     def _not_the_last(self) -> Iterator[Placed]:
-        """More rows come, so the last one so far is the last of its table only."""
+        """Mark and yield the last row so far, if there is one, as the last of its table only, since more rows come. The very
+        first row keeps its mark."""
         if self._last is not None:
             event = self._last.events[0]
             if event.snapshot is not SnapshotMark.FIRST:

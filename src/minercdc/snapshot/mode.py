@@ -1,4 +1,4 @@
-"""`snapshot.mode`: what a start of the connector does before it streams. Pure.
+"""Decides by `snapshot.mode` what a start of the connector does before it streams. Pure.
 
     mode                  rows of the tables      structures           stream   when redo is gone
     initial               first start             first start          yes      stops
@@ -37,7 +37,7 @@ class Start:
 
     @property
     def is_first(self) -> bool:
-        """Whether nothing was stored yet, or an unfinished snapshot."""
+        """Whether it is a first start: nothing was stored yet, or an unfinished snapshot was."""
         return not self.offset_exists or self.snapshot_under_way
 
 

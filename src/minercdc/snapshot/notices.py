@@ -1,4 +1,4 @@
-"""Notifications of the initial snapshot, with Debezium's types and keys."""
+"""Makes notifications of the initial snapshot, with Debezium's types and keys."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LISTED = 1000
 
 
 class InitialNotices:
-    """Makes the notifications of one snapshot.
+    """Makes the notifications of one snapshot; each call makes one, with a UUID as its id and the present time.
 
     :param collections: `DB.SCHEMA.TABLE` of the tables that are read; of more than 1000 only their number is shown.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(self, collections: Sequence[str] = (), now: Callable[[], float] = time.time) -> None:
@@ -26,28 +26,28 @@ class InitialNotices:
         self._now = now
 
     def started(self) -> Notification:
-        """The snapshot begins."""
+        """STARTED: the snapshot begins."""
         return self._notice("STARTED")
 
     def skipped(self) -> Notification:
-        """The snapshot is not taken."""
+        """SKIPPED: the snapshot is not taken."""
         return self._notice("SKIPPED")
 
     def aborted(self) -> Notification:
-        """The snapshot was stopped before its end."""
+        """ABORTED: the snapshot was stopped before its end."""
         return self._notice("ABORTED")
 
     def completed(self) -> Notification:
-        """The snapshot is complete."""
+        """COMPLETED: the snapshot is complete."""
         return self._notice("COMPLETED")
 
     def in_progress(self, collection: str) -> Notification:
-        """A table is begun."""
+        """IN_PROGRESS: a table is begun in this run; `collection` is its `DB.SCHEMA.TABLE`."""
         return self._notice("IN_PROGRESS", data_collections=self._collections, current_collection_in_progress=collection)
 
     def chunk_in_progress(self, collection: str, index: int, total: int, rows: int) -> Notification:
-        """A range of a table is begun. `index` counts from 0, as Debezium's; `total` is how many ranges the table has, `rows`
-        those of the table so far."""
+        """TABLE_CHUNK_IN_PROGRESS: a range of a table is begun in this run. `index` counts from 0, as Debezium's; `total` is
+        how many ranges the table has, `rows` how many rows of the table were delivered so far."""
         return self._notice(
             "TABLE_CHUNK_IN_PROGRESS",
             **{"current_collection_in_progress": collection, "data_collections": self._collections},
@@ -55,7 +55,7 @@ class InitialNotices:
         )
 
     def chunk_completed(self, collection: str, index: int, total: int) -> Notification:
-        """A range of a table is read; `index` and `total` as of `chunk_in_progress`."""
+        """TABLE_CHUNK_COMPLETED: a range of a table is read; `index` and `total` as of `chunk_in_progress`."""
         return self._notice(
             "TABLE_CHUNK_COMPLETED",
             **{"scanned_collection": collection, "data_collections": self._collections},
@@ -63,7 +63,8 @@ class InitialNotices:
         )
 
     def table_completed(self, collection: str, rows: int, status: str = "SUCCEEDED") -> Notification:
-        """A table is read, or could not be read to its end (status SQL_EXCEPTION); `rows` are those that were."""
+        """TABLE_SCAN_COMPLETED: a table is read, or could not be read to its end (status SQL_EXCEPTION); `rows` is the number
+        of those that were, in all runs."""
         return self._notice(
             "TABLE_SCAN_COMPLETED",
             **{"scanned_collection": collection, "data_collections": self._collections},
@@ -77,7 +78,7 @@ class InitialNotices:
 def deferred_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
     """The notification STARTED of `snapshot`, which reads what the initial one could not.
 
-    :param time_us: microseconds since the epoch.
+    :param time_us: microseconds since the epoch in UTC.
     """
     data = {"data_collections": ",".join(snapshot.collections)}
     if snapshot.blocking:
@@ -86,8 +87,9 @@ def deferred_started(snapshot: AdHocSnapshot, time_us: int) -> Notification:
 
 
 class SkippedSnapshot:
-    """A snapshot that reads nothing, and emits a notification of that."""
+    """The `contracts.Snapshot` that reads nothing, and emits a notification of that, for a start that takes no snapshot."""
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. Its arguments have no effect; without a Progress, the stored position holds."""
+        """Yields the notification SKIPPED and nothing else; the arguments have no effect. Without a Progress, the stored
+        position holds."""
         yield InitialNotices().skipped()

@@ -35,6 +35,7 @@ class Range:
     """One range of one table, yet to be read.
 
     :param place: the table's place in the state, and the range's place in the table.
+    :param chunk: the range's bounds, and the last row of it that was read before.
     """
 
     place: tuple[int, int]
@@ -44,7 +45,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Some rows of a range, as fetched: the first value of each is the ROWID, None with a SELECT of the user's."""
+    """Some rows of a range, at least one, as fetched: the first value of each is the ROWID, None with a SELECT of the user's."""
 
     range: Range
     rows: FetchedRows
@@ -52,7 +53,7 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A range was read to its end, and `error` is None; or could not be, and `error` is why."""
+    """The last of a range: it was read to its end, and `error` is None; or could not be, and `error` is why."""
 
     range: Range
     error: MinerCdcError | None = None
@@ -137,7 +138,7 @@ class _Readers:
                 return
 
     def cancel(self) -> None:
-        """Cancel all fetches that are under way."""
+        """Cancel all fetches that are under way, from another thread; raises nothing of Oracle's."""
         for connection in list(self._fetching.values()):
             with suppress(oracledb.Error):
                 connection.cancel()
@@ -158,11 +159,13 @@ def read_ranges(
     retries: int = 0,
     pause: float = _RETRY_SECONDS,
 ) -> Iterator[Iterator[Read | None]]:
-    """The context is an iterator over what is read; None comes whenever nothing came for half a second.
+    """The context is an iterator over what threads read, begun when the context is entered; None comes whenever nothing came
+    for half a second. Batches of a range come in order, then its Finished; those of several ranges mix.
 
     The iterator raises errors of `connect`, TransientSourceErrors, and faults of our own code; other SourceErrors of a range's
     SELECT, and PrerequisiteErrors, come in its `Finished`. Leaving the context cancels the fetches, and waits up to 3 s for each
     thread.
+
     :param connect: to the database of a TableId; called by each thread, again where its next range is of another database.
     :param retries: further tries of a range that cannot be read as of its SCN (SnapshotTooOldError), each from the last row
         on; none for a SELECT of the user's that has given rows.

@@ -1,4 +1,4 @@
-"""What a snapshot reads of a table: all of it, or what a callable of the user's selects (`snapshot.query.mode`)."""
+"""Decides what a snapshot reads of a table: all of it, or what a callable of the user's selects (`snapshot.query.mode`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ else."""
 
 
 def query_of(config: SnapshotConfig) -> Query | None:
-    """The user's callable, which gets `SCHEMA.TABLE` and a list of the columns' names; None where none is configured.
+    """A Query that calls the user's callable with `SCHEMA.TABLE` and a list of the columns' names, and takes a `;` off its
+    SELECT; an empty SELECT counts as None. None where no callable is configured.
 
     :raises ConfigError: `snapshot.query.mode.custom.name` names nothing that can be called.
     """

@@ -27,9 +27,10 @@ _log = logging.getLogger(__name__)
 
 
 class RowReselect:
-    """Completes changes of rows with large values.
+    """The `capture.adapter.Reselect`: completes changes of rows with large values. It connects when it first needs to, and
+    keeps a connection per database until `close`.
 
-    :param connect: makes a connection to the database of a TableId.
+    :param connect: opens a connection to the database of a TableId.
     :param published: whether a column is in the record value.
     :param key_columns: positions of a table's record key.
     :param key_changes_only: complete only UPDATEs that change the record key.
@@ -55,8 +56,9 @@ class RowReselect:
         self._warned: set[TableId] = set()
 
     def complete(self, event: ChangeEvent) -> None:
-        """Fill in the published large values that `event.after` lacks, and set `reselected_scn`. What cannot be read stays
-        UNAVAILABLE. DELETEs and rows of snapshots stay as they are.
+        """Fill in the published large values that `event.after` lacks, as of the commit SCN of its transaction, and set
+        `reselected_scn` to that. What cannot be read stays UNAVAILABLE: it is counted, and logged as a warning once per
+        table. DELETEs and rows of snapshots stay as they are.
 
         :raises TransientSourceError: the database is not reachable; the change has to be delivered again.
         """
@@ -110,7 +112,12 @@ class RowReselect:
         return any(before[i] != after[i] and before[i] is not UNAVAILABLE for i in self._key_columns(event.schema))
 
     def _read(self, schema: TableSchema, columns: Sequence[int], row: Row, row_id: str | None, scn: Scn) -> Row | None:
-        """Values of these columns of one row; None when it is not there, or nothing identifies it."""
+        """Values of the columns at these positions of one row, as of an SCN; None when the row is not there, or nothing
+        identifies it.
+
+        :param row: the row as the event has it, for its key; `row_id` is used where its key is not known.
+        :raises MinerCdcError: Oracle's errors, those of connecting, and a value that does not fit.
+        """
         place = _place_of(schema, row, row_id)
         if place is None:
             return None
@@ -134,7 +141,7 @@ class RowReselect:
         return found
 
     def _left(self, table: TableId, reason: str) -> None:
-        """The placeholder stays; there is one warning for a table."""
+        """Count a change whose large values stay UNAVAILABLE, with a warning for the first of each table."""
         self._counters.unselected += 1
         if table not in self._warned:
             self._warned.add(table)
@@ -142,7 +149,8 @@ class RowReselect:
 
 
 def _place_of(schema: TableSchema, row: Row, row_id: str | None) -> list[tuple[str, str, str]] | None:
-    """What identifies a row: name, type and text of each key column, else of its ROWID; None when neither is known."""
+    """What identifies a row: (quoted name, type, text) of each key column; where the key is not known, or has a type that
+    cannot be bound, of its ROWID; None when that is not known either."""
     place = []
     for i in schema.key:
         column, text = schema.columns[i], row[i]

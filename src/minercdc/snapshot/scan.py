@@ -25,7 +25,7 @@ _LARGE_ROWS = 100
 
 
 class Scan:
-    """Reads one table, or ranges of it, as of an SCN.
+    """Reads one table, or ranges of it, as of an SCN, by connections that each call is given.
 
     :param fetch_size: rows per fetch; at most 100 when large values are read.
     :param select: SELECT to read instead of the table itself (`snapshot.select.statement.overrides`); its rows have no ROWID.
@@ -55,11 +55,12 @@ class Scan:
         self._arrow = arrow_columns(schema, lobs) if as_columns and native.rows is not None and select is None else None
 
     def fetched(self, rows: Sequence[FetchedRow]) -> FetchedRows:
-        """Rows that were fetched, in the form that `batches` gives; [] makes an empty batch."""
+        """Rows that were fetched by this scan's SELECT, in the form that `batches` gives; [] makes an empty batch."""
         return FetchedRows(self.schema, rows, self._convert)
 
     def batches(self, connection: oracledb.Connection, chunk: ChunkProgress) -> Iterator[FetchedRows]:
-        """The rest of a range as fetched, in order of ROWID; with `select` all of its rows, in any order.
+        """The rest of a range as fetched, in order of ROWID, in batches that are not empty; with `select` all rows of that,
+        in any order, and `chunk` has no effect.
 
         :raises SnapshotTooOldError: the table cannot be read as of the SCN any more.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
@@ -85,13 +86,13 @@ class Scan:
         return scan_sql(self.schema, self.scn, chunk, selected_columns(self.schema, "ROWID", self._lobs))
 
     def _at_scn(self, connection: oracledb.Connection) -> AbstractContextManager[None]:
-        """A context to read in. The user's SELECT has no AS OF, so DBMS_FLASHBACK takes the whole session back; without one, the
-        context does nothing."""
+        """A context to read in. The user's SELECT has no AS OF, so DBMS_FLASHBACK takes the whole session back for that;
+        without such a SELECT, the context does nothing. Raises as `as_of`."""
         return nullcontext() if self._select is None else as_of(connection, self.scn)
 
 
 def scan_sql(schema: TableSchema, scn: int, chunk: ChunkProgress, expressions: str) -> tuple[str, dict[str, str]]:
-    """SELECT of the rest of a range, in order of ROWID; and its binds.
+    """SELECT of the rows of a range after its last row that was read, in order of ROWID; and its binds.
 
     :param expressions: what to select.
     """
@@ -114,8 +115,8 @@ def select_sql(schema: TableSchema, select: str, *, lobs: bool = True) -> str:
 
 
 def count_rows(connection: oracledb.Connection, table: TableId, scn: int) -> int | None:
-    """Rows of a table as of an SCN; None when it cannot be counted there, as after DDL (ORA-01466). Raises
-    TransientSourceError."""
+    """Number of the rows of a table as of an SCN, which takes a scan; None when they cannot be counted there, as after DDL
+    (ORA-01466), which is logged. Raises TransientSourceError when the connection broke."""
     sql = f'SELECT COUNT(*) FROM "{table.schema}"."{table.table}" AS OF SCN {scn}'
     try:
         return int(one_row(connection, sql, f"counting {table} as of SCN {scn}")[0])

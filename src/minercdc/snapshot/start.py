@@ -40,7 +40,8 @@ MineFrom: TypeAlias = Callable[[int], int]
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The point, and the tables' structures: read at the point, or those of now for a point of the past.
+    """The point at which the snapshot and the stream meet, and the tables' structures: read at that point, or those of now
+    for a point of the past.
 
     :param scn: commits at or below it are part of the snapshot, later ones of the stream.
     :param mine_from: SCN at or below the start of every transaction that commits later.
@@ -67,7 +68,8 @@ class Described:
     def read(
         self, connection: oracledb.Connection, ids: Sequence[TableId]
     ) -> tuple[list[TableSchema], Mapping[TableId, str]]:
-        """The tables that exist, and their texts, {} without `ddl`. Raises as `read_tables` and `read_ddl`."""
+        """Those of the tables that exist, in the order of `ids`, and the texts of CREATE TABLE by id, {} without `ddl`. Raises as
+        `read_tables` and `read_ddl`."""
         schemas = read_tables(connection, ids, comments=self.comments)
         return schemas, read_ddl(connection, [schema.id for schema in schemas]) if self.ddl else {}
 
@@ -77,9 +79,10 @@ COLUMNS_ONLY: Final = Described()
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A database that tables are captured in.
+    """A database that tables are captured in, with a session there.
 
-    :param connection: to it.
+    :param connection: to it; the owner closes it.
+    :param table_filter: of the captured tables.
     :param database: first part of the TableIds.
     """
 
@@ -88,15 +91,15 @@ class Place:
     database: str
 
     def table_ids(self) -> list[TableId]:
-        """The captured tables that exist. Raises as `read_table_ids`."""
+        """The captured tables that exist now, in order of name. Raises as `read_table_ids`."""
         return read_table_ids(self.connection, self.table_filter, self.database)
 
 
 def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described: Described = COLUMNS_ONLY) -> Fixed:
     """The present SCN, and the tables' structures, read while `lock` is held; without a lock DDL may come between.
 
-    :param places: one database, or several pluggable databases: their SCNs are those of the container database, and each shows the
-        open transactions of its own.
+    :param places: one database, or several pluggable databases: their SCNs are those of the container database, and each
+        shows the open transactions of its own.
     :param redo: the stream comes from redo; else open transactions do not count, and no V$ view is read.
     :param described: what is read of the tables besides their structures.
     :raises TransientSourceError: a table was busy for as long as the lock may wait, or the connection broke.
@@ -122,7 +125,7 @@ def fix_now(places: Sequence[Place], lock: Lock, *, redo: bool = True, described
 def _described(
     found: Iterable[tuple[oracledb.Connection, Sequence[TableId]]], described: Described
 ) -> tuple[list[TableSchema], dict[TableId, str]]:
-    """The tables of all databases that exist, and their texts."""
+    """The tables of all databases that exist, and their texts of CREATE TABLE. Raises as `Described.read`."""
     schemas: list[TableSchema] = []
     texts: dict[TableId, str] = {}
     for connection, ids in found:
@@ -138,7 +141,7 @@ def fix_given(
     """The SCN of `minercdc.start.timestamp` (UTC unless it has an offset), else `minercdc.start.scn`. The tables' structures
     are those of now; a warning names tables that had DDL since.
 
-    :param mine_from: see `capture.adapter.Adapter`.
+    :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future, or the time is too far back for the database to know its SCN. Oracle's
         other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
@@ -157,7 +160,7 @@ def fix_handover(places: Sequence[Place], scn: int, mine_from: MineFrom, *, desc
     """The SCN up to which another adapter delivered everything. The tables' structures are those of now; a warning names
     tables that had DDL since.
 
-    :param mine_from: see `capture.adapter.Adapter`.
+    :param mine_from: SCN of the past -> SCN at or below the start of every transaction that was open there (`Adapter.mine_from`).
     :raises SourceError: it lies in the future. Oracle's other errors, and ConfigError, are as of `fix_now`.
     :raises LogGapError: redo from there on, or from the start of the oldest transaction that was open there, is gone.
     """
@@ -199,7 +202,7 @@ def describe(
 
     :param ddl: text of CREATE TABLE of the tables that have one.
     :param reads: whether the snapshot reads the rows of a table, too.
-    :param time_us: microseconds since the epoch.
+    :param time_us: of the changes, microseconds since the epoch in UTC.
     """
     for schema in schemas:
         before = tables.find(schema.id)

@@ -19,13 +19,13 @@ _log = logging.getLogger(__name__)
 
 
 class StructureSnapshot:
-    """Emits the tables' structures, then the position to stream from.
+    """The `contracts.Snapshot` without rows: emits the tables' structures, then the position to stream from.
 
-    :param connect: makes a connection to where the tables are.
+    :param connect: opens a connection to where the tables are; it is closed before anything is emitted.
     :param tables: filled with the structures found.
     :param fix: fixes the SCN, and reads the structures.
     :param position: position that streaming starts from; with `recovery` the stored one.
-    :param now: seconds since the epoch.
+    :param now: reads the clock: seconds since the epoch.
     """
 
     def __init__(
@@ -44,8 +44,9 @@ class StructureSnapshot:
         self._now = now
 
     def take(self, state: SnapshotState | None, stop: StopFlag) -> Iterator[Event]:
-        """See `contracts.Snapshot`. `state` and `stop` are not used: it is short, and an interrupted one starts again. Raises
-        what `connect`, `fix` and `position` raise."""
+        """Yields a SchemaChange per table between notifications, then a Progress with the position that streaming starts
+        from. `state` and `stop` are not used: it is short, and an interrupted one starts again. Raises what `connect`, `fix`
+        and `position` raise."""
         connection = self._connect()
         try:
             fixed = self._fix(connection)

@@ -17,7 +17,8 @@ _SAFE = {KafkaError._PARTITION_EOF, KafkaError._ALL_BROKERS_DOWN, KafkaError._TR
 
 
 class Claims:
-    """Reads the topic from its begin; records of undecided transactions, too, since claims and signs of the owner are wanted early.
+    """Reads the claims of connector `name` from the begin of the topic, until `close`; records of undecided transactions,
+    too, since claims and signs of the owner are wanted early.
 
     :param topic: of offsets; it must exist.
     :raises DeliveryError, SinkError: the topic cannot be read.
@@ -43,7 +44,8 @@ class Claims:
         self.complete = False
 
     def follow(self) -> None:
-        """Read what has come. Raises DeliveryError or SinkError when the topic cannot be read."""
+        """Read what has come: waits 0.2 s for it until `complete`, then not at all. Raises DeliveryError or SinkError when
+        the topic cannot be read."""
         full = True
         while full:
             messages = self._consumer.consume(_BATCH, 0.0 if self.complete else 0.2)

@@ -28,7 +28,7 @@ _ANYWHERE = ("0.0.0.0", "::", "")
 
 
 class StandbyGroup:
-    """Makes one process a member, as owner or as standby.
+    """Makes one process a member of the consumer group of its connector, as owner (`shown`) or as standby (`wait`).
 
     :ivar exists: the sink is Kafka with transactions; without them there is no group.
     """
@@ -75,6 +75,7 @@ class StandbyGroup:
         """The wait of a standby, which is over with the `close` of what is returned.
 
         :raises DeliveryError, SinkError: Kafka cannot be used.
+        :raises ConfigError: as `topic_names`.
         """
         return Wait(self._config, self._client(), ownership, prepared)
 
@@ -91,7 +92,7 @@ class StandbyGroup:
         return self._own_host(), int(port)
 
     def _own_host(self) -> str:
-        """Our address as Kafka sees it."""
+        """Our address on the way to the first broker; the name of this machine where that cannot be found."""
         broker, _, port = self._config.kafka.bootstrap_servers.split(",")[0].strip().rpartition(":")
         try:
             with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -105,7 +106,10 @@ class StandbyGroup:
 
 
 class Wait:
-    """A wait, with the threads that it needs."""
+    """The wait of one standby, with the threads that it needs: `until_turn` is called once, and `close` at the end.
+
+    :raises ConfigError: as `topic_names`.
+    """
 
     def __init__(self, config: ConnectorConfig, client: KafkaClient, ownership: Ownership, prepared: Prepared) -> None:
         self._config = config
@@ -146,11 +150,11 @@ class Wait:
 
     @property
     def is_warm(self) -> bool:
-        """See `Waiting.is_warm`."""
+        """Whether this standby could take over: it is in the group, and has tried to read and to check what a start needs."""
         return self._waiting.is_warm
 
     def document(self) -> dict[str, JsonValue]:
-        """See `Waiting.document`."""
+        """For /health: whom it waits for, and what it has at hand (`Waiting.document`)."""
         return self._waiting.document()
 
     def close(self) -> None:

@@ -22,7 +22,8 @@ _FRESH_SECONDS = 180.0
 
 
 class Prepared:
-    """Made ready again and again by `prepare`; any thread may read it.
+    """Holds what a standby needs for a start. One thread makes it ready by calling `prepare` again and again; any thread
+    may read it.
 
     :param monotonic: seconds of a clock that never goes back.
     :ivar history: records of the schema history.
@@ -42,7 +43,8 @@ class Prepared:
         self._next_history = self._next_database = 0.0
 
     def prepare(self, config: ConnectorConfig, client: KafkaClient, topics: TopicNames) -> None:
-        """Do what is due. What fails is logged, and shown; a take-over meets it again."""
+        """Read the schema history on, every 5 s, and check the database, every 60 s, if it is time; it may take long. What
+        fails is logged, and shown; a take-over meets it again."""
         now = self._monotonic()
         if now >= self._next_history and topics.has_history:
             try:

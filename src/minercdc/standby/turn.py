@@ -45,7 +45,7 @@ class Seen:
 
 
 class Turn:
-    """Decides for one standby.
+    """Decides for one standby, from what it sees one moment after the other.
 
     :param instance: its identity.
     :param now: when it began to wait.

@@ -52,7 +52,8 @@ def refuse_without_fence(config: ConnectorConfig) -> None:
 
 
 class Waiting:
-    """One wait.
+    """Waits until the owner of the name is dead and it is the turn of this standby: first `reach`, then `until_turn`, each
+    once.
 
     :param ownership: of this process, which has claimed nothing yet.
     :param membership: of this process; it has to have joined before `until_turn`.
@@ -85,6 +86,7 @@ class Waiting:
 
     def reach(self, stop: StopFlag) -> bool:
         """Wait until Kafka answers and the topic of offsets is there, which is made if need be; False when `stop` was set.
+        That Kafka does not answer is logged once, as a warning.
 
         :raises SinkError: Kafka refuses.
         """
@@ -101,7 +103,8 @@ class Waiting:
         return False
 
     def until_turn(self, stop: StopFlag) -> str:
-        """Wait until it is this standby's turn; returns why the owner is dead, '' when `stop` was set.
+        """Wait until it is this standby's turn; returns why the owner is dead, '' when `stop` was set. Outages of Kafka are
+        waited for, each with a warning in the log.
 
         :raises SchemaHistoryError: the stored offset is of a newer version.
         :raises SinkError: Kafka refuses, in a way that waiting does not change.

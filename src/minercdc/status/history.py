@@ -51,7 +51,7 @@ class History:
         self._changed: dict[str, int] = {}
 
     def sample(self) -> None:
-        """Take a sample."""
+        """Take a sample of the counters; to be called every `SECONDS`."""
         counters, now = self._counters, self._now()
         parts = {cause.value: round(seconds, 3) for cause, seconds in lag_parts(counters, now).items() if seconds >= 0.0005}
         events, scanned = sum(counters.events.values()), counters.scanned()[0]

@@ -33,7 +33,8 @@ _WORKING = ("snapshot", "streaming")  # the connector itself has logged on: this
 
 
 class SourceLook:
-    """The looks of one process; each one's figures go into `counters.source`.
+    """The looks of one process at the views of its database, by one thread and on one connection, which `close` ends; each
+    one's figures go into `counters.source`.
 
     :param connect: to the root, or where there is no container database, to the database.
     """
@@ -46,7 +47,8 @@ class SourceLook:
         self._looking = False
 
     def look(self) -> None:
-        """Look once, if the connector works; an error is logged, and the next look connects again."""
+        """Look once while the connector works, on a connection that is kept, and else closed; an error is logged, and the
+        next look connects again."""
         if self._counters.phase not in _WORKING:
             self.close()
             return
@@ -94,7 +96,8 @@ class SourceLook:
         return replace(found, missing=tuple(sorted(self._missing)))
 
     def _granted(self, views: str, read: Callable[[], _T]) -> _T | None:
-        """What is read of some views; None where they are not granted, which is logged once."""
+        """What is read of some views; None where they are not granted, which is logged once. Raises other errors of the
+        database."""
         if views in self._missing:
             return None
         try:

@@ -22,7 +22,7 @@ Document = dict[str, JsonValue]
 
 
 class Status:
-    """Makes the documents; any thread may call it.
+    """Makes the documents about one connector, of the moment of each call; any thread may call it.
 
     :param facts: of the process: name, version, ...; shown as they are.
     :param configuration: properties in force, secrets hidden.
@@ -98,7 +98,7 @@ class Status:
         }
 
     def lag(self) -> Document:
-        """The lag and what it is spent on."""
+        """The lag in seconds, at least 0, and what it is spent on; None for the lag while nothing is known of it."""
         counters, now = self._counters, self._now()
         lag = counters.least_lag_seconds(now)
         parts = lag_parts(counters, now)
@@ -113,7 +113,7 @@ class Status:
         }
 
     def tables(self) -> list[JsonValue]:
-        """Captured tables that were seen, by name."""
+        """What is known of each captured table that was seen, by name: its state, events, rows left out, and redo."""
         counters, rates, changed = self._counters, self._history.table_rates(), self._history.last_changes()
         redo = {f"{one.schema}.{one.table}": one for one in counters.redo.tables() if one.captured}
         suspended = {one.table: one for one in counters.suspended}
@@ -145,7 +145,8 @@ class Status:
         return shown
 
     def redo(self) -> list[JsonValue]:
-        """Who writes the redo: the tables with the most, captured or not."""
+        """Who writes the redo: the 50 tables with the most bytes, captured or not, those with more first; `share` is of all
+        that was counted."""
         tables = self._counters.redo.tables()
         total = sum(one.bytes for one in tables) or 1
         return [
@@ -230,11 +231,11 @@ class Status:
         }
 
     def notices(self) -> list[JsonValue]:
-        """The latest notifications, newest first."""
+        """The latest 50 notifications, newest first."""
         return self._watch.notifications()[-_MOST_NOTICES:][::-1]
 
     def configuration(self) -> list[JsonValue]:
-        """Properties in force: name, value, origin, effect."""
+        """Properties in force: name, value, origin, effect, as of construction."""
         return self._configuration
 
     def history(self) -> list[JsonValue]:

@@ -16,9 +16,10 @@ _SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 
 
 class Page:
-    """Fills the file in.
+    """Makes the status page of one connector from its file, which is read at construction.
 
     :param data: what the page shows: `status`, `history` and `configuration`.
+    :ivar headers: HTTP headers that it has to be sent with.
     """
 
     def __init__(self, name: str, data: Callable[[], Mapping[str, JsonValue]]) -> None:

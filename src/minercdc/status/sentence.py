@@ -77,7 +77,10 @@ def _snapshot(counters: Counters, rate: float) -> str:
 
 
 def eta_seconds(counters: Counters, rate: float) -> float | None:
-    """Seconds until the initial snapshot is read; None when it does not run, or that is not known."""
+    """Seconds until the initial snapshot is read; None when it does not run, or that is not known.
+
+    :param rate: rows of it per second.
+    """
     rows, expected = counters.scanned()
     if counters.phase != "snapshot" or not expected or rate <= 0:
         return None

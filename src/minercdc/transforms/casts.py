@@ -25,7 +25,8 @@ _TEMPORAL = (DATE, TIME, TIMESTAMP)
 
 
 def cast(options: options_of.Cast, side: Side) -> Transform:
-    """See `config.field_options.Cast`."""
+    """The transformation Cast: fields, or the whole key or value, get another type; null stays null. It raises DecodeError
+    for a record that it does not fit."""
     whole = next((part[0].lower() for part in options.spec if len(part) == 1), None)
     wanted = {part[0]: part[1].lower() for part in options.spec if len(part) == 2}
 
@@ -120,8 +121,10 @@ _DAY = 86_400 * 10**6
 
 
 def timestamp_converter(options: options_of.TimestampConverter, side: Side) -> Transform:
-    """See `config.field_options.TimestampConverter`. Times are UTC; Debezium's own time types are numbers and texts. Raises
-    ValueError for a format that is not supported."""
+    """The transformation TimestampConverter: a field, or the whole key or value, becomes a time of another type, text or
+    number; null stays null. Times are UTC; Debezium's own time types are numbers and texts. It raises DecodeError for a
+    record that it does not fit, OverflowError for a text of a time beyond the years 1 to 9999. Raises ValueError for a
+    format that is not supported."""
     pieces = _pieces(options.format) if options.format else []
 
     def compiled(schema: Schema) -> tuple[Schema, Callable[[Any], int]]:
@@ -153,7 +156,9 @@ def _target(schema: Schema, target: str) -> Schema:
 
 
 def _reading(schema: Schema, options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[Any], int]:
-    """A function that makes microseconds since the epoch of a value."""
+    """A function that makes microseconds since the epoch of a value that is not null. Raises ValueDecodeError for a type
+    that is not read as a time; the function, for a text that is not of the format, and ValueError for one that is no
+    time."""
     kind, name = schema["type"], schema.get("name")
     if name in _TEMPORAL:
         factor = _DAY if name == DATE else 1000
@@ -183,7 +188,8 @@ def _micros(number: int, unit: str) -> int:
 
 
 def _writing(options: options_of.TimestampConverter, pieces: Sequence[str]) -> Callable[[int], Any]:
-    """A function that makes a value of the target's type of microseconds since the epoch."""
+    """A function that makes a value of the target's type of microseconds since the epoch, rounded down to its unit. For a
+    text it raises OverflowError for a time beyond the years 1 to 9999."""
     match options.target_type:
         case "unix":
             factor = _UNITS[options.unix_precision]

@@ -22,7 +22,7 @@ class Step:
 
 
 class Chain:
-    """Transformations, one after the other."""
+    """The transformations of a configuration, which are applied to a record one after the other."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps

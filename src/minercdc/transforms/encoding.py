@@ -21,7 +21,7 @@ _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 class RecordTransformer:
-    """Applies a chain to records whose keys and values have schemas, or the numbers of such.
+    """Applies the chain of a configuration to records whose keys and values have schemas, or the numbers of such.
 
     :param reserved: topics that no record may be routed to, each with the property that names it.
     """
@@ -42,7 +42,7 @@ class RecordTransformer:
         """A transformed record; None when it is left out. One without schemas, as a dead letter, stays as it is.
 
         :raises DecodeError: a transformation does not fit it, or its new topic is none that a record may go to.
-        :raises ConfigError: as `Chain`.
+        :raises ConfigError: as `Chain.__call__`.
         """
         key, value = self._typed(record.key), self._typed(record.value)
         if (key is None and record.key is not None) or (value is None and record.value is not None):
@@ -74,8 +74,9 @@ class RecordTransformer:
         self._topics.add(topic)
 
     def other(self, record: Record) -> Record | None:
-        """As `record`, for one that is not of a row: where a transformation does not fit, that record goes on as it is, with a
-        warning. None when a transformation leaves the record out. Raises ConfigError as `record`."""
+        """As `record`, for one that is not of a row: where a transformation does not fit, that record goes on as it is,
+        with a warning, once for each topic and cause. None when a transformation leaves the record out. Raises
+        ConfigError as `record`."""
         try:
             return self.record(record)
         except DecodeError as error:
@@ -88,12 +89,14 @@ class RecordTransformer:
             return record
 
     def encoder(self, encoder: RecordEncoder) -> RecordEncoder:
-        """An encoder whose records are transformed."""
+        """An encoder of the records of `encoder`, transformed, without those that are left out; see
+        `_TransformingEncoder.encode`."""
         return _TransformingEncoder(encoder, self)
 
     def run_encoder(self, encode_run: RunEncoder) -> RunEncoder:
         """An encoder of runs whose records are transformed. A run ends before the change of a record that does not fit: the
-        publisher encodes that change by itself then, where its error is raised."""
+        publisher encodes that change by itself then, where its error is raised. Raises as `encode_run`, and ConfigError
+        as `record`."""
         return rewriting(encode_run, self.record)
 
     def _typed(self, document: bytes | None) -> Typed | None:
@@ -125,7 +128,8 @@ class _TransformingEncoder:
         self._transformer = transformer
 
     def encode(self, event: Event) -> Sequence[Record]:
-        """See `contracts.RecordEncoder`."""
+        """The records of the wrapped encoder, transformed, without those that are left out. Raises as it, and as
+        `RecordTransformer.record` for changes of rows, with table and key; as `other` for the rest."""
         records = self._encoder.encode(event)
         if not isinstance(event, ChangeEvent):
             return [done for record in records if (done := self._transformer.other(record)) is not None]
@@ -145,7 +149,8 @@ def _key(records: Sequence[Record]) -> str:
 
 
 def _header(content: Typed | bytes) -> bytes:
-    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON."""
+    """A header as Connect's SimpleHeaderConverter writes it: texts as they are, others as JSON. Raises ValueDecodeError as
+    `utf8`."""
     if isinstance(content, bytes):
         return content
     return utf8(content.value) if isinstance(content.value, str) else content.text

@@ -73,16 +73,18 @@ def _first_line(error: Exception) -> str:
 
 
 def filter_by_expression(options: FilterByExpression) -> Transform:
-    """See `config.transform_options.FilterByExpression`: leaves out the records of which the condition is false. Raises as
-    `compile_expression`."""
+    """The transformation Filter: leaves out the records of which the condition is false. It raises as the function of
+    `compile_expression`, and TimeoutError when the pattern of topics takes too long; ConfigError is raised as by that,
+    naming the option."""
     with naming_option("condition"):
         evaluate = compile_expression(options.condition, "BOOL")
     return _guarded(options, lambda record: record if evaluate(record) is True else None)
 
 
 def route_by_expression(options: RouteByExpression) -> Transform:
-    """See `config.transform_options.RouteByExpression`; an empty text, or null, leaves the topic as it is. Raises as
-    `compile_expression`."""
+    """The transformation ContentBasedRouter: a record gets the topic that the expression gives; an empty text, or null,
+    leaves its own. It raises as the function of `compile_expression`, and TimeoutError when the pattern of topics takes
+    too long; ConfigError is raised as by that, naming the option."""
     with naming_option("topic.expression"):
         evaluate = compile_expression(options.topic_expression, "STRING")
 
@@ -94,7 +96,9 @@ def route_by_expression(options: RouteByExpression) -> Transform:
 
 
 def _guarded(options: Expression, transform: Transform) -> Transform:
-    """Made of the topics, and of records with null, that the options name."""
+    """`transform`, made only of records of the topics that the options name, the others staying as they are; of records
+    without value as `null_handling_mode` says: kept, left out, or transformed, too. It raises as `transform`, and
+    TimeoutError when the pattern of topics takes too long."""
     topics = regex.compile(options.topic_regex) if options.topic_regex else None
 
     def guarded(record: ConnectRecord) -> ConnectRecord | None:

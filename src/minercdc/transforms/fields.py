@@ -55,7 +55,8 @@ def members(content: Typed, defaults: bool) -> Mapping[str, Any]:
 
 
 def replace_field(options: options_of.ReplaceField, side: Side) -> Transform:
-    """See `config.field_options.ReplaceField`."""
+    """The transformation ReplaceField: leaves fields out, and gives others new names; of fields that are both excluded and
+    included none is kept. It raises DecodeError for a record that it does not fit."""
     excluded, included = {*options.exclude, *options.blacklist}, {*options.include, *options.whitelist}
     renamed = {pair[0]: pair[1] for pair in options.renames}
 
@@ -80,7 +81,8 @@ def replace_field(options: options_of.ReplaceField, side: Side) -> Transform:
 
 
 def mask_field(options: options_of.MaskField, side: Side) -> Transform:
-    """See `config.field_options.MaskField`."""
+    """The transformation MaskField: values of the named fields become what `masked` gives; null, and fields that a record
+    does not have, stay as they are. It raises DecodeError for a record that it does not fit."""
 
     def compiled(schema: Schema) -> Mapping[str, Any]:
         # A field that the record does not have is no mistake: one chain serves all tables.
@@ -141,7 +143,8 @@ def _decimal(number: Decimal, scale: int) -> str:
 
 
 def insert_field(options: options_of.InsertField, side: Side) -> Transform:
-    """See `config.field_options.InsertField`. A name may end in `!` for a field that is not optional, or in `?`."""
+    """The transformation InsertField: adds fields with a constant or the topic, as texts, after the others. A name may end
+    in `!` for a field that is not optional, or in `?`. It raises DecodeError for a record that it does not fit."""
     wanted = [
         (name, text) for name, text in ((options.topic_field, None), (options.static_field, options.static_value)) if name
     ]
@@ -165,7 +168,8 @@ def insert_field(options: options_of.InsertField, side: Side) -> Transform:
 
 
 def extract_field(options: options_of.ExtractField, side: Side) -> Transform:
-    """See `config.field_options.ExtractField`."""
+    """The transformation ExtractField: the value of one field in place of the whole key or value; none at all where it is
+    null, and has no default that is to stand for it. It raises DecodeError for a record that it does not fit."""
     path = options.field.split(".") if options.field_syntax_version == "V2" else [options.field]
 
     def compiled(schema: Schema) -> Schema:
@@ -187,7 +191,8 @@ def extract_field(options: options_of.ExtractField, side: Side) -> Transform:
 
 
 def hoist_field(options: options_of.HoistField, side: Side) -> Transform:
-    """See `config.field_options.HoistField`."""
+    """The transformation HoistField: a struct whose only field is the whole key or value. It raises ValueDecodeError for a
+    text with half a surrogate pair."""
 
     def compiled(schema: Schema) -> Schema:
         return {"type": "struct", "fields": [member(schema, options.field)], "optional": False}
@@ -198,7 +203,8 @@ def hoist_field(options: options_of.HoistField, side: Side) -> Transform:
 
 
 def flatten(options: options_of.Flatten, side: Side) -> Transform:
-    """See `config.field_options.Flatten`."""
+    """The transformation Flatten: the fields of structs in structs beside each other, their names joined by the delimiter.
+    It raises DecodeError for a record that it does not fit."""
 
     def leaves(schema: Schema, path: tuple[str, ...], nullable: bool) -> Iterator[tuple[tuple[str, ...], Schema]]:
         for field in fields_of(schema, "Flatten"):
@@ -230,7 +236,8 @@ def _at(value: Any, path: Sequence[str]) -> Any:
 
 
 def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Transform:
-    """See `config.field_options.SetSchemaMetadata`."""
+    """The transformation SetSchemaMetadata: another name, or version, of the schema of key or value. It raises
+    ValueDecodeError for a text with half a surrogate pair."""
     given = {"name": options.schema_name or None, "version": options.schema_version}
     changes = {name: value for name, value in given.items() if value is not None}
     by_schema = BySchema(lambda schema: {**schema, **changes})
@@ -238,7 +245,8 @@ def set_schema_metadata(options: options_of.SetSchemaMetadata, side: Side) -> Tr
 
 
 def value_to_key(options: options_of.ValueToKey) -> Transform:
-    """See `config.field_options.ValueToKey`. The transformation raises ValueDecodeError for a record without a value."""
+    """The transformation ValueToKey: a key of some fields of the value. It raises ValueDecodeError for a record without
+    value, or whose value does not have the fields; RecordSchemaError for a field that is listed twice."""
 
     def compiled(schema: Schema) -> Schema:
         fields = distinct(member(field_of(schema, name, "the value"), name) for name in options.fields_)

@@ -14,7 +14,9 @@ from minercdc.transforms.schemas import STRING, fields_of, member, struct_like
 
 
 def header_to_value(options: HeaderToValue) -> Transform:
-    """See `config.transform_options.HeaderToValue`. A field may stand in a struct: `after.NAME`."""
+    """The transformation HeaderToValue: fields of the value with the values of headers, which stay with `copy` only. A
+    field may stand in a struct: `after.NAME`. A record without value, or without such headers, stays as it is. It raises
+    DecodeError for a record that it does not fit."""
     pairs = [(header, tuple(field.split("."))) for header, field in zip(options.headers, options.fields_, strict=True)]
     # By the value's schema and those of the headers.
     made: dict[tuple[int, ...], tuple[Schema, tuple[Schema, ...]]] = {}
@@ -68,13 +70,13 @@ def _with_value(value: Mapping[str, Any] | None, path: tuple[str, ...], added: A
 
 
 def insert_header(options: InsertHeader) -> Transform:
-    """See `config.transform_options.InsertHeader`."""
+    """The transformation InsertHeader: one more header with a constant text, after those that there are."""
     added = ((options.header, typed(STRING, options.value_literal)),)
     return lambda record: replace(record, headers=record.headers + added)
 
 
 def drop_headers(options: DropHeaders) -> Transform:
-    """See `config.transform_options.DropHeaders`."""
+    """The transformation DropHeaders: the record without the headers of some names."""
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         kept = tuple(header for header in record.headers if header[0] not in options.headers)

@@ -40,7 +40,9 @@ class _Table:
 
 
 def event_router(options: Outbox) -> Transform:
-    """See `config.transform_options.Outbox`. The transformation raises ConfigError for an update of a row, where that is `fatal`."""
+    """The transformation EventRouter: a row that was inserted into an outbox table becomes a record of the event in it;
+    deletes and tombstones are left out, updates too, with a line in the log. It raises ConfigError for an update where
+    that is `fatal`, DecodeError for a table or row that lacks what an option names."""
     return _Router(options)
 
 
@@ -105,7 +107,8 @@ class _Router:
         )
 
     def _refuse_update(self, record: ConnectRecord, op: str) -> None:
-        """Rows of an outbox table are not updated; they may be deleted."""
+        """Log that a row was updated, as a warning or error; other operations are passed over. Raises ConfigError for an
+        update where that is `fatal`."""
         if op == "u":
             behavior, text = self._options.table_op_invalid_behavior, f"a row of the outbox topic {record.topic} was updated"
             if behavior == "fatal":
@@ -119,7 +122,8 @@ class _Router:
         return self._topic(str(by)) or str(by)
 
     def _payload(self, table: _Table, payload: Any) -> tuple[Schema, Any]:
-        """The payload and its schema; those of the JSON in it, where that is wanted and it is an object or array."""
+        """The payload and its schema; those of the JSON in it, where that is wanted and it is an object or array. JSON that
+        has no schema stays text, with a warning in the log."""
         if not (self._options.table_expand_json_payload and isinstance(payload, str) and payload.lstrip()[:1] in ("{", "[")):
             return table.payload, payload
         try:

@@ -45,7 +45,8 @@ def _expanded(replacement: str, match: Any) -> str:
 
 
 def regex_router(options: Router) -> Transform:
-    """See `config.transform_options.Router`."""
+    """The transformation RegexRouter: a record whose topic matches gets another one, others stay. It raises
+    ValueDecodeError as `replacing`."""
     replaced = replacing(options.regex, options.replacement)
 
     def transform(record: ConnectRecord) -> ConnectRecord:
@@ -56,7 +57,9 @@ def regex_router(options: Router) -> Transform:
 
 
 def logical_table(options: LogicalTable, adjust: Callable[[str], str]) -> Transform:
-    """See `config.transform_options.LogicalTable`.
+    """The transformation ByLogicalTableRouter: a record whose topic matches gets the topic of the logical table, that name
+    in its schemas, and in its key the field by which the tables differ. It raises DecodeError for a record that it does
+    not fit.
 
     :param adjust: makes a schema's name of a topic's.
     """

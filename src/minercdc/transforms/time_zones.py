@@ -44,7 +44,8 @@ def zone_of(name: str) -> tzinfo:
 
 
 def time_zone_converter(options: TimezoneConverter) -> Transform:
-    """See `config.transform_options.TimezoneConverter`."""
+    """The transformation TimezoneConverter: times in the rows of envelopes as of another time zone; other records stay. It
+    raises ValueDecodeError for a text that is no time, and for a row that is no struct."""
     chosen = _ChosenFields(options)
     by_schema: BySchema[dict[tuple[str, str], Mapping[str, Mapping[str, Convert]]]] = BySchema(lambda _: {})
 
@@ -76,7 +77,8 @@ class _ChosenFields:
         self._topics, self._tables, self._names = _rules(options.include_list or options.exclude_list)
 
     def conversions(self, schema: Schema, topic: str, table: str) -> Mapping[str, Mapping[str, Convert]]:
-        """Part of the envelope -> field -> how its value is converted."""
+        """Part of the envelope (before, after, source) -> field -> how its value is converted; {} for a part without any.
+        Raises ValueDecodeError for a part that is no struct."""
         listed = self._listed(table, topic)
         return {
             part["field"]: {
@@ -95,7 +97,10 @@ class _ChosenFields:
         return None
 
     def _is_converted(self, part: str, field: str, listed: set[str] | None) -> bool:
-        """Whether a field of `before`, `after` or `source` is converted."""
+        """Whether a field of `before`, `after` or `source` is converted.
+
+        :param listed: the fields that the rule for its table or topic names, none for all; None without such a rule.
+        """
         if part == "source":
             return self._including and listed is not None and f"source.{field}" in listed
         if listed is None:
@@ -105,8 +110,8 @@ class _ChosenFields:
 
 
 def _rules(listed: tuple[str, ...]) -> tuple[_Rules, _Rules, _Rules]:
-    """(rules of topics, rules of tables, rules of names that may be either). A rule without `topic` or `source` is of the kind of
-    the one before it."""
+    """(rules of topics, rules of tables, rules of names that may be either): name -> the fields that are listed with it,
+    none for all. A rule without `topic` or `source` is of the kind of the one before it."""
     rules: dict[str, dict[str, set[str]]] = {"topic": {}, "source": {}, "": {}}
     kind = ""
     for rule in listed:

@@ -58,7 +58,8 @@ class _Reference:
 
     @classmethod
     def parse(cls, text: str, prefix: str) -> _Reference:
-        """`op`, `source.ts_ms`, or `op:OPERATION` to name it."""
+        """The member that an entry of add.fields or add.headers names: `op`, `source.ts_ms`, or `op:OPERATION` to give it a
+        name."""
         struct, dot, field = text.partition(":")[0].rpartition(".")
         if dot:
             return cls(struct, field, added_name(text, prefix))
@@ -71,7 +72,7 @@ class _Reference:
         return self.struct in _ROWS or self.field in _ROWS
 
     def schema_in(self, envelope: Schema) -> Schema | None:
-        """The member's schema; None when the envelope does not have the member."""
+        """The schema of the added field, which allows null; None when the envelope does not have the member."""
         parent = _find(envelope, self.struct) if self.struct else envelope
         found = (_find(parent, self.field) if parent is not None else None) or _find(envelope, self.field)
         return None if found is None else optional(bare(found))
@@ -144,7 +145,9 @@ def unknown_members(options: Unwrap, envelope: Schema) -> Iterator[tuple[str, st
 
 
 def unwrap(options: Unwrap) -> Transform:
-    """See `config.transform_options.Unwrap`."""
+    """The transformation ExtractNewRecordState: the row in place of the envelope, with what is to be added; what deletes
+    become, and whether tombstones stay, as the options say. Records that are no envelopes stay. It raises DecodeError
+    for a record that it does not fit."""
     return _Unwrap(options)
 
 
@@ -248,7 +251,8 @@ class _Unwrap:
         return Typed(compiled.written, b"".join(parts))
 
     def _without_fields(self, record: ConnectRecord) -> ConnectRecord:
-        """Leave the fields out that a header lists."""
+        """Leave the fields out that a header lists; a record without that header, or without a value, stays as it is.
+        Raises ValueDecodeError when key or value is no struct."""
         header = next((c for name, c in record.headers if name == self._options.drop_fields_header_name), None)
         if not isinstance(header, Typed) or record.value is None or not header.value:
             return record
@@ -292,7 +296,8 @@ def _loaded(row: bytes | None) -> dict[str, Any] | None:
 
 
 def changed_fields(options: ChangedFields) -> Transform:
-    """See `config.transform_options.ChangedFields`."""
+    """The transformation ExtractChangedRecordState: headers with the names of the fields that an update changed, and of
+    those that it did not; both are empty for other changes. Records that are no envelopes stay."""
 
     def transform(record: ConnectRecord) -> ConnectRecord:
         if record.value is None or not record.is_envelope:

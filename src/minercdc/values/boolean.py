@@ -1,4 +1,5 @@
-"""BOOLEAN (23ai). Row text is `true` or `false`. It comes from snapshots only: LogMiner prints its rows as `Unsupported`."""
+"""The type family of BOOLEAN (23ai). Row text is `true` or `false`. Values come from snapshots only: LogMiner prints rows of
+a table with such a column as `Unsupported`."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ TYPES: Final = frozenset({"BOOLEAN"})
 
 
 def reading(column: Column) -> Reading:
-    """Reads the driver's bool; there are no redo literals, since LogMiner does not show BOOLEAN."""
+    """How values of a BOOLEAN column become Row text: from the driver's bool; no redo literal fits, since LogMiner shows none."""
     return Reading({}, as_is, _from_driver)
 
 
@@ -23,7 +24,7 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """JSON's `true` and `false`, in every mode."""
+    """How Row text of a BOOLEAN column is written: as JSON's `true` and `false`, in every mode."""
     return Writing(FieldType("boolean"), _checked)
 
 

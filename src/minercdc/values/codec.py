@@ -36,8 +36,9 @@ CAPTURED_TYPES = frozenset(_FAMILY_OF)
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """Converts the values of one column. The functions take no nulls.
+    """Converts the values of one column, with the settings of a connector. The functions take no nulls.
 
+    :param field: type of the column in the Connect schema.
     :param to_json: Row text -> JSON fragment such as `12`, `"a\\"b"`, `{"scale":1,"value":"GA=="}`; raises ValueDecodeError.
     :param from_redo: redo literal as printed (`'12'`, `TO_DATE('..', '..')`) -> Row text; raises RedoSyntaxError for what is
         no literal, ValueDecodeError for one that does not fit the column.
@@ -66,7 +67,7 @@ def is_supported(column: Column) -> bool:
 
 
 def reading_for(column: Column) -> Reading:
-    """How this column's values become Row text. Raises ValueDecodeError for a type that is not supported."""
+    """How this column's values become Row text; made at each call. Raises ValueDecodeError for a type that is not supported."""
     family = _family(column)
     reading: Reading = family.reading(column)
     return reading

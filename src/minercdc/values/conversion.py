@@ -1,4 +1,4 @@
-"""What a custom converter (`converters`) makes of a column: another type, and a function that makes its values."""
+"""Applies what a custom converter (`converters`) makes of a column: another type, and a function that makes its values."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PLAIN: Final[Mapping[str, tuple[type, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The field of a column, and how its values are made.
+    """What a custom converter returns for a column: the type of its field, and how its values are made.
 
     :param type: int8, int16, int32, int64, float32, float64, boolean, string or bytes.
-    :param convert: Oracle's own text of a value, as `minercdc.rows` describes it, to a value of the type (`bytes` for bytes), or None. It gets
-        no nulls, and must give the same for the same text. If it raises, or gives a value that is none of the type, the row cannot be
-        encoded.
+    :param convert: Oracle's own text of a value, as `minercdc.rows` describes it, to a value of the type (`bytes` for bytes),
+        or None. It gets no nulls, and must give the same for the same text. If it raises, or gives a value that is none of
+        the type, the row cannot be encoded.
     :param name, version, parameters: of the field's schema; None and {} for none.
     """
 
@@ -42,11 +42,12 @@ class Conversion:
 
 
 ColumnConverter: TypeAlias = Callable[[TableId, Column], "Conversion | None"]
-"""A conversion for a column of a table; None for one that it leaves as it is."""
+"""Gives the conversion of a column of a table; None for one that the converter leaves as it is."""
 
 
 def converted(codec: Codec, column: Column, conversion: Conversion, converter: str) -> Codec:
-    """The codec of a converted column.
+    """The codec of a converted column: `codec` with another field, and another `to_json`, which raises ValueDecodeError when
+    `Conversion.convert` fails or gives a value that is none of the type.
 
     :param converter: its name in `converters`.
     :raises ConfigError: the conversion is of no known type.

@@ -1,7 +1,8 @@
-"""XMLTYPE, JSON and VECTOR: documents whose Row text is their serialized form.
+"""The type family of XMLTYPE, JSON and VECTOR: documents whose Row text is their serialized form.
 
-Redo has JSON in Oracle's binary form (OSON), after a hint and as a LOB, where the source logs it: under ENABLE_GOLDENGATE_REPLICATION.
-Otherwise LogMiner prints all rows of tables with JSON as `Unsupported`, and always those of tables with VECTOR (23ai).
+Redo has JSON in Oracle's binary form (OSON), after a hint and as a LOB, where the source logs it: under
+ENABLE_GOLDENGATE_REPLICATION. Otherwise LogMiner prints all rows of tables with JSON as `Unsupported`, and always those of
+tables with VECTOR (23ai).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from minercdc.values.oson import json_text
 
 TYPES: Final = frozenset({"XMLTYPE", "JSON", "VECTOR"})
 LOG_JSON: Final = "ALTER SYSTEM SET ENABLE_GOLDENGATE_REPLICATION = TRUE"
-"""What makes LogMiner show rows of tables with JSON columns."""
+"""The statement that makes LogMiner show rows of tables with JSON columns."""
 
 # The names are Debezium's.
 _FIELDS: Final = {
@@ -28,7 +29,8 @@ _SELECT: Final = {"JSON": "JSON_SERIALIZE({} RETURNING CLOB)", "VECTOR": "FROM_V
 
 
 def reading(column: Column) -> Reading:
-    """The database serializes: the driver would make Python objects of JSON and VECTOR, and lose digits and order."""
+    """How values of a column of these types become Row text. The SELECT has the database serialize them, since the driver
+    would make Python objects of JSON and VECTOR, and lose digits and order."""
     select = _SELECT.get(column.type_name)
     if column.type_name == "XMLTYPE":
         return Reading({"": None}, as_is, _from_driver)
@@ -55,5 +57,6 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """A string; XMLTYPE and JSON have a semantic name that says what it holds, VECTOR has none."""
+    """How Row text of a column of these types is written: as a string; XMLTYPE and JSON have a semantic name that says what
+    it holds, VECTOR has none."""
     return Writing(_FIELDS[column.type_name], encode_basestring)

@@ -1,4 +1,4 @@
-"""What a type family provides for one column: how its values are read, and how they are written.
+"""The interface of type families: what each provides for one column, how its values are read, and how they are written.
 
     redo literal  --Reading.literals-->  Row text  --Writing.to_json-->  fragment of a JSON document
     driver value  --Reading.from_driver-->  (the same Row text)

@@ -1,4 +1,4 @@
-"""Column images: a value's stored bytes, which LogMiner prints as HEXTORAW when its dictionary does not fit the row.
+"""Decodes column images: a value's stored bytes, which LogMiner prints as HEXTORAW when its dictionary does not fit the row.
 
 NUMBER      exponent byte, then digits base 100; negative numbers complemented, ended by 0x66
 DATE        century+100, year+100, month, day, hour+1, minute+1, second+1
@@ -38,7 +38,7 @@ _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 
 
 def utc_only() -> str:
-    """`+00:00`: stands in for DBTIMEZONE where that is not read."""
+    """`+00:00`, in place of a function that reads DBTIMEZONE."""
     return "+00:00"
 
 
@@ -55,7 +55,7 @@ class Encoding:
 
 
 def text_of_image(column: Column, image: bytes, encoding: Encoding) -> str:
-    """Row text of a stored value.
+    """Row text of a stored value that is not null.
 
     :raises ValueDecodeError: bytes that are no value of the type, or a type, character set or time zone that is not known here.
     :raises MinerCdcError: what `encoding.time_zone` raises, for TIMESTAMP WITH LOCAL TIME ZONE.
@@ -122,13 +122,14 @@ def _timestamp(image: bytes) -> str:
 
 
 def _moved(image: bytes, minutes: int) -> str:
-    """A stored TIMESTAMP some minutes later."""
+    """Row text of a stored TIMESTAMP so many minutes later, less than a day; earlier for a negative number."""
     plain = _timestamp(image)
     return f"{_shifted(image[:7], minutes)}{plain[plain.index('.') :]}"
 
 
 def _minutes_east(zone: str) -> int:
-    """Minutes of DBTIMEZONE east of UTC. Raises ValueDecodeError for a region: only the database knows its offset at a given time."""
+    """By how many minutes DBTIMEZONE is ahead of UTC. Raises ValueDecodeError for a region: only the database knows its
+    offset at a given time."""
     match = _OFFSET.fullmatch(zone.strip())
     if match is None:
         raise ValueDecodeError(
@@ -155,7 +156,8 @@ def _zoned(image: bytes) -> str:
 
 
 def _shifted(image: bytes, offset: int) -> str:
-    """A stored DATE some minutes later, less than a day. Python's datetime knows no years BC."""
+    """Row text of a stored DATE so many minutes later (`offset`), less than a day; earlier for a negative number. Without
+    datetime, which knows no years BC."""
     year = (image[0] - 100) * 100 + image[1] - 100
     month, day = image[2], image[3]
     days, minute = divmod((image[4] - 1) * 60 + image[5] - 1 + offset, 24 * 60)
@@ -171,12 +173,15 @@ def _shifted(image: bytes, offset: int) -> str:
 
 
 def _next_year(year: int, step: int) -> int:
-    """1 BC is followed by 1 AD."""
+    """The year one `step` (1 or -1) after `year`; there is no year 0: 1 BC, which is -1, is followed by 1 AD."""
     return year + step or step
 
 
 def _last_day(year: int, month: int) -> int:
-    """Oracle counts by the Julian calendar before October 1582, where 1 BC, 5 BC, .. are leap years."""
+    """Number of the last day of a month. Oracle counts by the Julian calendar up to 1582, where 1 BC, 5 BC, .. are leap years.
+
+    :param year: negative for years BC: -1 is 1 BC.
+    """
     astronomical = year if year > 0 else year + 1
     leap = isleap(year) if year > 1582 else astronomical % 4 == 0
     return 29 if month == 2 and leap else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]

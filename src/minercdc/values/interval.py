@@ -1,4 +1,4 @@
-"""INTERVAL YEAR TO MONTH and INTERVAL DAY TO SECOND.
+"""The type family of INTERVAL YEAR TO MONTH and INTERVAL DAY TO SECOND.
 
 Row text is canonical, without the padding that depends on the declared precision: `[-]Y-M` and
 `[-]D HH:MI:SS.nnnnnnnnn` (nine digits).
@@ -24,15 +24,16 @@ _MONTH_US = 2_629_800_000_000
 
 
 def reading(column: Column) -> Reading:
-    """TO_CHAR in the database, because timedelta has no nanoseconds."""
+    """How values of an INTERVAL column become Row text. The SELECT has TO_CHAR, because the driver's timedelta has no
+    nanoseconds."""
     canonical = year_month if column.type_name == _YM else day_second
     function = "TO_YMINTERVAL" if column.type_name == _YM else "TO_DSINTERVAL"
     return Reading({function: canonical}, lambda quoted: f"TO_CHAR({quoted})", lambda value: canonical(str(value)))
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """Writes by `interval.handling.mode`: a number of microseconds (a month has 30.4375 days, nanoseconds are cut off), or an ISO
-    8601 duration with every part written out."""
+    """How Row text of an INTERVAL column is written, by `interval.handling.mode`: as a number of microseconds (a month has
+    30.4375 days, nanoseconds are cut off), or as an ISO 8601 duration with every part written out."""
     months = column.type_name == _YM
     if handling.interval == "string":
         return Writing(FieldType("string", "io.debezium.time.Interval", 1), _months_iso if months else _seconds_iso)

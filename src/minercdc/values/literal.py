@@ -1,4 +1,4 @@
-"""Literals as LogMiner prints them in SQL_REDO.
+"""Reads literals as LogMiner prints them in SQL_REDO.
 
     literal   := NULL | call ( ` || ` call )*
     call      := quoted | FUNCTION `(` [ quoted ( `,` quoted )* ] `)` | `Unsupported Type`
@@ -99,8 +99,8 @@ def _read_quoted(sql: str, at: int) -> tuple[str, int]:
 def text_of(literal: Literal, reading: Reading) -> str:
     """Row text of a literal; '' of an empty LOB.
 
-    :raises ValueDecodeError: NULL, `Unsupported Type`, an empty LOB that is no value (`Reading.follows`), or a function or text that
-        does not fit the column's type.
+    :raises ValueDecodeError: NULL, `Unsupported Type`, an empty LOB that is no value (`Reading.follows`), or a function or
+        text that does not fit the column's type.
     """
     if literal.text is None:
         if literal.function in EMPTY_LOBS and literal.function in reading.literals and not reading.follows:

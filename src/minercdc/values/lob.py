@@ -1,4 +1,5 @@
-"""CLOB, NCLOB and BLOB. Row text is the text itself, or lower-case hex; an empty LOB is the empty text, not null."""
+"""The type family of CLOB, NCLOB and BLOB. Row text is the text itself, or lower-case hex; an empty LOB is the empty text, not
+null."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ TYPES: Final = frozenset({"CLOB", "NCLOB", "BLOB"})
 
 
 def reading(column: Column) -> Reading:
-    """Redo has small values as plain literals; those that lie outside the row come piece by piece (capture/logminer/large_rows.py)."""
+    """How values of a LOB column become Row text. Redo has small values as plain literals; those that lie outside the row
+    come piece by piece (capture/logminer/large_rows.py), and not by this."""
     if column.type_name == "BLOB":
         return Reading({"HEXTORAW": str.lower, "EMPTY_BLOB": None}, as_is, raw.reading(column).from_driver)
     # EMPTY_CLOB() stands for empty NCLOBs, too.
@@ -27,5 +29,5 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """CLOB and NCLOB as a string; BLOB as RAW, by `binary.handling.mode`."""
+    """How Row text of a LOB column is written: CLOB and NCLOB as a string; BLOB as RAW, by `binary.handling.mode`."""
     return raw.writing(column, handling) if column.type_name == "BLOB" else text.writing(column, handling)

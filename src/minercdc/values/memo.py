@@ -11,7 +11,8 @@ _LIMIT = 100_000
 
 
 class Memo(dict[str, T], Generic[T]):
-    """`memo[text]` is `convert(text)`, remembered; emptied when it holds 100,000 entries. Errors of `convert` pass through.
+    """`memo[text]` is `convert(text)`, remembered; the memo is emptied when it holds 100,000 entries and another text comes.
+    Errors of `convert` pass through, and are not remembered.
 
     A dict subclass because `memo.__getitem__` then is a C call on a hit: a third of the cost of `functools.lru_cache`
     with its linked list and lock.

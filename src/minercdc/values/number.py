@@ -1,4 +1,4 @@
-"""NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
+"""The type family of NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
 
 Canonical Row text is plain digits with no exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest
 text that reads back the same. `to_json` takes every spelling of a NUMBER.
@@ -37,7 +37,8 @@ _PLAIN = re.compile(r"-?(?:[1-9][0-9]{0,199}|0(?=\.))(?:\.[0-9]{0,199}[1-9])?\Z"
 
 
 def canonical(text: str) -> str:
-    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`. Raises ValueDecodeError."""
+    """NUMBER text in its one canonical form: `.50` -> `0.5`, `1E+3` -> `1000`, `-0` -> `0`. Raises ValueDecodeError for text
+    that is no number, or has more than 200 digits before or after the point."""
     # Amounts hardly repeat: a memo of them would cost more than the pattern.
     return text if _PLAIN(text) else _CANONICAL[text]
 
@@ -57,7 +58,8 @@ _CANONICAL: Memo[str] = Memo(_canonical)
 
 
 def _single(value: float) -> str:
-    """Shortest decimal text of an IEEE single, as Java's Float prints it (0.1, not 0.10000000149011612)."""
+    """The shortest decimal text of six digits or more that reads back as the same IEEE single (0.1, not 0.10000000149011612),
+    in the form of Python's float. Raises ValueDecodeError for NaN, OverflowError beyond the range of a single."""
     image = struct.pack(">f", value)
     for digits in range(6, 10):
         text = f"{value:.{digits}g}"
@@ -67,7 +69,8 @@ def _single(value: float) -> str:
 
 
 def binary_float(text: str) -> str:
-    """BINARY_FLOAT text in canonical form, also `NaN`, `Infinity`, `-Infinity`. Raises ValueDecodeError."""
+    """BINARY_FLOAT text in canonical form, also `NaN`, `Infinity`, `-Infinity`. Raises ValueDecodeError for other text, and
+    beyond the range of the type."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special
@@ -78,7 +81,7 @@ def binary_float(text: str) -> str:
 
 
 def binary_double(text: str) -> str:
-    """BINARY_DOUBLE text in canonical form, as of `binary_float`. Raises ValueDecodeError."""
+    """BINARY_DOUBLE text in canonical form, as of `binary_float`. Raises ValueDecodeError for text that is no number."""
     special = _SPECIAL.get(text.lower())
     if special:
         return special
@@ -89,7 +92,8 @@ def binary_double(text: str) -> str:
 
 
 def reading(column: Column) -> Reading:
-    """NUMBER, FLOAT and BINARY_* as they are read. NUMBER is fetched as str, which is exact; TO_CHAR would round at 40 characters."""
+    """How values of a column of these types become Row text. The driver has to fetch NUMBER as str, which is exact; TO_CHAR
+    would round at 40 characters."""
     if column.type_name in ("BINARY_FLOAT", "BINARY_DOUBLE"):
         convert = binary_float if column.type_name == "BINARY_FLOAT" else binary_double
         return Reading({"": convert}, as_is, lambda value: convert(repr(value)))
@@ -100,9 +104,9 @@ def reading(column: Column) -> Reading:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """The Connect type by `decimal.handling.mode`, `legacy.decimal.handling.strategy`, precision and scale, as Debezium
-    chooses it. BINARY_FLOAT is float32 and BINARY_DOUBLE float64 in every mode; their text has to be canonical, and is not
-    checked."""
+    """How Row text of a column of these types is written: by `decimal.handling.mode`, `legacy.decimal.handling.strategy`,
+    precision and scale, as Debezium chooses the type. BINARY_FLOAT is float32 and BINARY_DOUBLE float64 in every mode; their
+    text has to be canonical, and is not checked."""
     if column.type_name == "BINARY_FLOAT":
         return Writing(FieldType("float32"), _float_json)
     if column.type_name == "BINARY_DOUBLE":
@@ -185,7 +189,8 @@ _TWO_DIGITS: Final = [first + second for first in _BASE64 for second in _BASE64]
 
 
 def _base64(unscaled: int) -> str:
-    """Big-endian two's complement in as few bytes as hold it, as java.math.BigInteger gives them; with its quotes."""
+    """A whole number as base64 in quotes: of its big-endian two's complement, in as few bytes as hold it, as
+    java.math.BigInteger gives them."""
     magnitude = unscaled if unscaled >= 0 else ~unscaled
     image = unscaled.to_bytes((magnitude.bit_length() >> 3) + 1, "big", signed=True)
     return f'"{b2a_base64(image, newline=False).decode("ascii")}"'

@@ -1,4 +1,4 @@
-"""OSON, the binary form of JSON columns, to the text that JSON_SERIALIZE gives of the same value.
+"""Decodes OSON, the binary form of JSON columns, to the text that JSON_SERIALIZE gives of the same value.
 
     FF 4A 5A version flags
     a scalar      size of the tree, tree
@@ -7,13 +7,14 @@
     names         a hash of each, the offset of each, a segment with length and UTF-8 of each
     tree          nodes, the root first; a container has offsets of its children, and an object numbers of their names, from 1
 
-The layout is the one that python-oracledb reads and writes (`impl/base/oson.pyx`); its decoder needs a connection, and gives floats and
-sets of members in place of their text. What is not known here is refused: a flag or node of another kind, as an update in parts
-might leave, bytes that nothing names, and containers that are in two places, which could be one in the other.
+The layout is the one that python-oracledb reads and writes (`impl/base/oson.pyx`); its decoder needs a connection, and gives
+floats and sets of members in place of their text. What is not known here is refused: a flag or node of another kind, as an
+update in parts might leave, bytes that nothing names, and containers that are in two places, which could be one in the other.
 
-Numbers have all their digits, in E notation beyond 40 of them. Members come in the order of the image. Scalars that JSON has not are
-strings, as the JSON Developer's Guide has it (objects that represent extended scalars): dates, times and intervals by ISO 8601, bytes as of
-RAWTOHEX. How many digits a fraction of a second gets, and how BINARY_FLOAT is rounded, it does not say: see docs/types.md.
+Numbers have all their digits, in E notation beyond 40 of them. Members come in the order of the image. Scalars that JSON has
+not are strings, as the JSON Developer's Guide has it (objects that represent extended scalars): dates, times and intervals by
+ISO 8601, bytes as of RAWTOHEX. How many digits a fraction of a second gets, and how BINARY_FLOAT is rounded, it does not say:
+see docs/types.md.
 """
 
 from __future__ import annotations
@@ -82,7 +83,8 @@ def _damaged(what: str) -> ValueDecodeError:
 
 
 class _Image:
-    """One image: its header is read at once. Raises ValueDecodeError and UnicodeDecodeError."""
+    """Decodes one image: the constructor reads its header and names, `text`, called once, the value. All raise
+    ValueDecodeError when it is damaged or of a form that is not known here, and UnicodeDecodeError for text that is not UTF-8."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._end = data, len(data)
@@ -113,7 +115,12 @@ class _Image:
     # ---- names ----
 
     def _read_names(self, at: int, tree_width: int, has_long: bool) -> tuple[int, int]:
-        """Read the names; returns the size of the tree, and where it begins."""
+        """Read what follows the flags of an object or array, up to the tree, and put the names, as JSON strings, into
+        `_names`; returns the size of the tree, and the byte where it begins.
+
+        :param at: byte after the flags.
+        :param tree_width: bytes of the tree's size.
+        """
         flags = self._flags
         self._name_width = 4 if flags & _NAMES_UINT32 else 2 if flags & _NAMES_UINT16 else 1
         width = 4 if flags & _SEGMENT_UINT32 else 2
@@ -131,7 +138,11 @@ class _Image:
         return size, self._read_segment(at, long_count, long_segment, offset_width=long_width, length_width=2)
 
     def _read_segment(self, at: int, count: int, size: int, *, offset_width: int, length_width: int) -> int:
-        """Read names of which each has a hash of as many bytes as its length; returns what follows them."""
+        """Read a segment of names, of which each has a hash of as many bytes as its length, and add them to `_names`; returns
+        the byte that follows the segment.
+
+        :param size: bytes of the segment.
+        """
         at += length_width * count
         begin = at + offset_width * count
         end = begin + size
@@ -147,7 +158,7 @@ class _Image:
     # ---- nodes ----
 
     def text(self) -> str:
-        """The value's text."""
+        """JSON text of the value. To be called once."""
         out: list[str] = []
         open_: list[Iterator[int]] = [iter((self._tree,))]  # what is left of each container; there may be a thousand
         while open_:
@@ -163,7 +174,11 @@ class _Image:
         return "".join(out)
 
     def _container(self, kind: int, start: int, out: list[str]) -> Iterator[int]:
-        """Yields where each child is, for its text to be added before the next; adds what is around them."""
+        """Add the text of an object or array to `out`, but for its children: yields the byte of each, whose text the caller
+        adds before it goes on.
+
+        :param kind: the first byte of the node, at byte `start`.
+        """
         if start in self._seen:
             raise _damaged(f"a container in two places, at byte {start}")
         self._seen.add(start)
@@ -185,7 +200,10 @@ class _Image:
         out.append("}" if is_object else "]")
 
     def _counted(self, kind: int, start: int, width: int) -> tuple[int, int, int]:
-        """How many children a container has, where the numbers of their names are, and where their offsets."""
+        """How many children a container has, the byte where the numbers of their names are, and that of their offsets.
+
+        :param width: bytes of an offset.
+        """
         is_shared = kind & _COUNTED == _SHARED
         at = start + 1
         if is_shared:  # the names are those of another object
@@ -202,7 +220,7 @@ class _Image:
         return count, names, names if kind & _ARRAY else names + self._name_width * count
 
     def _scalar(self, kind: int, at: int) -> str:
-        """The text of a scalar whose kind stands before `at`."""
+        """JSON text of a scalar of this kind, whose content begins at byte `at`."""
         if kind in _CONSTANTS:
             return _CONSTANTS[kind]
         if kind in _TEXTS:
@@ -248,7 +266,7 @@ def _exponential(plain: str) -> str:
 
 
 def _fixed_text(name: str, image: bytes) -> str:
-    """The text of a scalar whose stored bytes are those of a column of the type."""
+    """JSON text of a scalar whose stored bytes are those of a column of the type `name`."""
     text = _stored(name, image)
     if name.startswith("BINARY"):
         return _float_text(name, text)
@@ -267,8 +285,8 @@ def _fixed_text(name: str, image: bytes) -> str:
 
 
 def _float_text(name: str, text: str) -> str:
-    """A BINARY_DOUBLE as the shortest number that reads back the same, a BINARY_FLOAT as TO_NUMBER makes one of it: by nine digits.
-    Raises ValueDecodeError for one that is not finite."""
+    """A BINARY_DOUBLE as the shortest number that reads back the same, a BINARY_FLOAT as TO_NUMBER makes one of it: by nine
+    digits. Raises ValueDecodeError for one that is not finite."""
     value = float(text)
     if not math.isfinite(value):
         raise _damaged(f"{text}, for which JSON has no number")
@@ -279,7 +297,7 @@ def _float_text(name: str, text: str) -> str:
 
 
 def _parts(*parts: tuple[str, str]) -> str:
-    """Those parts of a duration that are not zero, with their units."""
+    """(Number, unit) parts of a duration in one text, without those that are zero; '' when all are."""
     plain = ((number.canonical(text), unit) for text, unit in parts)
     return "".join(text + unit for text, unit in plain if text != "0")
 

@@ -1,4 +1,4 @@
-"""RAW and LONG RAW. Canonical Row text is lower-case hex."""
+"""The type family of RAW and LONG RAW. Canonical Row text is lower-case hex."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TYPES: Final = frozenset({"RAW", "LONG RAW"})
 
 
 def reading(column: Column) -> Reading:
-    """HEXTORAW in redo, bytes from the driver."""
+    """How values of a RAW column become Row text: from HEXTORAW in redo, and bytes of the driver."""
     return Reading({"HEXTORAW": str.lower}, as_is, _from_driver, spellings=True)
 
 
@@ -25,7 +25,8 @@ def _from_driver(value: object) -> str:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """Hex or base64 text by `binary.handling.mode`; `bytes` is base64, too, as Connect's JSON converter writes it."""
+    """How Row text of a RAW column is written: as hex or base64 text by `binary.handling.mode`; `bytes` is base64, too, as
+    Connect's JSON converter writes it."""
     if handling.binary == "hex":
         return Writing(FieldType("string"), lambda text: f'"{_bytes(text).hex()}"')
     if handling.binary == "base64-url-safe":

@@ -1,4 +1,4 @@
-"""Which columns can be captured, and which redo need not hold the values of."""
+"""Leaves out columns that cannot be captured, and says of which redo need not hold the values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ _EXTENDED = {"VARCHAR2": 1000, "NVARCHAR2": 1000, "RAW": 2000}
 
 
 def is_large(column: Column) -> bool:
-    """Whether redo holds a value of the column where a statement changed it only, if at all."""
+    """Whether redo holds a value of the column only where a statement changed it, if at all: LOBs and the like, and strings
+    that may lie outside the row."""
     return column.type_name in _LARGE or (column.length or 0) > _EXTENDED.get(column.type_name, 1 << 30)
 
 

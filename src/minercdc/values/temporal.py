@@ -1,4 +1,4 @@
-"""DATE and the TIMESTAMP types.
+"""The type family of DATE and the TIMESTAMP types.
 
 Canonical Row text is what redo prints under the session's NLS formats, the fraction always with nine digits. TIMESTAMP WITH
 LOCAL TIME ZONE is printed in the session's zone, which every connection sets to UTC. Years BC carry a minus sign.
@@ -44,7 +44,8 @@ _UNITS = {
 
 
 def reading(column: Column) -> Reading:
-    """TO_CHAR in the database, because Python's datetime has neither years BC nor nanoseconds."""
+    """How values of a column of these types become Row text. The SELECT has TO_CHAR, because Python's datetime has neither
+    years BC nor nanoseconds."""
     canonical = _canonical(column)
     format_ = _FORMATS[column.type_name]
 
@@ -89,7 +90,8 @@ def _zoned(text: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, str, str | None]:
-    """Year to second, nine digits of fraction, offset (None without zone). Raises ValueDecodeError."""
+    """Year to second, nine digits of the fraction, and the offset (None without zone) of a text in the session's format, or
+    in Oracle's default one. Raises ValueDecodeError for other text."""
     iso = _ISO.fullmatch(text)
     if iso:
         year, month, day, hour, minute, second, fraction, offset = iso.groups()
@@ -106,9 +108,9 @@ def _parts(text: str) -> tuple[str, str, str | None]:
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """The types with time zone are ISO 8601 strings in every mode. The others' Connect type is by `time.precision.mode`, in
-    its adaptive modes by the declared fraction, too; in nanoseconds, `to_json` raises ValueDecodeError outside the years
-    1677..2262."""
+    """How Row text of a column of these types is written. Those with time zone are ISO 8601 strings in every mode. The Connect
+    type of the others is by `time.precision.mode`, in its adaptive modes by the declared fraction, too; in nanoseconds,
+    `to_json` raises ValueDecodeError outside the years 1677..2262."""
 
     def checked(convert: Convert) -> Convert:
         canonical = _canonical(column)
@@ -163,13 +165,18 @@ _MINUTES: Memo[int] = Memo(_minute_seconds)
 
 
 def _epoch(text: str) -> tuple[int, str]:
-    """Seconds since the epoch, and the digits of the fraction (none for a DATE)."""
+    """Whole seconds from the epoch to a canonical Row text, negative before 1970, and the digits of the fraction ('' for a
+    DATE). Its clock counts as UTC. Raises ValueError or IndexError for other text."""
     end = 11 if text[0] == "-" else 10
     return _DAYS[text[:end]] + _MINUTES[text[end + 1 : end + 6]] + int(text[end + 7 : end + 9]), text[end + 10 : end + 19]
 
 
 def _units_json(digits: int, checked: Callable[[Convert], Convert]) -> Convert:
-    """Units of 10**-digits seconds since the epoch; `digits` is 3 or 6."""
+    """A function that makes of Row text the number of units of 10**-digits seconds since the epoch, rounded down; `digits` is
+    3 or 6.
+
+    :param checked: wraps a function so that it gets canonical text, and raises ValueDecodeError.
+    """
     unit, epoch, from_iso = timedelta(microseconds=10 ** (6 - digits)), _EPOCH, datetime.fromisoformat
 
     @checked
@@ -197,7 +204,8 @@ def _nanos_json(text: str) -> str:
 
 
 def _iso_stem(text: str) -> tuple[str, str]:
-    """`2026-02-28T13:45:59.25` with the fraction as short as it goes, and what follows it."""
+    """Of a canonical Row text, `2026-02-28T13:45:59.25` with the fraction as short as it goes, and what follows the fraction:
+    '', or a blank and an offset."""
     end = 20 if text[0] == "-" else 19
     date, time = text[: end - 9], text[end - 8 : end]
     if text[0] == "-":
@@ -211,7 +219,7 @@ def _iso_json(text: str) -> str:
 
 
 def _zoned_json(digits: int, text: str) -> str:
-    """ISO 8601 with an offset, and as many digits of the fraction as the column has."""
+    """JSON string of ISO 8601 with an offset, `Z` for UTC and where the text has none, and `digits` digits of the fraction."""
     stem, offset = _iso_stem(text)
     offset = offset.strip()
     whole, _, fraction = stem.partition(".")

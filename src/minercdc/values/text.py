@@ -1,4 +1,4 @@
-"""Character types: CHAR, VARCHAR2, NCHAR, NVARCHAR2, LONG and ROWID. CHAR and NCHAR keep their blanks."""
+"""The type family of CHAR, VARCHAR2, NCHAR, NVARCHAR2, LONG and ROWID. CHAR and NCHAR keep their blanks."""
 
 from __future__ import annotations
 
@@ -38,10 +38,12 @@ def unistr(text: str) -> str:
 
 
 def reading(column: Column) -> Reading:
-    """NCHAR types come as UNISTR; a plain literal is legal for every character type."""
+    """How values of a character column become Row text, which is the text itself. Redo prints NCHAR types as UNISTR; a plain
+    literal is legal for every one of the types."""
     return Reading({"": None, "UNISTR": unistr}, as_is, str)
 
 
 def writing(column: Column, handling: ValueHandling) -> Writing:
-    """A string; characters beyond ASCII stay themselves, the document is UTF-8."""
+    """How Row text of a character column is written: as a string; characters beyond ASCII stay themselves, since the document is
+    UTF-8."""
     return Writing(FieldType("string"), encode_basestring)

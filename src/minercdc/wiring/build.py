@@ -28,7 +28,8 @@ log = logging.getLogger(__name__)
 
 
 def _reserved(config: ConnectorConfig) -> dict[str, str]:
-    """Topics with state, which records may not be routed to, each with the property that names it."""
+    """Topics with state, which records may not be routed to, each with the property that names it. Raises ConfigError as
+    `topic_names`."""
     return {one.topic: one.names for one in topic_names(config).own.values() if one.is_state}
 
 

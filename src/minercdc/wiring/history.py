@@ -19,7 +19,7 @@ def _now_ms() -> int:
 def schema_history(
     config: ConnectorConfig, client: KafkaClient, topics: TopicNames, kept: KeptRecords | None = None
 ) -> SchemaHistory:
-    """The schema history, where the configuration has it.
+    """The schema history, where the configuration has it; nothing is read yet.
 
     :param kept: records of its topic that were read ahead of time; None for none.
     """

@@ -58,11 +58,13 @@ log = logging.getLogger(__name__)
 
 
 class PipelineParts:
-    """Makes the parts of one pipeline, which share the shapes of the tables. The engine calls `_capture` before `_snapshot`.
+    """Makes the parts of one pipeline, which share the shapes of the tables; one for each pipeline, whose sink and capture
+    the engine closes. The engine calls `_capture` before `_snapshot`.
 
     :param connect: to the `root` or `pdb` of a database.
     :param history: the schema history, None for the configured one.
     :param monotonic: see `CaptureContext`.
+    :raises ConfigError: as `topic_names`.
     """
 
     def __init__(
@@ -96,8 +98,8 @@ class PipelineParts:
         self._counts = TransactionCounts() if config.messages.provide_transaction_metadata else None
 
     def open(self) -> Pipeline:
-        """The pipeline, with its sink opened. Raises ConfigError for what cannot be loaded, SinkError and SchemaHistoryError as
-        `open_sink`, and what the target raises."""
+        """The pipeline, with its sink opened; called once. Nothing else is connected. Raises ConfigError for what cannot be
+        loaded, SinkError and SchemaHistoryError as `open_sink`, and what the target raises."""
         config = self._config
         encoding = Encoding(
             config,
@@ -136,7 +138,8 @@ class PipelineParts:
         return target.adapted(pipeline) if target else pipeline
 
     def _partitioned(self, encoder: RecordEncoder) -> RecordEncoder:
-        """The encoder with the partitions of `minercdc.topic.partition.columns`."""
+        """An encoder that adds the partitions of `minercdc.topic.partition.columns` to the records; `encoder` itself
+        without such rules, or when the sink is not Kafka."""
         rules = list(partition_rules(self._config.topics.minercdc_topic_partition_columns))
         if not rules or not self._config.sink.is_kafka:
             return encoder
@@ -149,8 +152,9 @@ class PipelineParts:
         yield from lost_rules(self._config, change)
 
     def _suspends(self, table: TableId) -> bool:
-        """Whether a table with a row that cannot be decoded is suspended. The signal table is mined but not published,
-        so that suspending it would help no reader."""
+        """Whether a table with a row that cannot be decoded is suspended; logs a warning for the signal table. The signal
+        table is mined but not published, so that suspending it would help no reader. Raises as
+        `SourceDatabases.captured`."""
         if self._config.run.event_processing_failure_handling_mode != "suspend":
             return False
         if self._databases.captured(table):
@@ -159,7 +163,8 @@ class PipelineParts:
         return False
 
     def _unlogged(self, table: TableId) -> str:
-        """See `CaptureContext.unlogged`. For a warning only, so an error is logged and not raised."""
+        """What supplemental logging a table lacks (`CaptureContext.unlogged`), read on a connection of its own; '' when it
+        lacks none, has no key or is not known. For a warning only, so an error is logged, and gives '' too."""
         known = self._tables.find(table)
         if known is None or not known.key:
             return ""
@@ -317,7 +322,9 @@ class PipelineParts:
         )
 
     def _steps(self, offset: Offset | None, adapter: Adapter, position: Position | None) -> Steps:
-        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere."""
+        """What is to be done before streaming; nothing when this is a restart within the process that has got somewhere.
+        Where the redo is gone and that is to be met by a new snapshot, a warning is logged. Raises as
+        `Adapter.unreadable`."""
         process = self._process
         start = Start(offset is not None, offset is not None and position is None and not process.handover)
         steps = process.decide(start)
@@ -338,7 +345,8 @@ class PipelineParts:
             return fix_now(places, lock, redo=redo, described=self._described)
 
     def _fix(self, connection: oracledb.Connection) -> Fixed:
-        """The point to stream from without a snapshot of rows: the one that is configured, else now."""
+        """The point to stream from without a snapshot of rows: the one that is configured, else now. Raises LogGapError
+        when redo from there on is gone, SourceError or PrerequisiteError when it cannot be found out."""
         config, handover_scn = self._config.snapshot, self._config.capture.minercdc_handover_scn
         is_given = config.minercdc_start_scn is not None or config.minercdc_start_timestamp is not None
         if not is_given and (handover_scn is None or not self._process.handover):

@@ -324,3 +324,5 @@ def test_schemas_are_compared_by_what_messages_depend_on() -> None:
         assert outline(ours.replace("int32 A = 1;", other)) != outline(ours)
     with pytest.raises(ValueError, match="no schema"):
         outline('{"type":"record"}')
+    with pytest.raises(ValueError, match="no message"):
+        outline("message {")

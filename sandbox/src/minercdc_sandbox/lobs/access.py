@@ -1,4 +1,5 @@
 """Reading and writing through a locator, for the wire and DBMS_LOB: a temporary LOB, or the LOB of a row the session has locked.
+A write to a row's LOB makes a new version of the row in the session's transaction.
 
 Whatever raises ORA-22275 for bytes that are no locator raises ORA-22285 for the locator of a BFILE.
 """
@@ -23,13 +24,14 @@ def _out_of_range() -> OraError:
 
 
 def length(session: SqlSession, locator: bytes) -> int:
-    """Units of the LOB that the locator shows. Raises ORA-22275 for bytes that are no locator, and for a freed temporary LOB."""
+    """Units (UTF-16 code units, of a BLOB bytes) of the value that the locator shows. Raises ORA-22275 for bytes that are no
+    locator, and for a freed temporary LOB."""
     return _store(session).value(locator).length
 
 
 def current_length(session: SqlSession, locator: bytes) -> int:
     """Units of the LOB that a write through the locator would change: the row may have changed since the locator was read. Raises
-    ORA-22920 as `write`, ORA-22275."""
+    ORA-22920 as `write`; ORA-22275 as `length`, and when the row's column is gone or NULL."""
     found = unpack(locator)
     if found.address is None:
         return length(session, locator)
@@ -39,7 +41,8 @@ def current_length(session: SqlSession, locator: bytes) -> int:
 
 
 def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str | bytes:
-    """See `interfaces.LobCalls.read`."""
+    """The content of at most `amount` units from the 1-based `offset` on, '' or b'' after the end: text, or bytes of a BLOB.
+    Raises ORA-21560 for an offset or amount out of range, and as `LobStore.value`."""
     if offset < 1 or amount < 0 or offset > MAXIMUM:
         raise _out_of_range()
     store = _store(session)
@@ -48,8 +51,9 @@ def read(session: SqlSession, locator: bytes, offset: int, amount: int) -> str |
 
 def write(session: SqlSession, locator: bytes, offset: int, data: str | bytes) -> bytes:
     """Overwrite or extend from the 1-based `offset` on; returns the locator that shows the new value. Raises ORA-21560 for an
-    offset out of range, ORA-22275 for no locator and a freed temporary LOB, ORA-00932 for text in a BLOB; of a row's LOB ORA-22920
-    unless the session has locked the row, and ORA-22294 when it was opened for reading only."""
+    offset out of range, ORA-22275 for no locator and a freed temporary LOB, ORA-00932 for text in a BLOB; of a row's LOB
+    ORA-22920 unless the session has locked or changed the row, ORA-22275 when its column is gone or NULL, and ORA-22294 when it
+    was opened for reading only."""
     if offset < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -78,8 +82,9 @@ def trim(session: SqlSession, locator: bytes, new_length: int) -> bytes:
 
 
 def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tuple[bytes, int]:
-    """Overwrite `amount` units with blanks or zero bytes, up to the LOB's end; returns the new locator, and how many units that were.
-    Raises as `write`, and ORA-21560 for an amount below 1."""
+    """Overwrite `amount` units from the 1-based `offset` on with blanks or zero bytes, up to the LOB's end; returns the new
+    locator, and how many units that were: 0, and the same locator, after the end. Raises as `write`, and ORA-21560 for an offset
+    or amount below 1."""
     if offset < 1 or amount < 1:
         raise _out_of_range()
     found, store = unpack(locator), _store(session)
@@ -98,19 +103,20 @@ def erase(session: SqlSession, locator: bytes, offset: int, amount: int) -> tupl
 
 
 def create_temporary(session: SqlSession, kind: LobKind) -> bytes:
-    """The locator of a new, empty temporary LOB of the session."""
+    """The locator of a new, empty temporary LOB of the session, which `free_temporary` or the session's end frees."""
     return session.lobs.keep(_store(session).create_temporary(LobValue(kind)))
 
 
 def free_temporary(session: SqlSession, locator: bytes) -> None:
-    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator."""
+    """Free a temporary LOB; nothing for another or a freed one. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
     found = unpack(locator)
     if found.temporary:
         session.lobs.free(_store(session), found.temporary)
 
 
 def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) -> bytes:
-    """Open a LOB; returns its locator. Raises ORA-22293 when it is open, ORA-22275 for no locator."""
+    """Note a LOB as opened by the session; returns the same locator. Raises ORA-22293 when it is open, ORA-22275 for no locator,
+    ORA-22285 for a BFILE's."""
     key = unpack(locator).identity
     if key in session.lobs.opened:
         raise OraError(22293, "LOB already opened in the same transaction")
@@ -119,19 +125,20 @@ def open_lob(session: SqlSession, locator: bytes, *, read_only: bool = False) ->
 
 
 def close_lob(session: SqlSession, locator: bytes) -> bytes:
-    """Close a LOB; returns its locator. Raises ORA-22289 when it is not open, ORA-22275 for no locator."""
+    """Note a LOB as closed; returns the same locator. Raises ORA-22289 when the session has not opened it, ORA-22275 for no
+    locator, ORA-22285 for a BFILE's."""
     if session.lobs.opened.pop(unpack(locator).identity, None) is None:
         raise OraError(22289, "cannot perform LOB CLOSE operation on an unopened file or LOB")
     return locator
 
 
 def is_open(session: SqlSession, locator: bytes) -> bool:
-    """Whether the session has opened the LOB. Raises ORA-22275 for no locator."""
+    """Whether the session has opened the LOB. Raises ORA-22275 for no locator, ORA-22285 for a BFILE's."""
     return unpack(locator).identity in session.lobs.opened
 
 
 def chunk_size(session: SqlSession, locator: bytes) -> int:
-    """Usable bytes of a chunk. Raises as `length`."""
+    """Usable bytes of a chunk, the same for all LOBs. Raises as `length`."""
     _store(session).value(locator)
     return CHUNK_BYTES
 
@@ -147,8 +154,10 @@ def _units(data: str | bytes) -> int:
 def _change_row(
     session: SqlSession, locator: Locator, op: RedoOp, offset: int, amount: int, change: Callable[[LobValue, int], LobValue]
 ) -> bytes:
-    """Make a new version of the locator's row. Raises ORA-22920 unless the session has locked or changed the row, ORA-22294
-    when the LOB was opened for reading only."""
+    """Make a new version of the locator's row with `change` (value, data object id -> value) of its LOB, and log `op` at the
+    0-based `offset`, of `amount` units (of a trim the new length); returns the locator of the new value. Raises ORA-22920 unless
+    the session has locked or changed the row, ORA-22294 when the LOB was opened for reading only, ORA-22275 when the column is
+    gone or NULL, and as `change` and `before_change`."""
     if session.lobs.opened.get(locator.identity):
         raise OraError(22294, "cannot update a LOB opened in read-only mode")
     storage = session.storage
@@ -168,7 +177,7 @@ def _change_row(
 
 
 def _value_at(target: Target, at: int) -> LobValue:
-    """The value that the row has now; the locator may show an older one."""
+    """The value that the row has now in the column at `at`; the locator may show an older one. Raises ORA-22275 for NULL."""
     if target.before[at] is None:
         raise OraError(22275, "invalid LOB locator specified")
     return unpack(target.before[at]).value

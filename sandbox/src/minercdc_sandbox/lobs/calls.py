@@ -11,7 +11,7 @@ from minercdc_sandbox.sql.execution import SqlSession
 
 
 class SessionLobCalls:
-    """The calls of one session.
+    """The LOB calls of one session, from its client; see `interfaces.LobCalls`.
 
     :param in_call: makes the context in which a call that changes rows runs, the same as for a statement.
     """

@@ -1,7 +1,8 @@
 """DBMS_LOB's procedures (PL/SQL Packages and Types Reference, DBMS_LOB); its functions are SQL functions (`sql.functions.lobs`).
 
-Each returns its OUT parameters by name: the locator of a changed LOB shows its new value. They raise ORA-06502 for a NULL locator,
-ORA-22275 for bytes that are no locator, and ORA-21560 for an argument that is NULL or out of range.
+Each returns its OUT parameters by name: the locator of a changed LOB shows its new value. Amounts and offsets count units as in
+`lobs.access`, offsets from 1. They raise ORA-06502 for a NULL locator, ORA-22275 for bytes that are no locator, ORA-21560 for a
+number or buffer that is NULL or out of range, and as the methods of `Arguments`.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ def _out_of_range(what: str) -> OraError:
 
 
 def _locator(arguments: Arguments, name: str = "LOB_LOC") -> bytes:
-    """The locator in an argument. Raises ORA-06502 for NULL, ORA-22275 for a text and for bytes that are no locator, ORA-22285 for
-    a BFILE's."""
+    """The locator in an argument. Raises ORA-06502 for NULL, ORA-22275 for a text and for bytes that are no locator, ORA-22285
+    for a BFILE's, and as `Arguments.value`."""
     cell = arguments.value(name)
     if cell is None:
         raise OraError(6502, "PL/SQL: numeric or value error: invalid LOB locator specified: ORA-22275")
@@ -54,7 +55,8 @@ def _lob(locator: bytes) -> Argument:
 
 
 def _buffer(arguments: Arguments, locator: bytes) -> str | bytes:
-    """The data to write. Raises ORA-06502 for a buffer of the wrong kind, and for a text that is not hexadecimal for a BLOB."""
+    """The data to write: a str for a CLOB or NCLOB, bytes for a BLOB, of a text its hexadecimal digits. Raises as
+    `locator.unpack`, ORA-21560 for NULL, ORA-06502 for bytes in a CLOB, and for a text that is not hexadecimal for a BLOB."""
     data = arguments.value("BUFFER")
     if data is None:
         raise _out_of_range("4")
@@ -86,13 +88,13 @@ def _given(arguments: Arguments, locator: bytes) -> str | bytes:
 
 
 def create_temporary(session: SqlSession, arguments: Arguments) -> Out:
-    """CREATETEMPORARY: a BLOB for a BLOB variable, else a CLOB."""
+    """CREATETEMPORARY: a new temporary LOB into LOB_LOC, a BLOB for a BLOB variable, else a CLOB."""
     kind = LobKind.BLOB if arguments.type("LOB_LOC") is OraType.BLOB else LobKind.CLOB
     return {"LOB_LOC": _lob(access.create_temporary(session, kind))}
 
 
 def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
-    """FREETEMPORARY; LOB_LOC becomes NULL. Raises ORA-22275 when it was freed."""
+    """FREETEMPORARY; LOB_LOC becomes NULL. Raises ORA-22275 when it was freed; another LOB than a temporary one stays as it is."""
     locator = _locator(arguments)
     session.storage.lobs.value(locator)
     access.free_temporary(session, locator)
@@ -100,7 +102,8 @@ def free_temporary(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def read(session: SqlSession, arguments: Arguments) -> Out:
-    """READ: at most 32767 units from OFFSET on into BUFFER, their number into AMOUNT. Raises ORA-01403 after the end."""
+    """READ: at most 32767 units from OFFSET on into BUFFER, their number into AMOUNT. Raises ORA-01403 after the end, ORA-21560
+    for an AMOUNT above 32767 and for a number that is NULL or below 1, and as `_locator` and `access.read`."""
     locator = _locator(arguments)
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3)
     if amount > _LARGEST_BUFFER:
@@ -113,22 +116,25 @@ def read(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def write(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITE: the first AMOUNT units of BUFFER, at OFFSET. Raises ORA-06502 for bytes in a CLOB and for a text that is not
-    hexadecimal in a BLOB, and as `access.write`."""
+    """WRITE: the first AMOUNT units of BUFFER, at OFFSET; LOB_LOC gets the new locator. Raises ORA-06502 for bytes in a CLOB and
+    for a text that is not hexadecimal in a BLOB, ORA-21560 for an AMOUNT that is more than the buffer's and for a number that is
+    NULL or below 1, and as `_locator` and `access.write`."""
     locator = _locator(arguments)
     data = _given(arguments, locator)
     return {"LOB_LOC": _lob(access.write(session, locator, _integer(arguments, "OFFSET", 3), data))}
 
 
 def write_append(session: SqlSession, arguments: Arguments) -> Out:
-    """WRITEAPPEND: the first AMOUNT units of BUFFER, at the LOB's end. Raises as `write`."""
+    """WRITEAPPEND: the first AMOUNT units of BUFFER, at the LOB's present end; LOB_LOC gets the new locator. Raises as `write`
+    and `access.current_length`."""
     locator = _locator(arguments)
     end = access.current_length(session, locator) + 1
     return {"LOB_LOC": _lob(access.write(session, locator, end, _given(arguments, locator)))}
 
 
 def append(session: SqlSession, arguments: Arguments) -> Out:
-    """APPEND: the content of SRC_LOB at the end of DEST_LOB. Raises as `access.write`."""
+    """APPEND: the content of SRC_LOB at the end of DEST_LOB, which gets the new locator; DEST_LOB stays as it is when SRC_LOB is
+    empty. Raises as `_locator`, `access.read`, `access.write` and `access.current_length`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     data = access.read(session, source, 1, access.length(session, source))
     if not data:
@@ -137,7 +143,9 @@ def append(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def copy(session: SqlSession, arguments: Arguments) -> Out:
-    """COPY: AMOUNT units of SRC_LOB, as many as there are, at DEST_OFFSET. Raises as `access.write`."""
+    """COPY: AMOUNT units of SRC_LOB from SRC_OFFSET on, as many as there are, to DEST_OFFSET of DEST_LOB, which gets the new
+    locator; the offsets are 1 if not given. Raises ORA-21560 for a number that is NULL or below 1, and as `_locator`,
+    `access.read` and `access.write`."""
     target, source = _locator(arguments, "DEST_LOB"), _locator(arguments, "SRC_LOB")
     amount = _integer(arguments, "AMOUNT", 3)
     to, start = _integer(arguments, "DEST_OFFSET", 4, 1), _integer(arguments, "SRC_OFFSET", 5, 1)
@@ -145,7 +153,7 @@ def copy(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def trim(session: SqlSession, arguments: Arguments) -> Out:
-    """TRIM to NEWLEN units. Raises as `access.trim`."""
+    """TRIM to NEWLEN units; LOB_LOC gets the new locator. Raises ORA-21560 for NULL and below 0, and as `_locator` and `access.trim`."""
     length = arguments.integer("NEWLEN")
     if length is None or length < 0:
         raise _out_of_range("2")
@@ -153,7 +161,8 @@ def trim(session: SqlSession, arguments: Arguments) -> Out:
 
 
 def erase(session: SqlSession, arguments: Arguments) -> Out:
-    """ERASE; AMOUNT becomes the number of units erased. Raises as `access.erase`."""
+    """ERASE AMOUNT units from OFFSET on, 1 if not given; LOB_LOC gets the new locator, AMOUNT the number of units erased. Raises
+    ORA-21560 for a number that is NULL or below 1, and as `_locator` and `access.erase`."""
     amount, offset = _integer(arguments, "AMOUNT", 2), _integer(arguments, "OFFSET", 3, 1)
     locator, count = access.erase(session, _locator(arguments), offset, amount)
     return {"LOB_LOC": _lob(locator), "AMOUNT": Argument(number.integer(count), OraType.NUMBER)}

@@ -25,15 +25,16 @@ _BLOB, _CLOB, _INITIALISED, _UTF16, _TEMPORARY = 0x01, 0x02, 0x08, 0x80, 0x01
 
 
 def invalid_locator() -> OraError:
-    """ORA-22275."""
+    """The error ORA-22275; the caller raises it."""
     return OraError(22275, "invalid LOB locator specified")
 
 
 @dataclass(frozen=True, slots=True)
 class LobValue:
-    """An immutable content: root of a tree of chunks.
+    """An immutable content in a `LobStore`: root of a tree of chunks.
 
     :param length: in units, UTF-16 code units or bytes.
+    :param root: id of the tree's top node; 0 for a content without nodes: an empty one or a hole.
     :param depth: levels of nodes above the chunks.
     """
 
@@ -44,13 +45,13 @@ class LobValue:
 
     @property
     def unit(self) -> int:
-        """Bytes of a unit."""
+        """Bytes of a unit in `length`: 1 of a BLOB, else 2."""
         return 1 if self.kind is LobKind.BLOB else 2
 
 
 @dataclass(frozen=True, slots=True)
 class RowAddress:
-    """The place of a LOB: data object, number of the row in it, physical column."""
+    """The place of a LOB in a row: DATA_OBJECT_ID, row number in that segment, physical column (`Column.slot`)."""
 
     data_object: int
     rid: int
@@ -58,9 +59,10 @@ class RowAddress:
 
 
 def pack(value: LobValue, address: RowAddress | None = None, *, temporary: int = 0) -> bytes:
-    """The bytes of a locator.
+    """The 40 bytes of a locator.
 
-    :param temporary: handle of a temporary LOB, 0 for another.
+    :param address: of the row that can be changed through it; None for none.
+    :param temporary: handle of a temporary LOB, 0 for another; it takes the place of the value's root.
     """
     text = value.kind is not LobKind.BLOB
     place = address or RowAddress(0, 0, 0)
@@ -78,8 +80,8 @@ def _check(body: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Locator:
-    """The fields of the bytes; `temporary` is the handle of a temporary LOB or 0. Of a temporary LOB, `value.root` is the handle too, and
-    only the kind counts."""
+    """The fields of a locator's bytes; `address` is None where it has no row, `temporary` is the handle of a temporary LOB or 0.
+    Of a temporary LOB, `value.root` is the handle too, and only the kind counts."""
 
     value: LobValue
     address: RowAddress | None
@@ -87,7 +89,8 @@ class Locator:
 
     @property
     def identity(self) -> object:
-        """The same for all locators of one LOB."""
+        """A key that is the same for all locators of one LOB: its handle, its row's address, or, of a cell without an address,
+        its value."""
         return self.temporary or self.address or self.value
 
     def shows(self, value: LobValue) -> bytes:
@@ -110,7 +113,8 @@ def unpack(data: bytes | str | None) -> Locator:
 
 
 def at_row(cell: bytes | None, data_object: int, rid: int, slot: int) -> bytes | None:
-    """A row's cell as a locator through which the row can be changed; None for NULL."""
+    """A row's cell as a locator through which the row, in the segment `data_object`, can be changed; None for NULL. The cell must
+    be a locator."""
     if cell is None:
         return None
     body = cell[:24] + struct.pack(">IQH", data_object, rid, slot)
@@ -118,12 +122,12 @@ def at_row(cell: bytes | None, data_object: int, rid: int, slot: int) -> bytes |
 
 
 def as_cell(value: LobValue) -> bytes:
-    """The form that a row keeps."""
+    """The locator without a row's address that a row keeps of a value."""
     return pack(value)
 
 
 def is_locator(cell: object) -> TypeGuard[bytes]:
-    """Whether these are the bytes of a locator, unchanged."""
+    """Whether these are the 40 bytes of a locator with the right check; the LOB itself may be gone."""
     return (
         isinstance(cell, bytes)
         and len(cell) == LOCATOR_BYTES

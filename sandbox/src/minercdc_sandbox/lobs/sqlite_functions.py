@@ -36,30 +36,32 @@ _LONGEST_TEXT = 4000
 
 
 class LobScalars:
-    """The functions over one store. Arguments and results are cells, numbers as NUMBER; they raise ORA-22275 for bytes that are no
-    locator, and, but for ISOPEN, ISTEMPORARY and GETCHUNKSIZE, for a freed temporary LOB."""
+    """The functions over one store, called by SQLite. Arguments and results are cells, numbers as NUMBER; they raise ORA-22275
+    for bytes that are no locator, and, but for ISOPEN, ISTEMPORARY and GETCHUNKSIZE, for a freed temporary LOB."""
 
     def __init__(self, lobs: LobStore) -> None:
         self._lobs = lobs
 
     def temporary(self, data: str | bytes, kind: str) -> bytes:
-        """The locator of a new temporary LOB with this content, the running session's."""
+        """The locator of a new temporary LOB of the kind (a `LobKind`) with this content; it is the running session's. Raises as
+        `LobStore.create`."""
         return keep_for_session(self._lobs.create_temporary(self._lobs.create(LobKind(kind), data)))
 
     def text(self, cell: bytes) -> str:
-        """The whole text of a CLOB or NCLOB."""
+        """The whole text of a CLOB or NCLOB. Raises as `LobStore.value`."""
         return self._lobs.text(self._lobs.value(cell))
 
     def raw(self, cell: bytes) -> bytes:
-        """All stored bytes."""
+        """All stored bytes: of a BLOB its content, of a CLOB or NCLOB its UTF-16. Raises as `LobStore.value`."""
         return self._lobs.raw(self._lobs.value(cell))
 
     def length(self, cell: bytes) -> bytes:
-        """DBMS_LOB.GETLENGTH."""
+        """DBMS_LOB.GETLENGTH, in units, as a NUMBER. Raises as `LobStore.value`."""
         return number.integer(self._lobs.value(cell).length)
 
     def substr(self, cell: bytes, amount: bytes, offset: bytes) -> str | bytes | None:
-        """DBMS_LOB.SUBSTR: None for arguments out of range and after the end."""
+        """DBMS_LOB.SUBSTR: at most `amount` units, 1 to 32767, from the 1-based `offset` on; None for arguments out of range and
+        after the end. Raises as `LobStore.value`."""
         count, start = number.to_int(amount), number.to_int(offset)
         if not 1 <= count <= _SUBSTR_LIMIT or start < 1:
             return None
@@ -67,7 +69,7 @@ class LobScalars:
 
     def instr(self, cell: bytes, pattern: str | bytes, offset: bytes, nth: bytes) -> bytes | None:
         """DBMS_LOB.INSTR: 1-based unit where the nth occurrence begins, from the offset on, 0 for none; None for an offset or nth
-        below 1."""
+        below 1. Raises as `LobStore.value`."""
         start, turn = number.to_int(offset), number.to_int(nth)
         if start < 1 or turn < 1:
             return None
@@ -85,7 +87,8 @@ class LobScalars:
             at += 1
 
     def compare(self, a: bytes, b: bytes, amount: bytes, offset_a: bytes, offset_b: bytes) -> bytes:
-        """DBMS_LOB.COMPARE: 0 when at most `amount` units from the offsets on are equal, else -1 or 1."""
+        """DBMS_LOB.COMPARE: 0 when at most `amount` units from the 1-based offsets on are equal, else -1 or 1 by their stored
+        bytes. Raises as `LobStore.value`."""
         count = number.to_int(amount)
         sides = [
             self._lobs.raw(self._lobs.value(cell), number.to_int(offset) - 1, count)
@@ -94,19 +97,21 @@ class LobScalars:
         return number.integer((sides[0] > sides[1]) - (sides[0] < sides[1]))
 
     def decoded(self, cell: bytes, charset: bytes) -> str:
-        """The text of a BLOB's bytes. Raises ORA-01482 for a character set that is not known here."""
+        """The text of a BLOB's bytes in the character set with this NLS_CHARSET_ID, 0 for AL32UTF8; bytes that are none of it
+        become U+FFFD. Raises ORA-01482 for a character set that is not known here, and as `LobStore.value`."""
         encoding = _CHARSETS.get(number.to_int(charset))
         if encoding is None:
             raise OraError(1482, "unsupported character set")
         return self.raw(cell).decode(encoding, "replace")
 
     def xml(self, cell: bytes) -> bytes:
-        """The locator itself when its text is well-formed XML, see `check_xml`."""
+        """The same locator when its text is well-formed XML; raises as `check_xml` when not, and as `LobStore.value`."""
         check_xml(self.text(cell))
         return cell
 
     def functions(self) -> dict[str, Callable[..., Any]]:
-        """The functions by name without `o_`; none is called with NULL."""
+        """The functions by name without `o_`; none is to be called with NULL. The functions raise as those of `locator`,
+        `convert`, `vectors`, `oson` and `DBMS_LOB` that they call."""
         lobs = self._lobs
         return {
             "lob_at": lambda cell, data_object, vid, slot: at_row(cell, data_object, vid >> VERSION_BITS, slot),
@@ -135,13 +140,14 @@ class LobScalars:
 
 
 def chunk_size(cell: bytes) -> bytes:
-    """DBMS_LOB.GETCHUNKSIZE. Raises ORA-22275 for bytes that are no locator, not for a freed temporary LOB."""
+    """DBMS_LOB.GETCHUNKSIZE: usable bytes of a chunk, as a NUMBER. Raises ORA-22275 for bytes that are no locator, not for a
+    freed temporary LOB."""
     unpack(cell)
     return number.integer(CHUNK_BYTES)
 
 
 def register_lob_sqlite_functions(connection: apsw.Connection, lobs: LobStore) -> None:
-    """Register the functions with a connection; a NULL argument makes the result NULL."""
+    """Create the functions `o_..` on a connection, over `lobs`; a NULL argument makes the result NULL."""
 
     def strict(function: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args: None if None in args else function(*args)
@@ -151,7 +157,8 @@ def register_lob_sqlite_functions(connection: apsw.Connection, lobs: LobStore) -
 
 
 def _short_text(text: str, raises: int, longest: int) -> str | None:
-    """A document as VARCHAR2 of that many bytes, 0 for the most there can be: NULL when it is too long, unless ERROR ON ERROR."""
+    """A document as VARCHAR2 of `longest` bytes, 0 for the most there can be (4000): when it is too long None, with `raises` not
+    0 (ERROR ON ERROR) the error ORA-40478."""
     longest = longest or _LONGEST_TEXT
     if len(text.encode()) <= longest:
         return text

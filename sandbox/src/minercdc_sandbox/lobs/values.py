@@ -33,10 +33,11 @@ _FILLERS = {LobKind.BLOB: b"\x00", LobKind.CLOB: b"\x00\x20", LobKind.NCLOB: b"\
 
 
 class LobStore:
-    """All LOB contents of a database. A call raises ORA-22275 for a value whose nodes are not there or were freed.
+    """All LOB contents of a database. A call raises ORA-22275 for a value whose nodes are not there or were freed. Temporary LOBs
+    end with the process.
 
-    :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that
-        are dropped. The owner 0 stands for no table.
+    :param db: where the chunks are kept, in table `lob_node(id, body, owner)`; `lob_gone(owner, scn)` has the segments that are
+        dropped. The owner 0 stands for no table. The caller commits and closes it.
     :param lock: a re-entrant lock, taken around calls that need it; None: one of its own.
     """
 
@@ -54,12 +55,12 @@ class LobStore:
     # ---- making values ----
 
     def create(self, kind: LobKind, data: str | bytes, owner: int = 0) -> LobValue:
-        """A value with this content. Raises as `write`."""
+        """A new value with this content, for the segment `owner`. Raises as `write`."""
         return self.write(LobValue(kind), 0, data, owner)
 
     def write(self, value: LobValue, offset: int, data: str | bytes, owner: int = 0) -> LobValue:
-        """The value with `data` at the 0-based unit `offset`; a hole before it reads as blanks or zero bytes. Raises ORA-21560 out of
-        range, ORA-00932 for text in a BLOB."""
+        """A value like `value`, but with `data` at the 0-based unit `offset`; a hole before it reads as blanks or zero bytes. Its
+        new nodes are for the segment `owner`; `value` stays. Raises ORA-21560 out of range, ORA-00932 for text in a BLOB."""
         raw = encoded(value.kind, data)
         end = offset + len(raw) // value.unit
         if offset < 0 or end > MAXIMUM:
@@ -72,7 +73,7 @@ class LobStore:
             return replace(value, length=max(value.length, end), root=root)
 
     def trim(self, value: LobValue, length: int, owner: int = 0) -> LobValue:
-        """The value's first `length` units."""
+        """A value with the first `length` units of `value`, or all it has; its new nodes are for the segment `owner`."""
         if length >= value.length:
             return value
         if length <= 0:
@@ -81,19 +82,21 @@ class LobStore:
             return replace(value, length=length, root=self._cut(value.root, value.depth, length * value.unit, owner))
 
     def append(self, value: LobValue, other: LobValue, owner: int = 0) -> LobValue:
-        """`value` followed by the content of `other`. Raises as `write`."""
+        """A value of `value` followed by the content of `other`, both of the same kind of unit; its new nodes are for the segment
+        `owner`. Raises as `write`."""
         for at in range(0, other.length, CHUNK_BYTES):
             value = self.write(value, value.length, self.raw(other, at, CHUNK_BYTES), owner)
         return value
 
     def copy(self, value: LobValue, kind: LobKind | None = None, owner: int = 0) -> LobValue:
-        """The same content in nodes of its own, of another kind if `kind` is given."""
+        """The same content in nodes of its own for the segment `owner`, of another kind with the same unit if `kind` is given."""
         return self.append(LobValue(kind or value.kind), value, owner)
 
     # ---- reading ----
 
     def raw(self, value: LobValue, offset: int = 0, amount: int | None = None) -> bytes:
-        """The stored bytes of `amount` units from the 0-based `offset` on, as many as there are."""
+        """The stored bytes of `amount` units (None: all) from the 0-based `offset` on, as many as there are; b'' after the end.
+        An offset or amount below 0 counts as 0."""
         start = min(max(offset, 0), value.length)
         end = value.length if amount is None else min(start + max(amount, 0), value.length)
         if end <= start:
@@ -103,7 +106,8 @@ class LobStore:
             return b"".join(parts)
 
     def read(self, value: LobValue, offset: int = 0, amount: int | None = None) -> str | bytes:
-        """The content of `amount` units from the 0-based `offset` on, as many as there are: text or, of a BLOB, bytes."""
+        """The content of `amount` units (None: all) from the 0-based `offset` on, as many as there are: text, where half of a
+        surrogate pair at either end comes as a lone surrogate, or, of a BLOB, bytes."""
         return decoded(value.kind, self.raw(value, offset, amount))
 
     def text(self, value: LobValue) -> str:
@@ -111,10 +115,10 @@ class LobStore:
         return self.raw(value).decode("utf-16-be", "surrogatepass")
 
     def low_surrogates(self, value: LobValue, units: int, known: dict[int, int]) -> int:
-        """How many of the first `units` of a CLOB are second halves of surrogate pairs.
+        """How many of the first `units` of a CLOB or NCLOB are second halves of surrogate pairs.
 
-        :param known: counts of whole nodes, which values share, so that a LOB written piece by piece is counted once; they are
-            added here.
+        :param known: counts of whole nodes, by id, which values share, so that a LOB written piece by piece is counted once; they
+            are added here.
         """
 
         def count_in(node: int, depth: int, size: int) -> int:
@@ -143,7 +147,8 @@ class LobStore:
     # ---- temporary LOBs ----
 
     def create_temporary(self, value: LobValue) -> bytes:
-        """The locator of a new temporary LOB that takes over `value`, whose nodes no other LOB may have."""
+        """The locator of a new temporary LOB that takes over `value`, whose nodes no other LOB may have. Its caller frees it by
+        `free_temporary`."""
         with self._lock:
             handle = next(self._handles)
             self._temporary[handle] = value
@@ -187,16 +192,18 @@ class LobStore:
             return value is not None
 
     def value(self, cell: bytes | str | None) -> LobValue:
-        """The value that a locator shows. Raises ORA-22275, and ORA-22285 for a BFILE."""
+        """The value that a locator shows. Raises ORA-22275 for what is no locator and for a freed temporary LOB, ORA-22285 for a
+        BFILE's."""
         return self.shown(unpack(cell))
 
     def shown(self, locator: Locator) -> LobValue:
-        """The value that a locator shows. Raises ORA-22275 for a temporary LOB that was freed."""
+        """The value that a locator shows: of a temporary LOB the one written last. Raises ORA-22275 for a temporary LOB that was
+        freed."""
         return self.temporary(locator.temporary) if locator.temporary else locator.value
 
     def stored(self, cell: bytes | str, kind: LobKind, owner: int = 0) -> bytes:
-        """The cell that a row of the segment `owner` keeps: of a text a new value, of the locator of a temporary LOB or of another
-        segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, and as `value`."""
+        """The cell that a row of the segment `owner` keeps in a column of this kind: of a text a new value, of the locator of a
+        temporary LOB or of another segment's a copy, else the same value. Raises ORA-00932 between BLOB and text, and as `value`."""
         if isinstance(cell, str):
             return as_cell(self.create(kind, cell, owner))
         locator = unpack(cell)
@@ -209,20 +216,20 @@ class LobStore:
     # ---- dropped segments ----
 
     def discard(self, owner: int, scn: int) -> None:
-        """Note that a segment was dropped or truncated at an SCN."""
+        """Note that the segment with this data object id was dropped or truncated at an SCN: `free_before` frees its nodes."""
         with self._lock:
             if self._db.execute("select 1 from lob_node where owner=? and owner>0 limit 1", (owner,)).fetchone():
                 self._db.execute("insert or replace into lob_gone values(?,?)", (owner, scn))
 
     def free_before(self, scn: int) -> None:
-        """Free the nodes of segments that were dropped before an SCN."""
+        """Free the nodes of segments that `discard` noted with a lower SCN; values in them raise ORA-22275 then."""
         with self._lock:
             for (owner,) in self._db.execute("select owner from lob_gone where scn<?", (scn,)).fetchall():
                 self._db.execute("delete from lob_node where owner=? and owner>0", (owner,))
                 self._db.execute("delete from lob_gone where owner=?", (owner,))
 
     def move(self, owner: int, to: int) -> None:
-        """Give a segment's nodes to the data object id `to`; 0: to no segment."""
+        """Give a segment's nodes to the data object id `to`; 0: to no segment, which then keeps them. Call under the lock."""
         self._db.execute("update lob_node set owner=? where owner=? and owner>0", (to, owner))
 
     # ---- the tree ----
@@ -250,7 +257,7 @@ class LobStore:
         return list(struct.unpack(f">{len(body) // 8}Q", body))
 
     def _reaching(self, value: LobValue, units: int, owner: int) -> LobValue:
-        """The value under as many levels as `units` need."""
+        """The value under as many levels of nodes as `units` need; its length stays."""
         root, depth = value.root, value.depth
         while _span(depth) < units * value.unit:
             root = self._new(struct.pack(">Q", root), owner) if root else 0
@@ -258,7 +265,8 @@ class LobStore:
         return replace(value, root=root, depth=depth)
 
     def _written(self, node: int, depth: int, start: int, raw: bytes, filler: bytes, owner: int) -> int:
-        """A copy of the subtree with `raw` at byte `start`."""
+        """Id of a copy of the subtree below `node` (0: a hole) with `raw` at byte `start`; `filler` pads what was not written
+        before it."""
         if self._replaced is not None and node:
             self._replaced.append(node)
         if depth == 0:
@@ -308,7 +316,7 @@ class LobStore:
         return walk(value.root, value.depth, start, end)
 
     def _ids(self, value: LobValue) -> list[int]:
-        """All nodes of a value."""
+        """Ids of all nodes of a value, chunks too."""
         found, level = [], [value.root] if value.root else []
         for depth in range(value.depth, -1, -1):
             found += level
@@ -321,12 +329,12 @@ class LobStore:
 
 
 def _span(depth: int) -> int:
-    """Bytes below a node."""
+    """Most bytes that a node with `depth` levels below it can hold; 0 levels: a chunk."""
     return CHUNK_BYTES * int(FAN_OUT**depth)
 
 
 def encoded(kind: LobKind, data: str | bytes) -> bytes:
-    """The stored form of content; bytes of a CLOB are its UTF-16. Raises ORA-00932 for text of a BLOB."""
+    """The stored form of a content; bytes for a CLOB or NCLOB are its UTF-16 already. Raises ORA-00932 for text of a BLOB."""
     if isinstance(data, str):
         if kind is LobKind.BLOB:
             raise OraError(932, f"inconsistent datatypes: expected {kind} got CHAR")
@@ -335,5 +343,5 @@ def encoded(kind: LobKind, data: str | bytes) -> bytes:
 
 
 def decoded(kind: LobKind, raw: bytes) -> str | bytes:
-    """The content of a stored form."""
+    """The content of a stored form: text, or bytes of a BLOB."""
     return raw if kind is LobKind.BLOB else raw.decode("utf-16-be", "surrogatepass")

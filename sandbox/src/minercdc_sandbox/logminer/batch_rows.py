@@ -39,11 +39,11 @@ _ZERO = integer(0)
 
 
 class _Sample(NamedTuple):
-    """A row of changes that are alike.
+    """A row of changes of one transaction and log that are alike, from which the others are made.
 
     :param cells: of all columns; `picked` of the query's.
     :param passes: whether such rows fulfil the query's condition; None when it depends on the row.
-    :param redo, undo: None where the sample's own cell is right.
+    :param redo, undo: functions that make SQL_REDO and SQL_UNDO of a row; None where the sample's own cell is right.
     """
 
     cells: list[Cell]
@@ -54,9 +54,10 @@ class _Sample(NamedTuple):
 
 
 class BatchRows:
-    """Makes picked rows of one reading.
+    """Makes picked rows of one reading, of whole batches where it can. One thread; its samples are good for that reading only.
 
-    :param picked: positions of the columns; `test` the condition on a row.
+    :param writer: makes the rows of records, and the samples.
+    :param picked: positions of the columns, in the order of the query; `test` the condition on a row.
     """
 
     def __init__(self, writer: RowWriter, picked: Sequence[int], test: RowTest) -> None:
@@ -70,12 +71,13 @@ class BatchRows:
         self._samples: dict[object, _Sample | None] = {}
 
     def of_record(self, record: RedoRecord, transaction: MinedTransaction) -> list[PickedRow]:
-        """Picked rows of one record, those that pass the test."""
+        """Picked rows of one record, those that pass the test: none, one, or more for a long SQL text. It counts in the
+        transaction's `rows`."""
         holds, pick = self._test.holds, self._pick
         return [pick(row) for row in self._writer.rows(record, transaction) if holds(row)]
 
     def of_rows(self, rows: Iterator[tuple[Cell, ...]]) -> Iterator[list[PickedRow]]:
-        """Picked rows in batches, of those of `rows` that pass the test."""
+        """Picked rows in batches, some maybe empty, of those of `rows` that pass the test."""
         holds, pick = self._test.holds, self._pick
         while some := list(islice(rows, _ROWS_AT_ONCE)):
             yield [pick(row) for row in some if holds(row)]
@@ -83,8 +85,8 @@ class BatchRows:
     def of_batch(
         self, batch: PackedBatch, thread: int, sequence: int, transaction: MinedTransaction
     ) -> list[PickedRow] | None:
-        """Picked rows of a batch that pass the test; all its records must be wanted. It counts in the transaction's `rows`. None when
-        it must be read record by record."""
+        """Picked rows of a batch that pass the test; all its records must be wanted. They count in the transaction's `rows`.
+        None, and nothing is counted, when it must be read record by record."""
         head = batch.head()
         if self._by_record or head.op not in _OPS or head.placeholder or self._writer.addressless:
             return None
@@ -170,19 +172,19 @@ class BatchRows:
 
 
 def _are_whole(texts: list[str]) -> bool:
-    """Whether each fits one row, see CSF."""
+    """Whether each of the texts (at least one) fits one row of the view, of 4000 bytes; see CSF."""
     return max(map(len, texts)) <= _SURELY_SHORT or all(len(text.encode()) <= PIECE_BYTES for text in texts)
 
 
 @lru_cache(maxsize=1)
 def _tails() -> list[bytes]:
-    """NUMBER digits of 0 .. 9999 after others."""
+    """The last NUMBER digits of 0 to 9999, by number, as they stand after other digits, without zeros at the end. Computed once."""
     return [bytes((n // 100 + 1, n % 100 + 1)).rstrip(b"\1") for n in range(10_000)]
 
 
 @lru_cache(maxsize=64)
 def _front(value: int) -> bytes:
-    """NUMBER of value * 10000 with all the digits of `value`."""
+    """The beginning of the NUMBER value * 10000 + n, for 0 <= n < 10000, before the digits of n; `value` is at least 1. Remembered."""
     digits = str(value)
     digits = "0" * (len(digits) % 2) + digits
     pairs = bytes(int(digits[at : at + 2]) + 1 for at in range(0, len(digits), 2))
@@ -190,6 +192,6 @@ def _front(value: int) -> bytes:
 
 
 def scn_cell(scn: int) -> bytes:
-    """NUMBER of an SCN, from remembered digits: those of many rows differ in their last four only."""
+    """NUMBER cell of an SCN, from remembered digits: those of many rows differ in their last four only."""
     high, low = divmod(scn, 10_000)
     return _front(high) + _tails()[low] if high and low else integer(scn)

@@ -89,6 +89,7 @@ _RECENT = 4096
 class TableText:
     """How rows of one table version are shown.
 
+    :param owner, table: names in the row's columns, the last known ones or UNKNOWN and `OBJ# n`.
     :param shape: None for a table LogMiner has no SQL for: its rows show `comment`, or Unsupported when that is None.
     :param mismatch: the dictionary has another version of the table or does not know it.
     :param partition: name of the partition that the record's object is; None for a table.
@@ -104,18 +105,22 @@ class TableText:
 
 @dataclass(frozen=True, slots=True)
 class SharedParts:
-    """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID."""
+    """Cells of the columns XIDUSN to TABLE_SPACE (`front`) and REDO_VALUE to CON_ID (`back`), in their order."""
 
     front: tuple[Cell, ...]
     back: tuple[Cell, ...]
 
 
 class MinedTransaction:
-    """Cells that the rows of one transaction share.
+    """One transaction in a reading: the cells that its rows share, and how many there were.
 
-    :param first: its first record in the range.
-    :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are unknown.
-    :ivar rows: how many of its records were read so far: SEQUENCE#.
+    :param first: its first record in the range, or the START if that comes later.
+    :param started: its START lies in the range; without it, its user and (of undo rows and ROLLBACK) the XID's last part are
+        unknown.
+    :ivar rows: how many of its records were read so far: SEQUENCE#. The reader counts.
+    :ivar xid: cells of the XID; `named_xid` of a START, with the transaction's name, `partial_xid` of rows without the last part.
+    :ivar session: cells of user and session, as START has them.
+    :ivar scns, times: cells of start and commit of a committed transaction; None before they are set.
     """
 
     def __init__(self, first: RedoRecord, started: bool) -> None:
@@ -142,7 +147,14 @@ class MinedTransaction:
         container: tuple[Cell, ...],
         index: str | None = None,
     ) -> SharedParts:
-        """Cells XIDUSN .. TABLE_SPACE and REDO_VALUE .. CON_ID, the same for all rows of an operation on a table."""
+        """Cells of XIDUSN to TABLE_SPACE and REDO_VALUE to CON_ID, the same for all rows of an operation on a table; kept for the
+        next call until `ended`.
+
+        :param operation: cells of OPERATION, OPERATION_CODE and ROLLBACK.
+        :param owner, table: None for a record of no table; `partition`: None for the table itself.
+        :param container: cells of SRC_CON_NAME to CON_ID.
+        :param index: the index that the record maintains; None for none.
+        """
         partial = record.undo or record.op is RedoOp.ROLLBACK
         key = (owner, table, partition, operation, partial, index)
         found = self._parts.get(key)
@@ -162,7 +174,7 @@ class MinedTransaction:
         return found
 
     def ended(self, start: RedoRecord, commit: RedoRecord) -> None:
-        """Committed mode: rows made from now on have the START and COMMIT SCNs and times of the transaction."""
+        """Committed mode: rows made from now on show the START and COMMIT SCNs and times of the transaction."""
         self.scns = (_int(start.scn), _int(commit.scn))
         self.times = (date(start.time), date(commit.time))
         self._parts.clear()
@@ -186,11 +198,13 @@ def _session_cells(record: RedoRecord) -> tuple[Cell, ...]:
 
 
 class RowWriter:
-    """Makes the view's rows; keeps what recurs, for one scan.
+    """Makes the view's rows of records; keeps what recurs, for one scan by one thread.
 
-    :param table_text: looks a record's table version up in the dictionary.
+    :param catalog: of the database that wrote the redo.
+    :param table_text: looks a record's table version up in the dictionary; the answer is kept.
     :param columns: positions that are read; None for all. What is costly and not read is left None.
-    :param recent: remembers records by half the handle of their old values; without it there are no handles.
+    :param recent: filled with records by half the handle of their old values, 4096 at most; without it there are no handles, as
+        when neither REDO_VALUE nor UNDO_VALUE is read.
     :param addressless: users whose undo rows come without redo address, as some do in the field: RS_ID is all zeros.
     """
 
@@ -219,7 +233,8 @@ class RowWriter:
         self._blocks: dict[str, tuple[Cell, ...]] = {"": _NO_UNDO_ADDRESS + _NO_VALUES}
 
     def rows(self, record: RedoRecord, transaction: MinedTransaction) -> Iterator[tuple[Cell, ...]]:
-        """The rows of one record, which counts in the transaction's `rows`."""
+        """The rows of one record, in the column order of `COLUMNS`, several for SQL over 4000 bytes. The record counts in the
+        transaction's `rows` when the first row is made. Raises as `table_text`."""
         transaction.rows += 1
         operation = _OPERATIONS[record.op, record.undo]
         row_id = record.row_id
@@ -259,7 +274,8 @@ class RowWriter:
     def _of_row(
         self, record: RedoRecord, text: TableText, operation: tuple[Cell, ...]
     ) -> tuple[tuple[Cell, ...], str | None, str | None, str | None, bytes]:
-        """OPERATION and its codes, SQL_REDO, SQL_UNDO, INFO and STATUS of a record of a row."""
+        """(OPERATION, OPERATION_CODE, ROLLBACK), SQL_REDO, SQL_UNDO, INFO and the cell of STATUS of a record of a row; SQL_UNDO
+        is None also when it is not read."""
         if text.comment is not None:
             return operation, text.comment, None, record.info, _ZERO
         if text.shape is None:
@@ -277,7 +293,7 @@ class RowWriter:
         return operation, redo, undo, record.info, _TWO if long else _ZERO
 
     def _handles(self, record: RedoRecord) -> tuple[Cell, Cell]:
-        """REDO_VALUE and UNDO_VALUE."""
+        """Cells of REDO_VALUE and UNDO_VALUE; the record is remembered in `recent`, which is emptied when it is full."""
         handle = handle_of(record)
         assert self._recent is not None
         if len(self._recent) >= _RECENT:
@@ -286,7 +302,8 @@ class RowWriter:
         return number.encode(handle + 1), number.encode(handle)
 
     def row_texts(self, record: RedoRecord) -> Texts | None:
-        """Texts of changes like this INSERT, UPDATE or DELETE; None without ROWID, or when the table has no SQL."""
+        """Texts of changes like this INSERT, UPDATE or DELETE; None without ROWID, or when the table has no SQL. Raises as
+        `table_text`."""
         shape = self._text_of(record).shape
         if shape is None or record.row_id is None:
             return None
@@ -322,7 +339,7 @@ class RowWriter:
         return cells
 
     def _place(self, row_id: str | None) -> tuple[Cell, ...]:
-        """Undo address; absolute file, relative file and block of a ROWID."""
+        """Cells of the undo address, always zeros, and of absolute file, relative file and block of a ROWID; all zeros for None."""
         key = row_id[6:15] if row_id else ""
         cells = self._blocks.get(key)
         if cells is None:
@@ -334,14 +351,14 @@ class RowWriter:
 
 
 def _index_of(record: RedoRecord) -> str | None:
-    """The index that an INTERNAL record maintains."""
+    """Name of the index that an INTERNAL record maintains; None for any other record."""
     if record.op is not RedoOp.INTERNAL or not (record.info or "").startswith(INDEX_INFO):
         return None
     return (record.info or "").removeprefix(INDEX_INFO)
 
 
 def _pieces(text: str | None) -> list[str]:
-    """Cut after at most 4000 bytes, between characters."""
+    """The text cut into pieces of at most 4000 bytes of UTF-8, between characters; [] for None, [''] for ''."""
     if text is None:
         return []
     pieces, rest = [], text.encode()

@@ -26,19 +26,20 @@ LookUp: TypeAlias = Callable[[RedoRecord], TableVersion | None]
 
 
 def no_dictionary(record: RedoRecord) -> TableVersion | None:
-    """A `LookUp` that knows no table."""
+    """A `LookUp` that knows no table: always None."""
     return None
 
 
 def online_catalog(catalog: Catalog) -> LookUp:
-    """The newest version of each table."""
+    """A `LookUp` that has the newest version of each table, as it is when a record is looked up."""
     return lambda record: catalog.current(record.data_obj)
 
 
 @dataclass(frozen=True, slots=True)
 class RedoDictionary:
-    """A dictionary in the redo.
+    """A dictionary in the redo; `look_up` is its `LookUp`.
 
+    :param catalog: of the database that wrote it: it has the columns of all versions.
     :param built: versions at the time of the build, by object id.
     :param tracking: DDL_DICT_TRACKING: later versions are known too.
     """
@@ -48,7 +49,8 @@ class RedoDictionary:
     tracking: bool
 
     def look_up(self, record: RedoRecord) -> TableVersion | None:
-        """See `LookUp`."""
+        """The version at the time of the build, with `tracking` the record's own if it is not older; None for a table, or with
+        `tracking` a version, that was not there."""
         first = self.built.get(record.data_obj)
         if self.tracking and record.data_obj_v >= (first or 1):
             return self.catalog.version_of(record.data_obj, record.data_obj_v)
@@ -56,13 +58,13 @@ class RedoDictionary:
 
 
 def dictionary_text(catalog: Catalog) -> str:
-    """The text that BUILD writes."""
+    """The text that BUILD writes: `object:version` of all tables and partitions that are there now, with blanks between."""
     return " ".join(f"{object_id}:{version}" for object_id, version in catalog.current_versions())
 
 
 def read_dictionary(redo: MinedRedo, catalog: Catalog, files: Iterable[LogFile], *, tracking: bool) -> LookUp:
-    """The look-up in the last dictionary of those of the listed logs that are archived and not deleted, by thread and
-    sequence. Raises ORA-01371 when there is none, and as `RedoLog.records`."""
+    """The look-up in the last dictionary of those of the listed logs that are archived and not deleted, by thread and sequence;
+    reads these logs. Raises ORA-01371 when there is none, and as `RedoLog.records`."""
     marked = {(log.thread, log.sequence) for log in redo.archived() if log.dictionary_begin and log.name is not None}
     found: str | None = None
     for file in sorted(files, key=lambda file: (file.thread, file.sequence)):

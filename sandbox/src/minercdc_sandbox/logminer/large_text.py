@@ -36,9 +36,9 @@ Where = Callable[[RedoRecord, str], str]
 
 
 def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
-    """A LOB as UPDATE sets it: its content up to 4000 bytes, `empty_lob` for a longer or empty one.
+    """The literal of a LOB column as UPDATE sets it: its content up to 4000 bytes, `empty_lob` for a longer or empty one.
 
-    :param text: how the type's text is quoted.
+    :param text: the literal of the content, a str or bytes.
     """
     empty = empty_lob(column)
 
@@ -52,7 +52,7 @@ def lob_literal(column: StoredColumn, lobs: LobStore, text: Literal) -> Literal:
 
 
 def empty_lob(column: StoredColumn) -> str:
-    """EMPTY_BLOB() of BLOBs and, after a hint, of JSON; EMPTY_CLOB() of CLOBs and NCLOBs."""
+    """EMPTY_BLOB() for a BLOB column and, after a hint, for JSON; EMPTY_CLOB() for CLOB and NCLOB."""
     if column.type is OraType.JSON:
         return f"{JSON_HINT}EMPTY_BLOB()"
     return "EMPTY_BLOB()" if lob_kind(column) is LobKind.BLOB else "EMPTY_CLOB()"
@@ -62,9 +62,11 @@ def empty_lob(column: StoredColumn) -> str:
 class LargeText:
     """Text, STATUS and INFO of the records of one table version's large values.
 
-    :param target: `"S"."T"`; `names` of the columns, quoted.
+    :param target: `"S"."T"`; `names` of the columns, quoted, by position.
+    :param where: makes the WHERE clause.
     :param blocks: 23ai's form of LOB rows.
-    :param counted: see `LobStore.low_surrogates`.
+    :param end: the text that closes a statement; '' for none.
+    :param counted: see `LobStore.low_surrogates`; filled by each reading, so an object serves one.
     """
 
     target: str
@@ -77,7 +79,7 @@ class LargeText:
     counted: dict[int, int]
 
     def render(self, record: RedoRecord) -> Rendered:
-        """How the record of a large value is shown."""
+        """SQL_REDO, STATUS and INFO of the record of a large value (`LARGE_OPS`); None where there is no text or no INFO."""
         return _RENDER[record.op](self, record)
 
     # ---- LOBs ----
@@ -117,14 +119,15 @@ class LargeText:
         )
 
     def _whole_characters(self, value: LobValue, offset: int, amount: int) -> str:
-        """The piece, with a surrogate pair that its end cuts and without the half of one at its beginning."""
+        """The piece of a text of `amount` units from the 0-based `offset` on, with a surrogate pair that its end cuts and without
+        the half of one at its beginning."""
         piece = str(self.lobs.read(value, offset, amount))
         if piece and "\ud800" <= piece[-1] <= "\udbff":
             piece = str(self.lobs.read(value, offset, amount + 1))
         return piece[1:] if piece and "\udc00" <= piece[0] <= "\udfff" and offset else piece
 
     def _characters_before(self, value: LobValue, offset: int) -> int:
-        """Code points before a unit."""
+        """Code points before the 0-based unit `offset` of a text."""
         if len(self.counted) > _MOST_COUNTED:
             self.counted.clear()
         return offset - self.lobs.low_surrogates(value, offset, self.counted)
@@ -184,7 +187,8 @@ class LargeText:
         return text, 0, None
 
     def _long_write(self, record: RedoRecord) -> Rendered:
-        """Quotes in the data are not doubled, as in the values of these columns elsewhere (DBZ-8034)."""
+        """The row of a piece of an extended string. Quotes in the data are not doubled, as in the values of these columns
+        elsewhere (DBZ-8034)."""
         assert record.after is not None
         assert record.lob is not None
         cell, (start, size) = record.after[record.changed[0]], record.lob

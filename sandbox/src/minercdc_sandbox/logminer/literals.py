@@ -33,7 +33,8 @@ _EXCESS_100 = [f"{n - 100:02d}" for n in range(256)]
 
 
 def literal(column: StoredColumn, nls: Nls) -> Literal:
-    """Compile the literal of one column. Raises ORA-03001 for types that the sandbox's LogMiner has no text for.
+    """Compile the literal of one column under the NLS settings; the result takes values that are not NULL. Raises ORA-03001 for
+    types that the sandbox's LogMiner has no text for.
 
     Of a CLOB, NCLOB or BLOB it is the literal of its content, as str or bytes: of NCLOBs a plain one, unlike NVARCHAR2's.
     """
@@ -82,7 +83,7 @@ BARE = frozenset(
 
 
 def bare_string(shown: Literal) -> Literal:
-    """The quoted text inside `TO_DATE('..', 'fmt')` and the like."""
+    """A literal of the quoted text alone that `shown` has inside `TO_DATE('..', 'fmt')` and the like."""
     return lambda cell: "'" + shown(cell).split("'")[1] + "'"
 
 
@@ -92,7 +93,7 @@ def _binary(cell: Cell) -> bytes:
 
 
 def quoted(cell: Cell) -> str:
-    """The text in single quotes, those in it doubled."""
+    """The text in single quotes, those in it doubled; the value must be a str."""
     text = str(cell)
     return "'" + text.replace("'", "''") + "'" if "'" in text else "'" + text + "'"
 
@@ -107,7 +108,8 @@ DigitTexts: TypeAlias = "tuple[list[str | None], ...]"
 
 
 def _digit_texts(first: int, size: int, point: str) -> DigitTexts | None:
-    """Of numbers with this first byte and size: up to four base-100 digits, the first before the point."""
+    """Tables that make the quoted literal of a NUMBER with this first byte and size in bytes, a text for each byte to be joined:
+    for numbers of one to four base-100 digits, the first of them before the decimal point. None for other numbers."""
     negative = first < 0x80
     whole, count = (63 - first, size - 2) if negative else (first - 192, size - 1)
     if not (1 <= whole <= 18 and 1 <= count <= 4):
@@ -155,7 +157,8 @@ def _number(nls: Nls) -> Literal:
 
 
 def raw_literal(cell: Cell) -> str:
-    """HEXTORAW of a value's stored bytes; also the text of columns whose type is not known any more."""
+    """HEXTORAW of a value's stored bytes, in lower case, of a str its UTF-8; also the text of columns whose type is not known any
+    more."""
     data = cell.encode() if isinstance(cell, str) else _binary(cell)
     return "HEXTORAW('" + data.hex() + "')"
 
@@ -168,7 +171,10 @@ def _iso(cell: bytes) -> str:
 
 
 def _shown(moment: temporal.Moment, model: str, *, digits: int = 0, zone: Zone = 0, offset: int = 0) -> str:
-    """TO_CHAR, but a year BC has its sign also under YYYY: the text must lead back to the value."""
+    """TO_CHAR of a moment by a format, but a year BC has its sign also under YYYY: the text must lead back to the value.
+
+    :param digits: of FF; `zone`, `offset`: what TZR and TZH:TZM show, the offset in minutes.
+    """
     if moment[0] < 0:
         model = _PLAIN_YEAR.sub("SYYYY", model)
     return date_formats.to_char(moment, model, digits=digits, zone=zone, offset=offset)
@@ -214,7 +220,8 @@ def _zoned(column: StoredColumn, nls: Nls) -> Literal:
 
 
 def _local(column: StoredColumn, nls: Nls) -> Literal:
-    """Session-zone time without any zone text: clients set TIME_ZONE to 00:00 for this reason."""
+    """Literal of a TIMESTAMP WITH LOCAL TIME ZONE: session-zone time without any zone text: clients set TIME_ZONE to 00:00 for
+    this reason."""
     model, zone = nls.timestamp_format, nls.zone
 
     def text(cell: Cell) -> str:
@@ -230,7 +237,8 @@ _ESCAPED = {ord("'"): "''", ord("\\"): "\\\\"}
 
 
 def unistr(cell: Cell) -> str:
-    """ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two.
+    """UNISTR of a national text: ASCII as it is, other characters as UTF-16 escapes, a surrogate pair as two; quotes and
+    backslashes are doubled.
 
     A text literal is at most 4000 bytes long (ORA-01704), so of longer texts there are several UNISTRs, concatenated.
     """
@@ -243,7 +251,7 @@ def unistr(cell: Cell) -> str:
 
 
 def _parts(text: str) -> Iterator[str]:
-    """A long escaped text, cut between its characters."""
+    """A long escaped text, cut between its characters into parts of at most 4000 characters."""
     begun = at = 0
     for found in _WHOLE.finditer(text):
         if found.end() - begun > _LONGEST_LITERAL:
@@ -259,5 +267,5 @@ def _units(char: str) -> str:
 
 
 def raw_national(cell: Cell) -> str:
-    """HEXTORAW of a national text's stored bytes."""
+    """HEXTORAW of a national text's stored bytes, UTF-16, in lower case."""
     return "HEXTORAW('" + str(cell).encode("utf-16-be", "replace").hex() + "')"

@@ -17,7 +17,8 @@ from minercdc_sandbox.redo.threads import ArchivedLog, Incarnation, LogGroup, Re
 
 
 class MinedRedo(Protocol):
-    """Redo that LogMiner reads: the database's own (`RedoLog`), or what it has received of another (`downstream.ForeignLogs`)."""
+    """Redo that LogMiner reads: the database's own (`RedoLog`, which describes the members), or what it has received of another
+    (`downstream.ForeignLogs`)."""
 
     @property
     def threads(self) -> Mapping[int, RedoThread]: ...
@@ -41,7 +42,7 @@ class MinedRedo(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LogFile:
-    """One file of a session's list: which log lay under that name when it was added."""
+    """One file of a session's list: which log, by thread and sequence, was under that name when it was added."""
 
     name: str
     thread: int
@@ -50,7 +51,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class LogRange:
-    """The SCNs of a log: `first` up to, not including, `next`; None while it is written."""
+    """The SCNs of a log: `first` up to, not including, `next`, which is None while the log is written; `name` is one of its files."""
 
     thread: int
     sequence: int
@@ -60,7 +61,7 @@ class LogRange:
 
 
 class ScnRange(Protocol):
-    """Both ends are inclusive; None is open."""
+    """A range of SCNs; both ends are inclusive, None is open."""
 
     @property
     def start(self) -> int | None: ...
@@ -74,7 +75,8 @@ def _missing() -> OraError:
 
 
 def find_log(redo: MinedRedo, name: str) -> LogFile:
-    """The log that a file name holds now. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's."""
+    """The log that a file name holds now. Raises ORA-01284 when there is none, ORA-01287 for an earlier incarnation's, and as
+    `ForeignLogs.locate`."""
     found = redo.locate(name)
     if found is None:
         raise OraError(1284, f"file {name} cannot be opened")
@@ -83,7 +85,7 @@ def find_log(redo: MinedRedo, name: str) -> LogFile:
 
 def log_ranges(redo: MinedRedo) -> dict[tuple[int, int], LogRange]:
     """All online logs, and archived ones that RMAN has not deleted, by thread and sequence; the archived copy of those that are
-    both."""
+    both. Of several copies the one archived last."""
     found = {}
     for group in redo.groups():
         if group.sequence:
@@ -97,7 +99,8 @@ def log_ranges(redo: MinedRedo) -> dict[tuple[int, int], LogRange]:
 
 
 def check_range(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> None:
-    """Raises ORA-01281 when the range ends before its start, ORA-01291 when the files of a thread do not cover it without a gap."""
+    """Check that `files` cover the range. Raises ORA-01281 when the range ends before its start, ORA-01291 when the files of a
+    thread that has redo in the range do not cover it without a gap, or a listed log is gone."""
     if wanted.start is not None and wanted.end is not None and wanted.end < wanted.start:
         raise OraError(1281, "SCN range specified is invalid")
     ranges = log_ranges(redo)
@@ -129,7 +132,8 @@ def check_range(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> 
 
 
 def missing_logs(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) -> list[tuple[int, int, int]]:
-    """(thread, first sequence, last sequence) of each gap: logs that the range needs and that are not in `files`."""
+    """(thread, first sequence, last sequence) of each gap, by thread and sequence: logs that the range needs and that are not in
+    `files`."""
     listed = {(file.thread, file.sequence) for file in files}
     needed = {key for key, log in log_ranges(redo).items() if touches(log, wanted)}
     for thread in redo.threads:
@@ -148,7 +152,7 @@ def missing_logs(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) ->
 
 
 def logs_covering(redo: MinedRedo, wanted: ScnRange) -> tuple[LogFile, ...]:
-    """The logs that mining in a PDB reads. Raises as `check_range`."""
+    """The logs, of all threads, that mining in a PDB reads for the range. Raises as `check_range`."""
     chosen = [log for log in sorted(log_ranges(redo).values(), key=lambda log: log.sequence) if touches(log, wanted)]
     files = tuple(LogFile(log.name, log.thread, log.sequence) for log in chosen)
     check_range(redo, files, wanted)
@@ -166,7 +170,7 @@ def logs_to_read(redo: MinedRedo, files: Sequence[LogFile], wanted: ScnRange) ->
     """Of the listed files those whose SCNs touch the range, by thread and sequence.
 
     Raises ORA-00308 for any listed file that was deleted since it was added, ORA-00310 for an online log that a later sequence
-    has overwritten, ORA-01287 for one of an earlier incarnation.
+    has overwritten, ORA-01287 for one of an earlier incarnation, and as `ForeignLogs.locate`.
     """
     ranges = log_ranges(redo)
     chosen = []

@@ -45,7 +45,7 @@ FirstRecord: TypeAlias = Callable[[int, str, str], str]
 
 
 class Option(IntFlag):
-    """OPTIONS of START_LOGMNR."""
+    """OPTIONS of START_LOGMNR: bits with the values of the constants in DBMS_LOGMNR."""
 
     NO_DICT_RESET_ONSELECT = 1
     COMMITTED_DATA_ONLY = 2
@@ -61,13 +61,17 @@ class Option(IntFlag):
 
 
 class Mining:
-    """The mining that START_LOGMNR began; every SELECT reads the files again.
+    """The mining that one START_LOGMNR began, with its files, range and options; every SELECT reads the files again. It ends with
+    the next START_LOGMNR or END_LOGMNR, and holds nothing to close.
 
-    :param look_up: the dictionary; None for the online catalog.
+    :param files: in any order; must cover `wanted`.
+    :param catalog: of the database that wrote the redo.
     :param container: the PDB whose changes are shown; None shows all (mining in the root).
-    :param shapes: those that earlier readings of the session have compiled; None: new ones.
+    :param memory: places that earlier readings of the session passed.
+    :param look_up: the dictionary; None for the online catalog.
     :param lobs: where the contents of LOBs are; None: as in `TextOptions`.
     :param since_23: texts are those of 23ai, see `TextOptions`.
+    :param shapes: those that earlier readings of the session have compiled; None: new ones.
     :ivar redo: whose files are read.
     :ivar recent: the last records with REDO_VALUE and UNDO_VALUE, by half the handle of their old values.
     """
@@ -98,7 +102,9 @@ class Mining:
         self.recent: dict[int, RedoRecord] = {}
 
     def rows(self, nls: Nls, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
-        """Rows of V$LOGMNR_CONTENTS in its column order. Raises as `logs_to_read`, and ORA-00353 for a corrupt log.
+        """Rows of V$LOGMNR_CONTENTS in its column order, read as they are taken: in redo order, of several threads merged by SCN;
+        with COMMITTED_DATA_ONLY whole transactions in the order of their COMMITs. Raises as `logs_to_read` and `literal`, and
+        ORA-00353 for a corrupt log.
 
         :param nls: the session's settings when it selects: they decide the literals' text.
         :param restriction: the part of the rows that the query reads; None for all of them.
@@ -112,7 +118,8 @@ class Mining:
     def picked_rows(
         self, nls: Nls, restriction: Restriction, picked: Sequence[int], test: RowTest
     ) -> Iterator[list[tuple[Cell, ...]]]:
-        """The columns at `picked` of those of these rows that pass the test, in batches. Raises as `rows`."""
+        """Like `rows`, but only the columns at `picked`, in that order, of those rows that pass the test, in batches, some maybe
+        empty. Raises as `rows`."""
         writer = self._writer(nls, restriction.columns)
         rows = BatchRows(writer, picked, test)
         files = logs_to_read(self.redo, self.files, self.wanted)
@@ -134,13 +141,14 @@ class Mining:
         return RowWriter(text, self._catalog, partial(self._table_text, text), columns, self.recent, hidden)
 
     def version_of(self, record: RedoRecord) -> TableVersion | None:
-        """The table of a record as the dictionary has it; None for an unknown one."""
+        """The table version of a record as the dictionary has it, maybe another than the record's; None for an unknown one."""
         return self._look_up(record)
 
     def _records(
         self, first_record: FirstRecord | None, open_: dict[TransactionKey, MinedTransaction]
     ) -> Iterator[tuple[RedoRecord, bool]]:
-        """Records in the range with whether they are wanted; see `ThreadReading`."""
+        """Records in the range and of the container, with whether they are wanted; of several threads merged by SCN. `open_` is
+        as in `ThreadReading`. Raises as `logs_to_read` and `RedoLog.chunks`."""
         files = logs_to_read(self.redo, self.files, self.wanted)
         numbers = sorted({file.thread for file in files})
         # Threads are merged record by record, so a place remembered in one of them would be of no use.
@@ -157,13 +165,14 @@ class Mining:
                 yield found
 
     def _wanted(self, file: LogFile, first_record: FirstRecord | None) -> int | None:
-        """From which position of a log on rows are wanted; a row without address may be anywhere."""
+        """The position of a log from which on rows are wanted, None for none; 0 without `first_record`, and while rows may be
+        without an address, which may be anywhere."""
         if first_record is None or self.redo.addressless:
             return 0
         return wanted_from(first_record(file.thread, *log_bounds(file.sequence)), file.sequence)
 
     def _table_text(self, text: TextOptions, record: RedoRecord) -> TableText:
-        """Names and text of the record's table version, as the dictionary knows it."""
+        """Names and text of the record's table version, as the dictionary knows it. Raises as `literal`."""
         version = self._look_up(record)
         national = self._catalog.national_columns(record.data_obj, record.data_obj_v)
         if version is None:
@@ -190,7 +199,8 @@ class Mining:
     def _plain_batches(
         self, rows: BatchRows, files: Sequence[LogFile], first_record: FirstRecord
     ) -> Iterator[list[tuple[Cell, ...]]]:
-        """`_plain_rows` of one thread; batches that differ in nothing but their rows are not taken apart into records."""
+        """`_plain_rows` of one thread, picked; batches that differ in nothing but their rows are not taken apart into records.
+        Raises as `RedoLog.chunks`."""
         known: dict[TransactionKey, MinedTransaction] = {}
         wanted = [self._wanted(file, first_record) for file in files]
         reading = ThreadReading(self.redo, files, self.wanted, wanted, known, self._memory)
@@ -243,7 +253,8 @@ class Mining:
 
 
 def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransaction]) -> MinedTransaction:
-    """The record's transaction, which is known from its first record to its last."""
+    """The record's transaction, which is in `known` from its first record until its COMMIT or ROLLBACK comes here. A START after
+    the first change replaces it, with its count."""
     key = (record.container, record.xid)
     transaction = known.get(key)
     if transaction is None:
@@ -257,12 +268,14 @@ def _transaction_of(record: RedoRecord, known: dict[TransactionKey, MinedTransac
 
 
 def _is_shown(record: RedoRecord, is_wanted: bool, transaction: MinedTransaction) -> bool:
-    """LOB rows come only when the range holds the transaction from its START on (docs/reference/logminer-facts.md#b-7-3)."""
+    """Whether a record has rows. LOB rows come only when the range holds the transaction from its START on
+    (docs/reference/logminer-facts.md#b-7-3)."""
     return is_wanted and (transaction.started or record.op not in LARGE_OPS)
 
 
 def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell, ...]]:
-    """START, changes, COMMIT of one transaction; of a DDL's, only the COMMIT knows its SCNs."""
+    """Rows of one committed transaction: START, changes, COMMIT; of a DDL's, only the COMMIT knows its SCNs. Raises as
+    `RowWriter.rows`."""
     start, commit = records[0], records[-1]
     is_ddl = any(record.op is RedoOp.DDL for record in records)
     transaction = MinedTransaction(start, started=True)
@@ -273,7 +286,7 @@ def _whole(writer: RowWriter, records: list[RedoRecord]) -> Iterator[tuple[Cell,
 
 
 def without_undone(records: Sequence[RedoRecord]) -> list[RedoRecord]:
-    """A transaction's records without undo records and what they undo: the latest earlier change of the same row."""
+    """A transaction's records, in their order, without undo records and what each undoes: the latest earlier change of the same row."""
     kept: list[RedoRecord | None] = []
     by_row: dict[tuple[int, str | None], list[list[int]]] = {}
     for record in records:

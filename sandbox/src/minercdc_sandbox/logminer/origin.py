@@ -12,7 +12,7 @@ from minercdc_sandbox.sql.execution import Instance
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The database that wrote a log: what LogMiner reads of it.
+    """The database that wrote a log: what LogMiner reads of it. Equal for logs of the same database.
 
     :param is_foreign: it is another database than the one in which LogMiner runs.
     """
@@ -24,12 +24,12 @@ class Origin:
 
 
 def own(database: Instance) -> Origin:
-    """The database itself."""
+    """The database itself as the origin of its own logs."""
     return Origin(database.redo, database.catalog, database.storage.lobs)
 
 
 def locate(database: Instance, name: str) -> tuple[Origin, LogFile]:
-    """The log of a file name, and whose it is. Raises as `find_log` and `ForeignLogs.locate`."""
+    """Whose log a file name holds now, and which. Raises as `find_log` and `ForeignLogs.locate`."""
     received = database.received
     if received is not None and received.locate(name) is not None:
         origin = Origin(received, received.catalog, received.lobs, is_foreign=True)

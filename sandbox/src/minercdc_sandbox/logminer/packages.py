@@ -44,14 +44,14 @@ CONSTANTS: dict[str, int] = {
 
 
 class LogMinerSession:
-    """LogMiner's state in one database session.
+    """LogMiner's state in one database session, from its first use to the session's end.
 
-    :ivar files: in the order added; all of `origin`, which is None while there are none.
+    :ivar files: in the order added; all of `origin`, which is None while none was added.
     :ivar missing: (thread, first sequence, last sequence) of each gap that made the last START_LOGMNR fail with ORA-01291.
     :ivar changes: how often the list of files changed.
     :ivar memory, shapes: kept by earlier readings for later ones.
-    :ivar mining: the mining that the last START_LOGMNR without an error began; None before, after END_LOGMNR and after ADD_LOGFILE
-        with NEW.
+    :ivar mining: the mining that the last START_LOGMNR without an error began; None before, after END_LOGMNR and after
+        ADD_LOGFILE with NEW.
     :ivar refused: range, options and error text of the last START_LOGMNR if it failed, else None.
     """
 
@@ -73,7 +73,7 @@ def state_of(session: Session) -> LogMinerSession:
 
 
 def active_mining(session: Session) -> Mining:
-    """The mining that START_LOGMNR began. Raises ORA-01306 when there is none."""
+    """The mining that START_LOGMNR began in the session. Raises ORA-01306 when there is none."""
     mining = state_of(session).mining
     if mining is None:
         raise OraError(1306, "dbms_logmnr.start_logmnr() must be invoked before selecting from v$logmnr_contents")
@@ -81,8 +81,8 @@ def active_mining(session: Session) -> Mining:
 
 
 def mined_rows(session: Session, restriction: Restriction | None = None) -> Iterator[tuple[Cell, ...]]:
-    """Rows of V$LOGMNR_CONTENTS, see `Mining.rows`. Raises ORA-01306 without a mining, ORA-01315 when the list of files changes
-    meanwhile, and what reading the logs raises."""
+    """Rows of V$LOGMNR_CONTENTS, see `Mining.rows`; nothing is read or raised before the first is taken. Raises ORA-01306 without
+    a mining, ORA-01315 when the list of files changes meanwhile, and what reading the logs raises."""
     state, mining = state_of(session), active_mining(session)
     changes = state.changes
     for row in mining.rows(as_view_session(session).settings.nls, restriction):
@@ -104,8 +104,9 @@ def picked_rows(
 
 
 def add_logfile(session: ViewSession, arguments: Arguments) -> None:
-    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, and 01324 for a log
-    of another database than that of the listed ones.
+    """ADD_LOGFILE, with REMOVEFILE as REMOVE_LOGFILE; NEW empties the list first and ends the mining, also if the file is
+    refused. Raises ORA-01283, 01284, 01287, 01289, 01290, 65040 in a PDB, 01324 for a log of another database than that of the
+    listed ones, and as `Arguments.text` and `integer`.
 
     A standby has archived logs only: online ones are files of the primary.
     """
@@ -137,7 +138,7 @@ def add_logfile(session: ViewSession, arguments: Arguments) -> None:
 
 
 def remove_logfile(session: ViewSession, arguments: Arguments) -> None:
-    """REMOVE_LOGFILE. Raises ORA-01290 for a file that is not listed."""
+    """REMOVE_LOGFILE; the mining goes on with its own files. Raises ORA-01290 for a file that is not listed, and as `Arguments.text`."""
     _remove(session, arguments.text("LOGFILENAME"))
 
 
@@ -151,9 +152,10 @@ def _remove(session: Session, name: str) -> None:
 
 
 def start(session: ViewSession, arguments: Arguments) -> None:
-    """START_LOGMNR. Raises ORA-00308, 00353, 01281, 01282, 01283, 01291, 01292, 01295, 01296, 01300, 01347, 01371, 44609, 44613.
+    """START_LOGMNR: begin a mining with the listed files, in a PDB with those that cover the range. Raises ORA-00308, 00353,
+    01281, 01282, 01283, 01291, 01292, 01295, 01296, 01300, 01347, 01371, 44609, 44613, and as the methods of `Arguments`.
 
-    A START_LOGMNR that fails leaves its range, options and error in V$LOGMNR_PARAMETERS.
+    A START_LOGMNR that fails leaves the mining before it, and its own range, options and error in V$LOGMNR_PARAMETERS.
     """
     state = state_of(session)
     scns = arguments.integer("STARTSCN") or None, arguments.integer("ENDSCN") or None
@@ -197,7 +199,7 @@ def _start(client: ViewSession, state: LogMinerSession, arguments: Arguments, wa
 
 
 def end(session: ViewSession, arguments: Arguments) -> None:
-    """END_LOGMNR: frees the list of files too. Raises ORA-01307 when no mining is active."""
+    """END_LOGMNR: ends the mining and empties the list of files. Raises ORA-01307 when no mining is active."""
     state = state_of(session)
     if state.mining is None:
         raise OraError(1307, "no LogMiner session is currently active")
@@ -206,8 +208,9 @@ def end(session: ViewSession, arguments: Arguments) -> None:
 
 
 def _dictionary(client: ViewSession, origin: Origin, options: Option, files: Sequence[LogFile]) -> LookUp:
-    """Raises ORA-01300 on a standby, ORA-01295 where the online catalog is another database's, ORA-01371, and ORA-01347 when DDL cannot
-    be followed for want of supplemental logging."""
+    """The dictionary that the options choose, which knows no table without one. Raises ORA-01300 on a standby, ORA-01295 where
+    the online catalog is another database's, ORA-01347 when DDL cannot be followed for want of supplemental logging, and as
+    `read_dictionary`."""
     catalog = origin.catalog
     if client.on_standby and options & _NEEDS_WRITABLE:
         raise OraError(1300, "writable database required for specified LogMiner options")
@@ -224,8 +227,8 @@ def _dictionary(client: ViewSession, origin: Origin, options: Option, files: Seq
 
 
 def build(session: ViewSession, arguments: Arguments) -> None:
-    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS). Raises ORA-01354 without supplemental logging, ORA-44613 for a flat file,
-    ORA-16000 on a standby, and as `Storage.log_dictionary`."""
+    """DBMS_LOGMNR_D.BUILD(options => STORE_IN_REDO_LOGS): commits, and writes the dictionary into the redo. Raises ORA-01354
+    without supplemental logging, ORA-44613 for a flat file, ORA-16000 on a standby, and as `Storage.log_dictionary`."""
     if arguments.has("DICTIONARY_FILENAME") or arguments.integer("OPTIONS") != STORE_IN_REDO_LOGS:
         raise OraError(44613, "The use of a LogMiner dictionary in a flat file is desupported.")
     catalog, storage = session.database.catalog, session.database.storage

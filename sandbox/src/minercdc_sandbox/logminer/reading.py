@@ -28,7 +28,7 @@ _CHANGES = frozenset(("INSERT", "UPDATE", "DELETE"))
 
 @dataclass(frozen=True, slots=True)
 class MiningRange:
-    """SCNs and host seconds, both ends inclusive; None is open."""
+    """The range of one mining: SCNs, and database host time in whole seconds since the epoch; ends are inclusive, None is open."""
 
     start: int | None = None
     end: int | None = None
@@ -36,7 +36,7 @@ class MiningRange:
     end_time: int | None = None
 
     def starts_after(self, batch: PackedBatch) -> bool:
-        """Whether the range begins after the last SCN of the batch."""
+        """Whether the range begins after the last SCN of the batch; its other ends are not looked at."""
         return self.start is not None and batch.last_scn < self.start
 
     def holds_all(self, batch: PackedBatch) -> bool:
@@ -61,7 +61,13 @@ class MiningRange:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Before a chunk of a log. `context` is everything else that the open transactions there depend on."""
+    """The beginning of a chunk of a log, and what was open there.
+
+    :param context: what the open transactions there depend on besides: the files up to this one, and the range.
+    :param file: number of the log among the files, from 0; `chunk`, `position`: number of the chunk and position of its first
+        batch.
+    :param open: of each transaction its key, first record, whether its START was read, and rows counted.
+    """
 
     context: object
     file: int
@@ -70,7 +76,7 @@ class _Place:
     open: tuple[tuple[TransactionKey, RedoRecord, bool, int], ...]
 
     def transactions(self) -> dict[TransactionKey, MinedTransaction]:
-        """The transactions open there, as new objects."""
+        """The transactions open there by key, as new objects that a reading may change."""
         found = {}
         for key, first, started, rows in self.open:
             transaction = found[key] = MinedTransaction(first, started)
@@ -79,7 +85,7 @@ class _Place:
 
 
 class ReadingMemory:
-    """The places that the last readings of one session passed."""
+    """The places that the last readings of one session passed, eight at most; one thread."""
 
     def __init__(self) -> None:
         self._places: deque[_Place] = deque(maxlen=_REMEMBERED_PLACES)
@@ -87,7 +93,8 @@ class ReadingMemory:
     def note(
         self, context: object, file: int, chunk: int, position: int, open_: Mapping[TransactionKey, MinedTransaction]
     ) -> None:
-        """Remember the transactions that are open before a chunk, unless the place is known or more than 1000 are open."""
+        """Remember the transactions that are open before a chunk, unless the place is known or more than 1000 are open; the
+        oldest place is then forgotten. Parameters as in `_Place`."""
         if len(open_) > _REMEMBERED_TRANSACTIONS:
             return
         if any((known.file, known.chunk) == (file, chunk) and known.context == context for known in self._places):
@@ -110,7 +117,7 @@ class ReadingMemory:
 
 
 def wanted_from(first_record: str, sequence: int) -> int | None:
-    """The position of a log from which on rows are wanted; 0 when all are, None when none are.
+    """The position (`position_of`) in a log of this sequence from which on rows are wanted; 0 when all are, None when none are.
 
     :param first_record: the least RS_ID wanted; '' and a text that is no RS_ID of the log stand for all.
     """
@@ -131,7 +138,7 @@ def log_bounds(sequence: int) -> tuple[str, str]:
 
 
 class ReadBatch(NamedTuple):
-    """A batch of a log, and the position from which on the log's records are wanted; None for none of them."""
+    """A batch of a log, and the position from which on the log's records are wanted: 0 for all, None for none of them."""
 
     batch: PackedBatch
     file: LogFile
@@ -143,18 +150,21 @@ class ReadBatch(NamedTuple):
         return self.wanted is not None and self.batch.position >= self.wanted
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """The batch's records, each with whether it is wanted."""
+        """The batch's records in order, each with whether it is wanted."""
         wanted = self.wanted
         for record in self.batch.records(self.file.thread, self.file.sequence):
             yield record, wanted is not None and (not wanted or position_of(record.block, record.byte) >= wanted)
 
 
 class ThreadReading:
-    """One reading of one thread's logs.
+    """One reading of one thread's logs, by `batches` or `records`, once. It begins at the furthest place that an earlier reading
+    remembered, and remembers the places it passes.
 
+    :param files: logs of the thread, ascending.
     :param limits: the range; remembered places are good for readings of the same range and files only.
     :param wanted: per file, the position from which on records are wanted; None for none.
-    :param open_: transactions that are open, kept by the caller; what is passed over is counted in them.
+    :param open_: transactions that are open, kept by the caller, who adds and removes them as records come; what is passed over
+        is counted in them.
     """
 
     def __init__(
@@ -173,7 +183,8 @@ class ThreadReading:
         self._start = limits.start or 0 if replace(limits, start=None) == MiningRange() else 1 << 64
 
     def batches(self) -> Iterator[ReadBatch]:
-        """Batches in redo order, without those before the first wanted one that only count in their transactions' `rows`."""
+        """Batches in redo order, without those before the first wanted one that only count in their transactions' `rows`. Raises
+        as `RedoLog.chunks`."""
         place = self._memory.furthest(self._contexts, self._wanted)
         if place is not None:
             self._open.update(place.transactions())
@@ -184,7 +195,7 @@ class ThreadReading:
                 yield from self._file_batches(number, file, place.chunk)
 
     def records(self) -> Iterator[tuple[RedoRecord, bool]]:
-        """The records of `batches`, with whether they are wanted."""
+        """The records of `batches` in redo order, with whether they are wanted. Raises as `RedoLog.chunks`."""
         for found in self.batches():
             yield from found.records()
 

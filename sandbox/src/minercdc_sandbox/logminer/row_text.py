@@ -27,20 +27,20 @@ _INLINE_QUOTED = '{q} + {v} + "\'" if "\'" not in {v} else {p} + {l}({v})'
 
 @dataclass(slots=True)
 class TextTemplate:
-    """A statement being put together: constant texts and values in their order."""
+    """A statement being put together: constant texts and values in their order, added one by one; `compiled` makes the function."""
 
     _pieces: list[str] = field(default_factory=list)
     _lines: list[str] = field(default_factory=list)
     _names: dict[str, Any] = field(default_factory=dict)
 
     def constant(self, text: str) -> None:
-        """A piece that is always the same."""
+        """Add a text that is the same for all rows."""
         self._pieces.append(self._named("k", text))
 
     def value(self, row: str, at: int, literal: Literal, present: str, absent: str) -> None:
-        """A column: `present` and its literal, or `absent` when it is NULL.
+        """Add a column: `present` and its literal, or `absent` when it is NULL.
 
-        :param row: `old` or `new`.
+        :param row: `old`, values by which the row is found, or `new`; `at` the column's position in it.
         """
         n = len(self._lines)
         value, text = f"v{n}", f"t{n}"
@@ -55,13 +55,13 @@ class TextTemplate:
         self._pieces.append(text)
 
     def row_id(self, before: str) -> None:
-        """A test of the ROWID after `before`."""
+        """Add `before` and a condition on the ROWID, `ROWID = '..'`."""
         self.constant(f"{before}ROWID = '")
         self._pieces.append("row_id")
         self.constant("'")
 
     def compiled(self) -> RowText:
-        """The function that makes the text."""
+        """The function that makes the text of a row; it raises as the literals. Call it once, at the end."""
         pieces = "".join(f"{{{piece}}}" for piece in self._pieces)
         source = f"def text(row_id, old, new):\n{''.join(self._lines)}    return f'{pieces}'\n"
         exec(compile(source, "<row text>", "exec"), self._names)
@@ -95,12 +95,13 @@ PRETTY = Layout("\n values\n    ", "\n  set\n    ", ",\n    ", "\n  where\n    "
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The fixed texts of the statements on a table.
+    """The fixed texts of the statements on a table; its methods compile a function for each form of statement, at each call.
 
     :param target: `"OWNER"."TABLE"`.
-    :param names: in quotes.
+    :param names: in quotes, by position, as `literals`.
     :param end: the text that closes a statement; '' for none.
-    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary (docs/reference/logminer-facts.md#b-6-1).
+    :param alias: an UPDATE names its columns `a."C"`, as of tables with XMLTYPE that is not binary
+        (docs/reference/logminer-facts.md#b-6-1).
     """
 
     target: str
@@ -111,7 +112,7 @@ class Columns:
     alias: bool = False
 
     def insert(self) -> RowText:
-        """`insert into .. values ..` of the new values."""
+        """`insert into .. values ..` of all new values; pretty layouts pair columns with values."""
         template = TextTemplate()
         if self.layout.values is not None:
             return self._paired_insert(template, self.layout.values)
@@ -132,14 +133,15 @@ class Columns:
         return template.compiled()
 
     def delete(self, found_by: Sequence[int], *, row_id: bool) -> RowText:
-        """`delete from .. where ..` the columns at `found_by` have their old values and, with `row_id`, the ROWID is the row's."""
+        """`delete from .. where ..` the columns at `found_by` have their old values and, with `row_id`, the ROWID is the row's;
+        without WHERE for none of these."""
         template = TextTemplate()
         template.constant(f"delete from {self.target}")
         self._where(template, found_by, row_id, self.layout.delete_where)
         return template.compiled()
 
     def update(self, changed: Sequence[int], found_by: Sequence[int], *, row_id: bool) -> RowText:
-        """`update .. set ..` the columns at `changed` `where ..`, as `delete`."""
+        """`update .. set ..` the columns at `changed` to their new values `where ..`, as `delete`."""
         template = TextTemplate()
         alias, prefix = (" a", "a.") if self.alias else ("", "")
         template.constant(f"update {self.target}{alias}{self.layout.set}")

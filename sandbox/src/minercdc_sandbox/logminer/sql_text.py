@@ -27,7 +27,7 @@ _REMEMBERED_SHAPES = 256
 
 
 class Texts(NamedTuple):
-    """SQL_REDO, and SQL_UNDO, which gets old and new values the other way round; None for no SQL_UNDO."""
+    """Functions that make SQL_REDO, and SQL_UNDO, which gets old and new values the other way round; None for no SQL_UNDO."""
 
     redo: RowText
     undo: RowText | None
@@ -38,11 +38,11 @@ class TextOptions:
     """Options of START_LOGMNR and NLS settings that the text depends on.
 
     :param row_ids: WHERE has the ROWID; `delimiter`: statements end in a semicolon.
-    :param pretty: statements in lines (PRINT_PRETTY_SQL).
-    :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
     :param lobs: where the contents of LOBs are; None: the records of large values have no text.
-    :param json: rows with JSON have texts, see `redo.large_values.large_of`.
     :param since_23: texts as 23ai prints them: LOB rows are whole PL/SQL blocks, and the undo of an insert names its row.
+    :param strings: dates, timestamps and intervals are bare strings (STRING_LITERALS_IN_STMT).
+    :param pretty: statements in lines (PRINT_PRETTY_SQL).
+    :param json: rows with JSON have texts, see `redo.large_values.large_of`.
     """
 
     nls: Nls
@@ -56,16 +56,17 @@ class TextOptions:
 
     @property
     def end(self) -> str:
-        """The end of a statement."""
+        """The text that closes a statement: a semicolon or ''."""
         return ";" if self.delimiter else ""
 
 
 class Shape:
-    """Text of one table version's changes.
+    """Text of one table version's changes; compiles the function of each form of statement at its first use and keeps it.
 
-    :param owner, table: as shown, without quotes; `names` with quotes.
+    :param owner, table: as shown, without quotes; `names` with quotes, by position, as `literals`.
     :param columns: of the dictionary's version; () for records of another version or an unknown table.
     :ivar large: text of the records of large values; None when the table has none or their contents are not known.
+    :ivar has_long: whether it has a LONG or LONG RAW column.
     """
 
     def __init__(
@@ -100,13 +101,13 @@ class Shape:
         self._texts: dict[tuple[RedoOp, tuple[int, ...], tuple[int, ...] | None, bool], Texts] = {}
 
     def render(self, record: RedoRecord) -> tuple[str, str | None]:
-        """SQL_REDO and SQL_UNDO of one record; None for no SQL_UNDO."""
+        """SQL_REDO and SQL_UNDO of one INSERT, UPDATE or DELETE record; None for no SQL_UNDO."""
         redo, undo = self.texts(record.op, record.changed, record.logged, record.undo)
         row_id, old, new = record.row_id, record.before or (), record.after or ()
         return redo(row_id, old, new), None if undo is None else undo(row_id, new, old)
 
     def redo(self, record: RedoRecord) -> str:
-        """SQL_REDO of one record."""
+        """SQL_REDO of one INSERT, UPDATE or DELETE record."""
         text = self.texts(record.op, record.changed, record.logged, record.undo).redo
         return text(record.row_id, record.before or (), record.after or ())
 
@@ -119,7 +120,8 @@ class Shape:
         return found
 
     def _where_large(self, record: RedoRecord, prefix: str) -> str:
-        """The row of a LOB, XML or extended string record: never by its ROWID."""
+        """` where ..` of the row of a LOB, XML or extended string record, by the values of its logged columns; by its ROWID only
+        if there are none."""
         row = record.after or ()
         places = self._all if record.logged is None else [at for at in record.logged if at in self._all]
         terms = []
@@ -148,7 +150,8 @@ class Shape:
         return Texts(columns.delete((), row_id=self._options.since_23 or row_ids), None)
 
     def _insert_large(self, _row_id: str | None, _old: Row, new: Row) -> str:
-        """LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are not there (docs/reference/logminer-facts.md#b-7)."""
+        """INSERT of a row with large values. LOBs begin as EMPTY_CLOB(); XML documents and extended strings that left the row are
+        not there (docs/reference/logminer-facts.md#b-7)."""
         names, texts = [], []
         layout = self._columns.layout
         for at, cell in enumerate(new):
@@ -166,8 +169,7 @@ class Shape:
 
 
 def known_shape(version: TableVersion, options: TextOptions) -> Shape:
-    """Shape for records of the table version that the dictionary has: real column names and literals. Raises as
-    `literal`."""
+    """A new shape for records of the table version that the dictionary has: real column names and literals. Raises as `literal`."""
     names = [f'"{column.name}"' for column in version.columns]
     literals: list[Literal] = []
     for column in version.columns:
@@ -183,20 +185,21 @@ def known_shape(version: TableVersion, options: TextOptions) -> Shape:
 
 
 def _lob_text(column: StoredColumn, nls: Nls) -> Literal:
-    """How the content of a LOB in the row is shown."""
+    """The literal by which the content, a str or bytes, of a LOB in the row is shown."""
     if column.type is OraType.JSON:  # its OSON image after a hint (dbz#1884)
         return lambda cell: JSON_HINT + raw_literal(cell)
     return literal(column, nls)
 
 
 class Shapes:
-    """The shapes that a session's readings have made, so that a poll does not compile the same statements again."""
+    """The shapes that a session's readings have made, at most 256, then all are forgotten, so that a poll does not compile the
+    same statements again."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[TableVersion, TextOptions], Shape] = {}
 
     def known(self, version: TableVersion, options: TextOptions) -> Shape:
-        """See `known_shape`."""
+        """`known_shape`, remembered but for tables with large values. Raises as `literal`."""
         shape = self._known.get((version, options))
         if shape is None:
             shape = known_shape(version, options)
@@ -208,7 +211,8 @@ class Shapes:
 
 
 def raw_shape(owner: str, table: str, width: int, options: TextOptions, national: Collection[int] = frozenset()) -> Shape:
-    """Shape for records of another version, or of a table the dictionary does not know: columns are `COL n`, values HEXTORAW.
+    """Shape for records of another version, or of a table the dictionary does not know: columns are `COL n`, from 1 to `width`,
+    values HEXTORAW.
 
     :param national: positions of columns stored in UTF-16.
     """

@@ -11,7 +11,7 @@ _SSN, _BYTE, _BLOCK, _SEQUENCE, _THREAD = 20, 9, 32, 32, 4
 
 
 class Place(NamedTuple):
-    """Where a record lies, and whether its new values are meant."""
+    """The place of a record that a handle names, and whether its new values are meant; see `RedoRecord` for the members."""
 
     thread: int
     sequence: int
@@ -30,7 +30,7 @@ def handle_of(record: RedoRecord) -> int:
 
 
 def place_of(handle: int) -> Place:
-    """The place that a handle names. Raises ORA-01323 for a number that is no handle."""
+    """The place that a handle names; whether there is a record is not checked. Raises ORA-01323 for a number that is no handle."""
     rest, is_new = handle >> 1, bool(handle & 1)
     parts = []
     for width in (_SSN, _BYTE, _BLOCK, _SEQUENCE):

@@ -38,8 +38,8 @@ def mine_value(session: Session, handle: int, name: str) -> str | None:
 
 
 def column_present(session: Session, handle: int, name: str) -> int:
-    """1 when the handle's values have the column, else 0: also for the handle 0, another table, and a column of a large type.
-    Raises as `mine_value`."""
+    """1 when the handle's values have the column `schema.table.column`, also as NULL, else 0: also for the handle 0, another
+    table, and a column of a large type. Raises as `mine_value`."""
     return int(_cell(session, handle, name) is not None)
 
 
@@ -76,7 +76,8 @@ def _parts(name: str) -> tuple[str, str, str]:
 
 
 def _record(mining: Mining, handle: int) -> tuple[RedoRecord, bool]:
-    """The record of a handle, and whether its new values are meant. Raises ORA-01323 for a number that is no handle."""
+    """The record of a handle, read from the log if it is not a recent one, and whether its new values are meant. Raises ORA-01323
+    for a number that is no handle of a record, and as `RedoLog.chunks`."""
     place = place_of(handle)
     record = mining.recent.get(handle >> 1)
     if record is None:
@@ -99,7 +100,7 @@ def _at(redo: MinedRedo, thread: int, sequence: int, position: int, ssn: int) ->
 
 
 def _text(column: StoredColumn, cell: Cell, nls: Nls) -> str | None:
-    """The value as text: a character value itself, of any other type what lies between the first quotes of its literal."""
+    """The value (not NULL) as text: a character value itself, of any other type what lies between the first quotes of its literal."""
     if isinstance(cell, str):
         return cell
     return literal(column, nls)(cell).split("'")[1]

@@ -33,7 +33,8 @@ _PARAMETER_COLUMNS = columns_of(
 
 
 def _status(mining: Mining | None, log: LogRange | None, first: set[tuple[int, int]]) -> int:
-    """Which part a listed log has in the session's reading: before START_LOGMNR all will be read."""
+    """STATUS of a listed log in V$LOGMNR_LOGS, by its part in the session's reading: before START_LOGMNR all will be read. `log`
+    is None for a log that is gone, `first` the first read of each thread."""
     if mining is None or log is None:
         return _WILL_BE_READ
     if (log.thread, log.sequence) in first:
@@ -42,7 +43,7 @@ def _status(mining: Mining | None, log: LogRange | None, first: set[tuple[int, i
 
 
 def _first_read(mining: Mining | None, listed: list[LogRange]) -> set[tuple[int, int]]:
-    """The first log of each thread that the range touches."""
+    """(thread, sequence) of the first of the listed logs of each thread that the mining's range touches; empty without a mining."""
     found: dict[int, int] = {}
     for log in listed if mining is not None else ():
         if mining is not None and touches(log, mining.wanted):
@@ -51,7 +52,7 @@ def _first_read(mining: Mining | None, listed: list[LogRange]) -> set[tuple[int,
 
 
 def _missing_rows(session: Session) -> Iterator[tuple[Cell, ...]]:
-    """A row for each gap that made the last START_LOGMNR fail with ORA-01291."""
+    """A row of V$LOGMNR_LOGS for each gap that made the last START_LOGMNR fail with ORA-01291."""
     for thread, first, last in state_of(session).missing:
         text = f"MISSING LOG FILE(s) FOR THREAD NUMBER {thread}, SEQUENCE NUMBER(s) {first} TO {last}"
         empty: tuple[Cell, ...] = (None,) * 7
@@ -90,7 +91,8 @@ def _logs(session: Session) -> Iterator[tuple[Cell, ...]]:
 
 
 def _parameters(session: Session) -> Iterator[tuple[Cell, ...]]:
-    """Of the last START_LOGMNR; one that failed shows its range and options, with STATUS not 0 and the error in INFO.
+    """V$LOGMNR_PARAMETERS: one row for the last START_LOGMNR; one that failed shows its range and options, with STATUS not 0 and
+    the error in INFO. None before the first and after END_LOGMNR.
 
     The manual gives no meanings of STATUS; clients print it.
     """

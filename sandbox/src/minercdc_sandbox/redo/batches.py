@@ -1,6 +1,6 @@
 """Batches of changes: as transactions make them, as they lie packed in a log, and taken apart into records.
 
-An address is counted in blocks of 512 bytes of which 16 are header, as in Oracle's logs.
+An address is a block of 512 bytes, of which 16 are header, and a byte in it, as in Oracle's logs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ ChangedRow: TypeAlias = "tuple[str | None, tuple[Cell, ...] | None, tuple[Cell, 
 
 @dataclass(slots=True)
 class RedoBatch(RedoChange):
-    """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`).
+    """Changes of one statement that differ in row and values only; an array insert's rows share one record (`shared`). A strand
+    holds it and may `extend` it until it is packed into a log. A batch of no row has one entry of Nones.
 
     Rows that do not share a record have SCNs `scn`, `scn + 1`, ..
     """
@@ -33,17 +34,18 @@ class RedoBatch(RedoChange):
     _counted: int | None = None
 
     def records(self) -> int:
-        """How many records its rows make."""
+        """How many records its rows make: one of a `shared` batch, else one for each."""
         return 1 if self.shared else len(self.rows)
 
     def bytes(self) -> int:
-        """Bytes it takes in the log. Call it once the batch is complete: the number is counted at the first call."""
+        """Bytes it takes in the log, counted at the first call: call it once the batch is complete. Later only `extend` changes
+        the number."""
         if self._counted is None:
             self._counted = self._count()
         return self._counted
 
     def extend(self, rows: list[ChangedRow]) -> int:
-        """Add rows to a batch that is not `shared`; returns the bytes they take in the log."""
+        """Add rows to a complete batch that is not `shared`; returns the bytes they take in the log."""
         size = sum([_RECORD_HEADER + _row_bytes(row) for row in rows])
         self._counted = self.bytes() + size
         self.rows += rows
@@ -69,9 +71,13 @@ Packed: TypeAlias = "tuple[Any, ...]"
 
 
 class BatchHead(NamedTuple):
-    """The parts of a batch that its rows are shown with.
+    """The parts of a packed batch that its rows are shown with.
 
+    :param op: the value of its `RedoOp`.
+    :param scn, time: SCN and host seconds of its first row.
     :param position: see `PackedBatch.position`.
+    :param rows: in order, changed by one statement; `shared`: they share one record.
+    :param placeholder: LogMiner does not show the ROWIDs.
     :param alike: equal for batches of one log and transaction whose rows differ in SCN, place, ROWID and values only.
     """
 
@@ -85,7 +91,7 @@ class BatchHead(NamedTuple):
     position: int
 
     def addresses(self) -> list[tuple[int, int]]:
-        """Block and byte of each record."""
+        """Block and byte of each record, in order: one pair for all rows that share a record."""
         position, found = self.position, []
         for row in self.rows[:1] if self.shared or len(self.rows) == 1 else self.rows:
             block, byte = divmod(position, BLOCK_BODY)
@@ -96,7 +102,7 @@ class BatchHead(NamedTuple):
 
 
 class PackedBatch:
-    """A batch as it lies in a log: made into records only when they are read."""
+    """A batch as it lies in a log: made into records only when they are read. Does not change."""
 
     __slots__ = ("_packed",)
 
@@ -105,17 +111,17 @@ class PackedBatch:
 
     @property
     def position(self) -> int:
-        """Byte of its first record in the log's bodies, see `position_of`."""
+        """Byte of its first record in the log's bodies, see `position_of`; rises from batch to batch in a log."""
         return int(self._packed[-1])
 
     @property
     def is_one_record(self) -> bool:
-        """Whether all its rows lie at `position`."""
+        """Whether all its rows lie at `position`, in one record."""
         return bool(self._packed[7]) or len(self._packed[6]) == 1
 
     @property
     def transaction(self) -> tuple[int, tuple[int, int, int]]:
-        """Container and XID."""
+        """Container id and XID (usn, slot, sequence) of its transaction."""
         return self._packed[4], self._packed[2]
 
     @property
@@ -125,7 +131,7 @@ class PackedBatch:
 
     @property
     def rows(self) -> int:
-        """How many rows it has."""
+        """How many rows it has, 1 of a batch of no row."""
         return len(self._packed[6])
 
     @property
@@ -135,22 +141,22 @@ class PackedBatch:
 
     @property
     def last_scn(self) -> int:
-        """SCN of its last row."""
+        """SCN of its last row; that of its first for rows that share a record."""
         return self.scn if self._packed[7] else self.scn + self.rows - 1
 
     @property
     def time(self) -> int:
-        """Host seconds."""
+        """Host time of its changes, in whole seconds since the epoch."""
         return int(self._packed[3])
 
     def head(self) -> BatchHead:
-        """See `BatchHead`."""
+        """The parts that its rows are shown with; its `rows` are the batch's own list, not to be changed."""
         packed = self._packed
         op, time = packed[0], packed[3]
         return BatchHead(op, packed[1], time, packed[6], packed[7], packed[21], (op, time, packed[8:18]), packed[-1])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """One record for each row."""
+        """One record for each row, in order, as in the log `sequence` of the redo thread `thread`."""
         return expand(self._packed, thread, sequence)
 
 
@@ -160,12 +166,13 @@ def position_of(block: int, byte: int) -> int:
 
 
 def rs_id(sequence: int, block: int, byte: int) -> str:
-    """RS_ID of a record, with its blanks."""
+    """RS_ID of a record, 24 characters with a blank at each end: ` 0x000011.0000002a.0010 `. Within a log, texts compare as addresses."""
     return f" 0x{sequence:06x}.{block:08x}.{byte:04x} "
 
 
 def pack(batch: RedoBatch, position: int) -> Packed:
-    """The plain values of a batch whose first record begins at `position`, see `position_of`."""
+    """The plain values of a batch whose first record begins at `position`, see `position_of`, in the order that `expand` reads;
+    the batch must not change afterwards, its rows are not copied."""
     session = None if batch.session is None else tuple(batch.session.items())
     return (
         *(str(batch.op), batch.scn, batch.xid, batch.time, batch.container, batch.start_scn, batch.rows, batch.shared),
@@ -176,7 +183,8 @@ def pack(batch: RedoBatch, position: int) -> Packed:
 
 
 def expand(packed: Packed, thread: int, sequence: int) -> Iterator[RedoRecord]:
-    """One record for each row; by position, because there is one call per row of all redo."""
+    """One record for each row, in order, of the log `sequence` of the redo thread `thread`; by position, because there is one
+    call per row of all redo."""
     (name, scn, xid, time, container, start_scn, rows, shared, owner, table, data_obj, data_obj_d, data_obj_v) = packed[:13]
     (changed, logged, undo, statement, info, user, facts, lob, placeholder, continued, position) = packed[13:]
     op = RedoOp(name)

@@ -21,7 +21,13 @@ _HEADER = struct.Struct(">BHIIQQI")
 
 
 class Frame(NamedTuple):
-    """A frame's header, and where its contents lie in the file."""
+    """A frame's header, and where its contents lie in the file.
+
+    :param kind: PART or WHOLE.
+    :param thread, sequence: the log that its batches belong to; `rows`: how many rows they have.
+    :param position, last_scn: of the log after the frame: where its next record begins, and the highest SCN of its thread.
+    :param offset, length: bytes of the file.
+    """
 
     kind: int
     thread: int
@@ -34,10 +40,13 @@ class Frame(NamedTuple):
 
 
 class Journal:
-    """Appends frames and reads their contents back.
+    """Appends frames to the file of all redo, and reads their contents back. Appending takes one thread at a time; `read` may be
+    called by others.
 
-    :param descriptor: a file to keep, which `close` leaves open; None for one that ends with the process. Where the file has frames,
-        iterate over `recover` before the first `append`, which else writes over them from byte 0.
+    :param descriptor: a file to keep, which `close` leaves open; None for one that ends with the process. Where the file has
+        frames, iterate over `recover` before the first `append`, which else writes over them from byte 0.
+    :ivar is_kept: a `descriptor` was given.
+    :ivar end: size of the file in bytes, where the next frame begins.
     """
 
     def __init__(self, descriptor: int | None = None) -> None:
@@ -49,7 +58,7 @@ class Journal:
     def append(
         self, kind: int, thread: int, sequence: int, batches: list[Any], rows: int, position: int, last_scn: int
     ) -> tuple[int, int]:
-        """Write a frame; returns offset and length of its contents."""
+        """Write a frame at the end; returns offset and length of its contents in bytes. Raises OSError."""
         data = marshal.dumps(batches)
         header = _HEADER.pack(kind, thread, sequence, rows, position, last_scn, len(data))
         os.pwrite(self._descriptor, header + data, self.end)
@@ -58,12 +67,12 @@ class Journal:
         return offset, len(data)
 
     def read(self, offset: int, length: int) -> list[Any]:
-        """The batches of a frame."""
+        """The batches of a frame, new objects at each call; `offset` and `length` as `append` or a `Frame` gave them."""
         return list(marshal.loads(os.pread(self._descriptor, length, offset)))
 
     def recover(self, start: int, end: int) -> Iterator[Frame]:
-        """Cut the file at the byte `end`, and yield its frames from the byte `start` on. The cut is made when the iteration
-        begins."""
+        """Cut the file at the byte `end`, and yield its frames from the byte `start` on, in the order written. The cut is made
+        when the iteration begins; raises OSError."""
         os.ftruncate(self._descriptor, end)
         self.end = end
         at = start
@@ -76,6 +85,6 @@ class Journal:
             at = offset + length
 
     def close(self) -> None:
-        """Free the unnamed file; a kept one belongs to the data directory."""
+        """Free the unnamed file; a kept one belongs to the data directory and stays open."""
         if self._file is not None:
             self._file.close()

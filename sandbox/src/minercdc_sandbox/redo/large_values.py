@@ -29,10 +29,10 @@ SECUREFILE, BASICFILE, XML_BINARY, XML_CLOB = "SECUREFILE", "BASICFILE", "BINARY
 
 
 class Large(Enum):
-    """Families of columns whose values need more than a literal.
+    """Families of columns whose values need more than a literal in redo and SQL_REDO.
 
-    LOB, XML and EXTENDED values may have records of their own; LONG lies in the row; FILE has no text; UNSUPPORTED makes the whole
-    row so.
+    LOB, XML and EXTENDED values may have records of their own; LONG lies in the row; FILE has no text; UNSUPPORTED makes the
+    whole row so.
     """
 
     LOB = auto()
@@ -61,7 +61,8 @@ _SMALL = frozenset((OraType.NUMBER, OraType.DATE, OraType.TIMESTAMP, OraType.CHA
 
 
 class TypedColumn(Protocol):
-    """The properties of a column of the catalog or of LogMiner's dictionary that matter here."""
+    """The properties that matter here of a column of the catalog (`tables.Column`) or of LogMiner's dictionary
+    (`records.StoredColumn`)."""
 
     @property
     def type(self) -> OraType: ...
@@ -94,8 +95,8 @@ def large_of(column: TypedColumn, *, json: bool = False) -> Large | None:
 
 
 def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> LargeColumns:
-    """LOB, XML and extended columns by position; the others, LONG too, lie in the row. Empty for a table whose rows
-    are Unsupported as a whole."""
+    """Family and column of the LOB, XML and extended columns, by position; the others, LONG too, lie in the row. Empty for a
+    table with an UNSUPPORTED column: its rows are Unsupported as a whole. `json`: see `large_of`."""
     found: LargeColumns = {}
     for at, column in enumerate(columns):
         if column.type in _SMALL:
@@ -109,7 +110,8 @@ def large_columns(columns: Sequence[TypedColumn], *, json: bool = False) -> Larg
 
 
 def lob_kind(column: TypedColumn) -> LobKind:
-    """Kind of the LOB that holds a column's large values."""
+    """Kind of the LOB that holds a column's large values; CLOB or, for a national column, NCLOB for types other than BLOB, JSON
+    and VECTOR."""
     if column.type in (OraType.BLOB, OraType.JSON, OraType.VECTOR):
         return LobKind.BLOB
     return LobKind.NCLOB if column.national else LobKind.CLOB
@@ -119,9 +121,10 @@ def lob_kind(column: TypedColumn) -> LobKind:
 class Step:
     """One record of a row's change.
 
+    :param before, after: the row before and after the record, None where its `op` has none.
     :param changed: positions of the columns that it sets; () for an INSERT.
-    :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in the
-        value's units; of a trim 0 and the new length; None for other records.
+    :param lob: of a piece of the large value in column `changed[0]` of `after`, and of an erase: 0-based offset and amount, in
+        the value's units; of a trim 0 and the new length; None for other records.
     :param placeholder: LogMiner does not show the ROWID.
     """
 
@@ -138,7 +141,8 @@ def _length(cell: Cell) -> int:
 
 
 def in_row(cell: Cell, kind: Large) -> bool:
-    """Whether the value (not NULL) lies in the row's record."""
+    """Whether the value, not NULL, lies in the row's record: an extended string up to 4000 bytes, never an XML document, a LOB up
+    to 3964 bytes."""
     if kind is Large.EXTENDED:
         return len(cell.encode() if isinstance(cell, str) else cell or b"") <= EXTENDED_BYTES
     if kind is Large.XML:
@@ -148,7 +152,7 @@ def in_row(cell: Cell, kind: Large) -> bool:
 
 
 def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Cell, ...]:
-    """The row with EMPTY LOBs.
+    """The row with an empty LOB in place of each LOB.
 
     :param null: NULL LOBs stay NULL.
     """
@@ -160,7 +164,7 @@ def _emptied(row: tuple[Cell, ...], large: LargeColumns, null: bool) -> tuple[Ce
 
 
 def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
-    """The records of an INSERT, see the module."""
+    """The records of an INSERT, the row's own first, see the module. `row` has cells of all stored columns."""
     lobs = [at for at, (kind, _) in large.items() if kind is Large.LOB]
     out = [at for at in lobs if row[at] is not None and not in_row(row[at], Large.LOB)]
     kept = [at for at in lobs if row[at] is not None and at not in out and _length(row[at])]
@@ -179,7 +183,8 @@ def insert_steps(large: LargeColumns, row: tuple[Cell, ...]) -> list[Step]:
 def update_steps(
     large: LargeColumns, before: tuple[Cell, ...], after: tuple[Cell, ...], changed: tuple[int, ...]
 ) -> list[Step]:
-    """The records of an UPDATE of the columns at `changed`, see the module."""
+    """The records of an UPDATE of the columns at `changed`, in their order, see the module. `before` and `after` have cells of
+    all stored columns."""
     lobs = [at for at in changed if at in large and large[at][0] is Large.LOB]
     out = [at for at in lobs if after[at] is not None and not in_row(after[at], Large.LOB)]
     small = [at for at in changed if at not in out and (at not in large or _in_update(large[at][0], after[at]))]
@@ -202,13 +207,14 @@ def update_steps(
 
 
 def _in_update(kind: Large, cell: Cell) -> bool:
-    """Whether an UPDATE record sets the column: LOBs and extended strings in the row or NULL."""
+    """Whether an UPDATE record sets the column to the cell: LOBs and extended strings in the row or NULL, never XML."""
     return kind is not Large.XML and (cell is None or in_row(cell, kind))
 
 
 def in_place_steps(op: RedoOp, after: tuple[Cell, ...], at: int, offset: int, amount: int) -> list[Step]:
-    """The records of DBMS_LOB.WRITE, TRIM or ERASE (`op`) through a locator. The LOCATOR and the pieces of WRITE have the row's
-    ROWID, TRIM and ERASE the placeholder. `offset` and `amount`: as in `Step.lob`."""
+    """The records of DBMS_LOB.WRITE, TRIM or ERASE (`op`) through the locator of the LOB column at `at`, whose value is then that
+    of `after`. The LOCATOR and the pieces of WRITE have the row's ROWID, TRIM and ERASE the placeholder. `offset` and `amount`:
+    as in `Step.lob`."""
     locator = _locator(after, at, placeholder=False)
     if op is RedoOp.LOB_WRITE:
         return [locator, *_writes(after, at, offset, amount, placeholder=False)]
@@ -222,9 +228,10 @@ def undo_step(
     after: tuple[Cell, ...] | None,
     changed: tuple[int, ...],
 ) -> Step:
-    """The record that takes a change back; its values of LOBs are not reliable (docs/reference/logminer-facts.md#b-5).
+    """The one record that takes a change back by doing `op` (INSERT undoes a DELETE), from the row `before` the undo to that
+    `after` it, None where there is none; its values of LOBs are not reliable (docs/reference/logminer-facts.md#b-5).
 
-    An XML document cannot be set back, so its column is left out unless it was all that was changed.
+    An XML document cannot be set back, so its column is left out of `changed` unless it was all that was changed.
     """
     if op is RedoOp.INSERT and after is not None:
         after = _emptied(after, large, null=False)
@@ -237,7 +244,8 @@ def _locator(row: tuple[Cell, ...], at: int, *, placeholder: bool = True) -> Ste
 
 
 def _closing(row: tuple[Cell, ...]) -> Step:
-    """After the last piece, an INTERNAL record with the row's ROWID when no UPDATE has it (docs/reference/logminer-facts.md#b-4)."""
+    """The INTERNAL record with the row's ROWID that follows the last piece when no UPDATE has it
+    (docs/reference/logminer-facts.md#b-4)."""
     return Step(RedoOp.INTERNAL, row, row)
 
 
@@ -253,7 +261,7 @@ def _writes(row: tuple[Cell, ...], at: int, offset: int, amount: int, *, placeho
 
 
 def _documents(large: LargeColumns, row: tuple[Cell, ...], places: Sequence[int]) -> Iterator[Step]:
-    """XML documents, also NULL ones, and extended strings that left the row."""
+    """The records of those columns at `places` that are XML documents, also NULL ones, or extended strings that left the row."""
     for at in places:
         kind, cell = large[at][0], row[at]
         if kind is Large.XML:

@@ -35,6 +35,7 @@ class RedoLog:
 
     :param next_scn: takes an SCN from the clock, for a log switch.
     :param now: host time, seconds since the epoch.
+    :param groups, group_bytes, first_sequence: log groups of a thread, bytes at which a log is full, first sequence of thread 1.
     :param journal: the file of the records; None: one without a name. That of an earlier server is read by `recover`.
     :ivar flush_strands: called before a switch; writes the strands of open transactions.
     :ivar overwritten: called after a switch, which has reused an online log.
@@ -78,20 +79,20 @@ class RedoLog:
 
     @property
     def incarnation(self) -> Incarnation:
-        """The present one."""
+        """The database's present incarnation, which the last RESETLOGS began."""
         return self.incarnations[-1]
 
     def groups(self) -> list[LogGroup]:
-        """V$LOG, by group number."""
+        """The log groups of all threads, for V$LOG, by group number; a new list of the log's own objects."""
         return sorted((g for t in self.threads.values() for g in t.groups), key=lambda g: g.group)
 
     def archived(self) -> list[ArchivedLog]:
-        """Rows of V$ARCHIVED_LOG of the present incarnation, in the order archived; `former` has the others."""
+        """Rows of V$ARCHIVED_LOG of the present incarnation by completion time, deleted ones too; `former` has those of others."""
         return sorted((a for t in self.threads.values() for a in t.archived), key=lambda a: a.completion_time)
 
     def locate(self, name: str) -> tuple[int, int] | None:
-        """(thread, sequence) of the log that the file now holds; None when there is no such file. Raises ORA-01287 for an
-        archived log of an earlier incarnation."""
+        """(thread, sequence) of the log that this file, a member or an archived copy, holds now; None when it is not there.
+        Raises ORA-01287 for an archived log of an earlier incarnation."""
         if any(log.name == name for log in self.former):
             raise OraError(1287, f"file {name} is from a different database incarnation")
         for thread in self.threads.values():
@@ -104,19 +105,19 @@ class RedoLog:
         return None
 
     def oldest_change(self) -> int:
-        """FIRST_CHANGE# of the oldest log that can still be read."""
+        """FIRST_CHANGE# of the oldest log, online or archived and not deleted, of the present incarnation."""
         kept = [log.first_change for log in self.archived() if log.name is not None and not log.missing]
         return min([*kept, *(group.first_change for group in self.groups() if group.sequence)])
 
     def records(self, thread: int, sequence: int) -> Iterator[RedoRecord]:
-        """Records in redo order that are published. Raises as `chunks`."""
+        """The log's published records in redo order, each once. Raises as `chunks`."""
         for _, chunk in self.chunks(thread, sequence):
             for packed in chunk:
                 yield from packed.records(thread, sequence)
 
     def chunks(self, thread: int, sequence: int, first: int = 0) -> Iterator[tuple[int, list[PackedBatch]]]:
-        """Numbered chunks of one log's published batches from the chunk `first` on. Raises ORA-00308 when the log is unknown, and
-        ORA-00353 at the middle of a corrupt one.
+        """Numbered chunks of one log's batches, published by now, from the chunk `first` (0: all) on, its files deleted or not.
+        Raises ORA-00308 when the log is unknown, and ORA-00353 at the middle of a corrupt one.
 
         A chunk keeps its number and its first batch; only the last one may still grow.
         """
@@ -136,7 +137,8 @@ class RedoLog:
             yield first + len(chunks), list(map(PackedBatch, tail))
 
     def write(self, thread_number: int, batches: list[RedoBatch], *, may_switch: bool = True) -> None:
-        """Append to the thread's current log and `harden`; then switch when it is full and `may_switch`."""
+        """Append to the thread's current log and `harden`, so readers see it; then switch when it is full and `may_switch`. The
+        batches must not change afterwards."""
         thread = self.threads[thread_number]
         with self._lock:
             self._append(thread, batches)
@@ -146,7 +148,8 @@ class RedoLog:
             self.switch(thread_number)
 
     def switch(self, thread_number: int = 1, *, ended: int | None = None) -> None:
-        """ALTER SYSTEM SWITCH LOGFILE: strands reach the old log, which is archived at once.
+        """ALTER SYSTEM SWITCH LOGFILE: strands reach the old log, which is archived at once. `overwritten` and `harden` are
+        called.
 
         :param ended: the old log's NEXT_CHANGE# if its thread was closed; None: it ends at the SCN of the switch.
         """
@@ -180,14 +183,14 @@ class RedoLog:
                 thread.last_change, thread.last_time = max(scn, thread.last_change), now
 
     def publish(self) -> None:
-        """Let readers see all written records."""
+        """Let readers see all written records; in a kept journal they must have been written to it before."""
         with self._lock:
             for thread, sequence in self.unpublished:
                 self._publish(thread, sequence)
             self.unpublished.clear()
 
     def write_journal(self) -> int:
-        """Write pending records to the journal; returns the journal's size in bytes."""
+        """Write pending records to the journal; returns the journal's size in bytes. They stay unpublished."""
         with self._lock:
             for thread, sequence in self.unpublished:
                 body = self._bodies[thread, sequence]
@@ -196,11 +199,11 @@ class RedoLog:
         return self._journal.end
 
     def state(self) -> RedoState:
-        """All of the redo that is not in the journal, for `recover`."""
+        """All of the redo that is not in the journal, for `recover`: the present objects, not copies."""
         return RedoState(self.threads, self.incarnations, self.former, self.destinations, self._journal_start)
 
     def recover(self, state: RedoState, end: int) -> None:
-        """Go on with the threads of an earlier server and with its journal, up to the byte `end`."""
+        """Go on, once and before any write, with the threads of an earlier server and with its journal, up to the byte `end`."""
         self.threads, self.incarnations, self.former = state.threads, state.incarnations, state.former
         self.destinations, self._journal_start = state.destinations, state.journal_start
         # A log without any record, of a thread that was quiet, has no frame in the journal.
@@ -229,15 +232,15 @@ class RedoLog:
                     group.status = "INACTIVE"
 
     def mark_dictionary(self, thread: int, sequence: int) -> None:
-        """Set DICTIONARY_BEGIN and DICTIONARY_END of an archived log."""
+        """Set DICTIONARY_BEGIN and DICTIONARY_END of the archived copies of a log; nothing for a log that is not archived."""
         for log in self.threads[thread].archived:
             if log.sequence == sequence:
                 log.dictionary_begin = log.dictionary_end = True
         self.changes += 1
 
     def delete_archived(self, thread: int, sequence: int, *, by_rman: bool = True) -> None:
-        """Delete all copies of a log: `by_rman` V$ARCHIVED_LOG keeps their rows with STATUS D and no name, else it does not change.
-        Raises ORA-00308 when there is none, ORA-01618 for an unknown thread."""
+        """Delete all copies of a log: `by_rman` V$ARCHIVED_LOG keeps their rows with STATUS D and no name, else it does not
+        change; `chunks` still reads it. Raises ORA-00308 when it was not archived, ORA-01618 for an unknown thread."""
         found = [log for log in self._thread(thread).archived if log.sequence == sequence]
         if not found:
             raise OraError(308, f"cannot open archived log of thread {thread} sequence {sequence}")
@@ -255,7 +258,7 @@ class RedoLog:
         return thread
 
     def add_thread(self, number: int, first_sequence: int = 1, enabled: str = "PUBLIC") -> None:
-        """Enable and open a redo thread with its own groups."""
+        """Enable (PUBLIC or PRIVATE) and open a new redo thread with groups of its own, whose first log has `first_sequence`."""
         first = sum(len(t.groups) for t in self.threads.values()) + 1
         groups = [
             LogGroup(n, number, (f"{ONLINE_DEST}/redo{n:02d}.log",), self.group_bytes)
@@ -269,14 +272,14 @@ class RedoLog:
         self._open(thread, groups[0], first_sequence, scn, now)
 
     def close_thread(self, number: int) -> None:
-        """Close a thread, as its instance shuts down: its redo ends at a checkpoint. Raises ORA-01618."""
+        """Close a thread, as its instance shuts down: its redo ends at a checkpoint, in the current log. Raises ORA-01618."""
         thread = self._thread(number)
         thread.is_open, thread.checkpoint_change = False, self._next_scn()
         self.changes += 1
         self.harden()
 
     def open_thread(self, number: int) -> None:
-        """Open a thread, as its instance starts, with a log switch. Raises ORA-01618, and ORA-01620 when it is disabled."""
+        """Open a thread, as its instance starts; its log switches in any case. Raises ORA-01618, and ORA-01620 when it is disabled."""
         thread = self._thread(number)
         if thread.enabled == "DISABLED":
             raise OraError(1620, "no public threads are available for mounting")
@@ -285,7 +288,7 @@ class RedoLog:
         self.switch(number, ended=ended)
 
     def disable_thread(self, number: int) -> None:
-        """ALTER DATABASE DISABLE THREAD: archives its last log. Raises ORA-01618, and ORA-01615 while it is open."""
+        """ALTER DATABASE DISABLE THREAD: archives its last log. Raises ORA-01618 (unknown), and ORA-01615 while it is open."""
         thread = self._thread(number)
         if thread.is_open:
             raise OraError(1615, f"instance {thread.instance} (thread {number}) is mounted - cannot disable")
@@ -295,7 +298,7 @@ class RedoLog:
         self.harden()
 
     def enable_thread(self, number: int, enabled: str) -> None:
-        """ALTER DATABASE ENABLE [PUBLIC] THREAD, which here opens it too. Raises ORA-01612 for a thread that is enabled.
+        """ALTER DATABASE ENABLE [PUBLIC] THREAD: adds an unknown thread, and opens it. Raises ORA-01612 for an enabled one.
 
         :param enabled: PUBLIC or PRIVATE, as in V$THREAD.
         """
@@ -311,7 +314,8 @@ class RedoLog:
         self.harden()
 
     def reset_logs(self) -> None:
-        """ALTER DATABASE OPEN RESETLOGS: a new incarnation, whose logs begin with sequence 1. No transaction may be open."""
+        """ALTER DATABASE OPEN RESETLOGS: archive the logs and begin a new incarnation with sequence 1; earlier redo cannot be
+        read any more. No transaction may be open."""
         for number in self.threads:
             self.switch(number)
         scn, now = self._next_scn(), self._now()
@@ -330,7 +334,7 @@ class RedoLog:
         self.harden()
 
     def set_destination(self, number: int, location: str | None) -> None:
-        """LOG_ARCHIVE_DEST_n: logs archived from now on go there; None ends it. Raises ORA-16019 for the last one."""
+        """LOG_ARCHIVE_DEST_n: logs archived from now on go to `location`, too; None ends it. Raises ORA-16019 for the last one."""
         if location is not None:
             self.destinations[number] = location
         elif set(self.destinations) <= {number}:
@@ -340,7 +344,7 @@ class RedoLog:
         self.changes += 1
 
     def add_member(self, group_number: int, member: str) -> None:
-        """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611 for an unknown group, ORA-01577 when the file is in use."""
+        """ALTER DATABASE ADD LOGFILE MEMBER. Raises ORA-01611 for an unknown group, ORA-01577 when an online log has the file."""
         group = next((g for g in self.groups() if g.group == group_number), None)
         if group is None:
             raise OraError(1611, f"thread number 1 is invalid - group {group_number} does not exist")
@@ -351,7 +355,7 @@ class RedoLog:
         self.harden()
 
     def close(self) -> None:
-        """Close the journal."""
+        """Close the journal; nothing can be read or written afterwards."""
         self._journal.close()
 
     def _open(self, thread: RedoThread, group: LogGroup, sequence: int, scn: int, now: float) -> None:

@@ -7,7 +7,8 @@ from minercdc_sandbox.tables import ALL_LOGGING, KEY_LOGGING, UNIQUE_LOGGING, Co
 
 
 def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int, ...]) -> tuple[int, ...] | None:
-    """Positions of the old values in the record; None is all. Assigned columns are always there."""
+    """Positions, ascending, of the columns whose old values an UPDATE of the columns at `changed` puts into its record, by the
+    table's and the database's supplemental logging; None is all. Assigned columns are always there."""
     kinds = {group.kind for group in table.log_groups}
     if database.all or ALL_LOGGING in kinds:
         return None
@@ -27,7 +28,8 @@ def logged_positions(table: Table, database: DatabaseLogging, changed: tuple[int
 
 
 def _identifying(table: Table) -> tuple[int, ...] | None:
-    """The primary key, else a unique index over NOT NULL columns, else None: all columns."""
+    """Positions of the primary key's columns, else of those of a unique index over NOT NULL columns, else None: all columns
+    identify the row."""
     if table.key is not None:
         return table.positions(table.key.columns)
     for index in table.indexes:

@@ -13,7 +13,8 @@ ONLINE_DEST = "/opt/oracle/oradata/ORCLCDB"
 @dataclass(slots=True)
 class LogGroup:
     """A row of V$LOG with its members of V$LOGFILE. Times are host seconds; `next_change` and `next_time` are None while it is
-    current and before its first use, `sequence` is 0 before its first use and, after RESETLOGS, until its next."""
+    current and before its first use, `sequence` is 0 before its first use and, after RESETLOGS, until its next. `bytes`: size at
+    which its log is full."""
 
     group: int
     thread: int
@@ -29,7 +30,7 @@ class LogGroup:
 
 
 class ArchiveStatus(StrEnum):
-    """V$ARCHIVED_LOG.STATUS."""
+    """Whether an archived log is there or RMAN deleted it; the values are V$ARCHIVED_LOG.STATUS."""
 
     AVAILABLE = "A"
     DELETED = "D"
@@ -37,8 +38,12 @@ class ArchiveStatus(StrEnum):
 
 @dataclass(slots=True)
 class ArchivedLog:
-    """A row of V$ARCHIVED_LOG; `name` is None once RMAN has deleted it.
+    """A row of V$ARCHIVED_LOG: one copy of a log; `name` is None once RMAN has deleted it. Times are host seconds; the log's redo
+    has SCNs from `first_change` up to, not including, `next_change`.
 
+    :param blocks: of `block_size` bytes.
+    :param completion_time: when it was archived; `dest_id`: the number of its archive destination.
+    :param dictionary_begin, dictionary_end: it has a whole LogMiner dictionary.
     :param missing: the file was removed by hand, which V$ARCHIVED_LOG does not show.
     """
 
@@ -63,16 +68,21 @@ class ArchivedLog:
 
     @property
     def deleted(self) -> bool:
-        """Whether STATUS is D."""
+        """Whether STATUS is D: RMAN has deleted the file."""
         return self.status == ArchiveStatus.DELETED
 
 
 @dataclass(slots=True)
 class RedoThread:
-    """One redo thread: a row of V$THREAD, its groups, and its archived logs of the present incarnation.
+    """One redo thread: a row of V$THREAD, its groups, and its archived logs of the present incarnation, in the order archived.
+    Times are host seconds.
 
     :param instance: the instance that opens it; `enabled`: PUBLIC, PRIVATE or DISABLED.
+    :param current: the group that is written.
+    :param last_change, last_time, last_block: highest SCN of its redo, when it was written, and the block where its next record
+        begins.
     :param checkpoint_change: SCN at which its redo ended when it was closed last; 0 before.
+    :param enabled_change: SCN at which it was enabled last.
     :param disabled_change: SCN at which it was disabled; 0 while it is enabled.
     """
 
@@ -96,7 +106,8 @@ class RedoThread:
 
 @dataclass(frozen=True, slots=True)
 class Incarnation:
-    """A row of V$DATABASE_INCARNATION: the database from one RESETLOGS to the next."""
+    """A row of V$DATABASE_INCARNATION: the database from one RESETLOGS to the next; `resetlogs_change` is the SCN at which it
+    began, `resetlogs_time` in host seconds; `resetlogs_id` is in the names of its archived logs."""
 
     number: int
     resetlogs_change: int
@@ -106,10 +117,11 @@ class Incarnation:
 
 @dataclass(frozen=True, slots=True)
 class RedoState:
-    """All of the redo that is not in the journal.
+    """All of the redo that is not in the journal, pickled in the data directory.
 
     :param former: archived logs of earlier incarnations.
-    :param journal_start: where the present incarnation begins in the journal.
+    :param destinations: directory of each LOG_ARCHIVE_DEST_n by number.
+    :param journal_start: byte of the journal where the present incarnation begins.
     """
 
     threads: dict[int, RedoThread]

@@ -34,25 +34,26 @@ def encode(value: float, size: int) -> bytes:
 
 
 def decode(cell: bytes) -> float:
-    """The exact value of a cell of either type."""
+    """The exact value of a cell of either type, known by its length; NaN and infinities too."""
     raw = bytes((cell[0] & 0x7F, *cell[1:])) if cell[0] & 0x80 else bytes(b ^ 0xFF for b in cell)
     value: float = struct.unpack(">f" if len(cell) == 4 else ">d", raw)[0]
     return value
 
 
 def resized(cell: bytes, size: int) -> bytes:
-    """The cell in the type of `size`, rounded if that is smaller; -0 and NaN, as drivers may send them, in their one form."""
+    """The cell in the type of `size` 4 or 8, rounded if that is smaller (beyond BINARY_FLOAT an infinity); -0 and NaN, as drivers
+    may send them, in their one form."""
     return encode(decode(cell), size)
 
 
 def of_number(cell: bytes, size: int) -> bytes:
-    """A NUMBER's cell as BINARY_FLOAT (`size` 4) or BINARY_DOUBLE (8)."""
+    """A NUMBER's cell as BINARY_FLOAT (`size` 4) or BINARY_DOUBLE (8), rounded; beyond BINARY_FLOAT an infinity."""
     return encode(float(number.decode(cell)), size)
 
 
 def to_number(cell: bytes) -> bytes:
-    """As a NUMBER: 9 digits of a BINARY_FLOAT, of a BINARY_DOUBLE the fewest that identify it. Raises ORA-01722 for NaN, ORA-01426
-    for infinities and values beyond NUMBER."""
+    """The NUMBER cell of a cell: 9 digits of a BINARY_FLOAT, of a BINARY_DOUBLE the fewest that identify it. Raises ORA-01722 for
+    NaN, ORA-01426 for infinities and values beyond NUMBER."""
     value = decode(cell)
     if value != value:
         raise OraError(1722, "invalid number")
@@ -62,7 +63,8 @@ def to_number(cell: bytes) -> bytes:
 
 
 def parse(text: str, size: int) -> bytes:
-    """The cell of a text, also `Nan`, `Inf`, or with F or D at its end. Raises ORA-01722 for others, ORA-01426 beyond the type."""
+    """The cell of a text with a point, also `Nan`, `Inf`, or with F or D at its end, in any case, blanks around it left out;
+    BINARY_FLOAT for `size` 4, BINARY_DOUBLE for 8. Raises ORA-01722 for others, ORA-01426 beyond the type."""
     plain = text.strip().upper()
     special = _SPECIAL.get(plain.removeprefix("+"))
     if special is not None:
@@ -99,7 +101,7 @@ def _shortest(value: float) -> str:
 
 
 def _divide(x: float, y: float) -> float:
-    """By zero: an infinity or NaN, no error."""
+    """The quotient; by zero an infinity with the sign of `x`, or NaN of 0 and NaN: no error."""
     if y == 0:
         return math.nan if x == 0 or x != x else math.copysign(math.inf, x)
     return x / y
@@ -122,7 +124,8 @@ def _modulo(x: float, y: float) -> float:
 
 
 def rounded(a: bytes, places: bytes, how: str = ROUND_HALF_UP) -> bytes:
-    """ROUND to `places`, a NUMBER; with `how` ROUND_DOWN TRUNC. Infinities and NaN stay as they are."""
+    """ROUND of a cell to `places` after the point, a NUMBER cell; with `how` ROUND_DOWN TRUNC. Of the same type; infinities and
+    NaN stay as they are."""
     value = decode(a)
     if not math.isfinite(value):
         return a

@@ -18,12 +18,12 @@ _LENGTHS = (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 def year_out_of_range() -> OraError:
-    """ORA-01841."""
+    """The error ORA-01841; the caller raises it."""
     return OraError(1841, "(full) year must be between -4713 and +9999, and not be 0")
 
 
 def month_length(year: int, month: int) -> int:
-    """The number of the month's last day."""
+    """The number of the month's last day, also of October 1582; years are those of the calendar, below 0 for BC."""
     if month != 2:
         return _LENGTHS[month - 1]
     leap = year % 4 == 0 and (year < 1583 or year % 100 != 0 or year % 400 == 0)
@@ -31,7 +31,8 @@ def month_length(year: int, month: int) -> int:
 
 
 def day_number(year: int, month: int, day: int) -> int:
-    """The number of a day. The days that the change of calendars left out have that of the first Gregorian day."""
+    """The number of a day, which must be one of the calendar or of its gap. The days that the change of calendars left out have
+    the number of the first Gregorian day."""
     if (year, month, day) >= (1582, 10, 15):
         return date(year, month, day).toordinal()
     shift = (14 - month) // 12
@@ -41,7 +42,7 @@ def day_number(year: int, month: int, day: int) -> int:
 
 
 def from_day_number(number: int) -> tuple[int, int, int]:
-    """Year, month, day. Raises ORA-01841 outside the calendar and in the year 0."""
+    """Year (below 0 for BC), month, day of a day number. Raises ORA-01841 outside the calendar and in the year 0."""
     if number >= _CUTOVER:
         try:
             found = date.fromordinal(number)
@@ -59,7 +60,8 @@ def from_day_number(number: int) -> tuple[int, int, int]:
 
 
 def check_day(year: int, month: int, day: int) -> None:
-    """Raises ORA-01841, ORA-01843 or ORA-01847 for a year, month or day out of range, ORA-01839 for a date that is none."""
+    """Check a date as a user gives it. Raises ORA-01841, ORA-01843 or ORA-01847 for a year, month or day out of range, ORA-01839
+    for a date that is none, those left out in October 1582 included."""
     if not FIRST_YEAR <= year <= LAST_YEAR or year == 0:
         raise year_out_of_range()
     if not 1 <= month <= 12:

@@ -1,4 +1,4 @@
-"""Implicit conversions of cells between families of types, chosen once per statement."""
+"""Implicit conversions of cells between families of types: functions chosen once per statement."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ Convert: TypeAlias = Callable[[Cell], Cell]
 
 @dataclass(frozen=True, slots=True)
 class Conversion:
-    """The settings of implicit conversions: `today` completes dates; new LOBs are stored in `lobs` for `segment`, a data object id, 0
-    for none."""
+    """The settings of implicit conversions: `today` completes dates; new LOBs are stored in `lobs` for `segment`, a data object
+    id, 0 for temporary ones."""
 
     nls: Nls
     today: date
@@ -32,8 +32,8 @@ class Conversion:
 
 
 def convert(source: SqlType, family: Family, how: Conversion) -> Convert | None:
-    """The implicit conversion of a cell of `source`; None when the cell need not change. Raises ORA-00932 if there is none.
-    The conversion raises for a cell that it cannot convert, for example ORA-01722 or ORA-22835."""
+    """The implicit conversion of a cell of `source` to a family, of NULL to NULL; None when the cell need not change. Raises
+    ORA-00932 if there is none. The conversion raises for a cell that it cannot convert, for example ORA-01722 or ORA-22835."""
     have = source.family
     if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
         return None
@@ -71,8 +71,8 @@ def _of_text(family: Family, how: Conversion) -> Callable[[Any], Cell] | None:
 
 
 def _large(have: Family, family: Family, how: Conversion) -> Convert | None:
-    """Between LOBs and VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored. Raises ORA-00932 for
-    others."""
+    """Conversion between LOBs and VARCHAR2 or RAW; text and bytes for a LOB stay as they are until it is stored (None). Raises
+    ORA-00932 for others; the conversion raises as `short_text` and `short_raw`."""
     lobs = how.lobs
     if have in (Family.CLOB, Family.XML) and family in TEXT:
         return _strict(lambda cell: short_text(lobs, cell))
@@ -90,7 +90,8 @@ SHORT_BYTES = 4000
 
 
 def short_text(lobs: LobStore, cell: Cell) -> str | None:
-    """The text of a CLOB's locator as VARCHAR2; None when it is empty. Raises ORA-22835 beyond 4000 bytes."""
+    """The text of the CLOB with this locator as VARCHAR2; None when it is empty. Raises ORA-22835 beyond 4000 bytes, and as
+    `LobStore.value`."""
     value = lobs.value(cell)
     text = lobs.text(value) if value.length <= SHORT_BYTES else ""
     if value.length > SHORT_BYTES or len(text.encode("utf-8", "surrogatepass")) > SHORT_BYTES:
@@ -99,7 +100,8 @@ def short_text(lobs: LobStore, cell: Cell) -> str | None:
 
 
 def short_raw(lobs: LobStore, cell: Cell) -> bytes | None:
-    """The content of a BLOB's locator as RAW; None when it is empty. Raises ORA-22835 beyond 2000 bytes."""
+    """The content of the BLOB with this locator as RAW; None when it is empty. Raises ORA-22835 beyond 2000 bytes, and as
+    `LobStore.value`."""
     value = lobs.value(cell)
     if value.length > SHORT_BYTES // 2:
         raise _too_long(value.length, SHORT_BYTES // 2)
@@ -122,7 +124,8 @@ _HEX = re.compile("[0-9A-Fa-f]*")
 
 
 def hex_to_raw(text: str) -> bytes | None:
-    """The bytes of hexadecimal digits, with a zero before an odd number of them; None of an empty text. Raises ORA-01465."""
+    """The bytes of hexadecimal digits, with a zero before an odd number of them; None of an empty text. Raises ORA-01465 for
+    other characters."""
     if _HEX.fullmatch(text) is None:
         raise OraError(1465, "invalid hex number")
     return bytes.fromhex(text if len(text) % 2 == 0 else "0" + text) or None
@@ -143,7 +146,7 @@ def parse_temporal(text: str, family: Family, model: str | None, how: Conversion
 
 
 def to_text(cell: Cell, source: SqlType, nls: Nls) -> str:
-    """Implicit TO_CHAR of a cell that is not NULL. Raises ORA-00932 for a family without text."""
+    """Implicit TO_CHAR of a cell that is not NULL. Raises ORA-00932 for a family without text, and as `date_text`."""
     family = source.family
     if isinstance(cell, str):
         return cell
@@ -172,8 +175,8 @@ def model_of(family: Family, nls: Nls) -> str:
 
 
 def date_text(cell: bytes, kind: str, model: str, digits: int, zone: Zone) -> str:
-    """TO_CHAR of a date or timestamp of a `TimeKind`. `digits`: of plain FF; `zone`: of the session, for all but ZONED.
-    Raises as `to_char` and `temporal.zone_of`."""
+    """TO_CHAR of a date or timestamp of a `TimeKind` by `model`. `digits`: of plain FF; `zone`: of the session, for all but
+    ZONED. Raises as `to_char`, `temporal.retime` and `temporal.offset_of`."""
     if kind == TimeKind.ZONED:
         shown = temporal.zone_of(cell)
         return to_char(temporal.local(cell), model, digits=digits, zone=shown, offset=temporal.offset_of(cell))

@@ -28,7 +28,8 @@ _WIDTH |= {"HH": 2, "MI": 2, "SS": 2, "SSSSS": 5, "J": 7}
 
 @lru_cache(maxsize=256)
 def elements(model: str) -> tuple[str, ...]:
-    """The elements of a model as written, quoted texts with their quotes. Raises ORA-01821 for a part that is no element."""
+    """The elements of a format model in order, as written, quoted texts with their quotes. Raises ORA-01821 for a part that is no
+    element. Remembered."""
     found, at = [], 0
     while at < len(model):
         match = _ELEMENT.match(model, at)
@@ -46,8 +47,8 @@ def _cased(text: str, like: str) -> str:
 
 
 def to_char(moment: Moment, model: str, *, digits: int = 6, zone: Zone = 0, offset: int = 0) -> str:
-    """TO_CHAR of a date or timestamp. `digits`: of plain FF; `offset`: of `zone` at the moment, in minutes east. Raises ORA-01821,
-    and ORA-03001 for IW and IYYY before 1583."""
+    """TO_CHAR of a date or timestamp; names of months and days are English. `digits`: of plain FF; `offset`: of `zone` at the
+    moment, in minutes east, for TZH and TZM. Raises ORA-01821, and ORA-03001 for IW and IYYY before 1583."""
     out, fill = [], True
     for raw in elements(model):
         if raw.upper() == "FM":
@@ -70,7 +71,8 @@ _FIXED = {
 
 @lru_cache(maxsize=256)
 def compiled(model: str, digits: int) -> Callable[[bytes], str] | None:
-    """TO_CHAR of a cell of a DATE or TIMESTAMP AD; None when the model has elements that only `to_char` knows. Raises ORA-01821.
+    """A function that makes TO_CHAR of a cell of a DATE or TIMESTAMP AD; None when the model has elements that only `to_char`
+    knows. Raises ORA-01821. Remembered.
 
     :param digits: of plain FF.
     """
@@ -118,7 +120,7 @@ def _element_text(raw: str, moment: Moment, fill: bool, digits: int, zone: tuple
 
 
 def _numeric_elements(moment: Moment) -> dict[str, tuple[int, int]]:
-    """Number and width of each element that is a number."""
+    """Number and least width of each element that is a number, by its name."""
     signed, month, day, hour, minute, second, _ = moment
     year = abs(signed)
     return {
@@ -177,7 +179,10 @@ def _calendar_text(raw: str, name: str, day: tuple[int, int, int], fill: bool) -
 
 
 class _Scan:
-    """Reads the text of a date along a format model."""
+    """One reading of the text of a date along a format model: the place in the text, and the fields found so far.
+
+    :ivar year, month, zone, day_of_year, half: None until an element has set them; `half` is A or P.
+    """
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
@@ -191,7 +196,7 @@ class _Scan:
         self.day_of_year: int | None = None
 
     def digits(self, width: int) -> str:
-        """The digits that come next, at most `width`. Raises ORA-01840 at the end of the text, ORA-01858 without a digit."""
+        """Read the digits that come next, at most `width`. Raises ORA-01840 at the end of the text, ORA-01858 without a digit."""
         end = self.at
         while end < len(self.text) and end - self.at < width and self.text[end].isdecimal():
             end += 1
@@ -203,9 +208,8 @@ class _Scan:
         return found
 
     def letters(self, names: list[str], short: bool) -> int | None:
-        """Index of the name that comes next, which is passed over: all of it where the text has that, else its first three letters; None
-        for no name. `short` tries the three letters first.
-        """
+        """Index in `names` of the name that comes next, in any case, which is passed over: all of it where the text has that,
+        else its first three letters; None for no name. `short` tries the three letters first."""
         rest = self.text[self.at :].upper()
         for full in (False, True) if short else (True, False):
             for n, name in enumerate(names):
@@ -217,11 +221,12 @@ class _Scan:
 
 
 def to_moment(text: str, model: str, today: date) -> tuple[Moment, Zone | None]:
-    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ: the fields as written, and the zone, None when the model has none.
+    """TO_DATE, TO_TIMESTAMP, TO_TIMESTAMP_TZ of a text by a format: the fields as written, and the zone, None when the model has
+    none.
 
     A year and a month that the model does not have are those of `today`, a day is 1, times are 0. Raises ORA-01820, ORA-01821,
-    ORA-01830, ORA-01839 to ORA-01841, ORA-01843, ORA-01846 to ORA-01853, ORA-01855, ORA-01858, ORA-01859,
-    ORA-01861, ORA-01874 and ORA-01882.
+    ORA-01830, ORA-01839 to ORA-01841, ORA-01843, ORA-01846 to ORA-01853, ORA-01855, ORA-01858, ORA-01859, ORA-01861, ORA-01874
+    and ORA-01882.
     """
     scan = _Scan(text.strip())
     for raw in elements(model):

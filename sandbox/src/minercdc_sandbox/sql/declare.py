@@ -32,10 +32,12 @@ TYPES = {
 
 
 def declare(name: str, target: ast.TypeName, *, default_char: LengthSemantics = LengthSemantics.BYTE) -> Column:
-    """A column of the declared type. `default_char`: semantics of a length without BYTE or CHAR.
+    """A new column of the declared type, without constraints, default and slot. `default_char`: semantics of a length without
+    BYTE or CHAR.
 
-    Raises ORA-00902 for an unknown type, ORA-03001 for `UNKNOWN_TYPES` and other formats of VECTOR, ORA-00906 without a length that
-    is needed; for sizes out of range ORA-00910, ORA-01723, ORA-01727, ORA-01728, ORA-01734, ORA-30088, ORA-51801.
+    Raises ORA-00902 for an unknown type, ORA-03001 for `UNKNOWN_TYPES` and other formats of VECTOR, ORA-00906 without a length
+    that is needed; for sizes out of range ORA-00910, ORA-01723, ORA-01727, ORA-01728, ORA-01734, ORA-30088, ORA-51801. What the
+    release and MAX_STRING_SIZE allow is for `check_declared`.
     """
     numbers = target.numbers
     one = numbers[0] if numbers else None
@@ -110,7 +112,8 @@ UNKNOWN_TYPES = {"ANYDATA", "SDO_GEOMETRY", "REF"}
 
 
 def _declare_vector(name: str, target: ast.TypeName) -> Column:
-    """VECTOR[(dimensions | *, format | *)]; `storage` keeps the format."""
+    """A column VECTOR[(dimensions | *, format | *)]; `storage` keeps the format, `precision` the dimensions, 0 for any. Raises
+    ORA-51801, ORA-03001."""
     dimensions = target.numbers[0] if target.numbers else None
     if dimensions is not None and not 1 <= dimensions <= vectors.LARGEST:
         raise OraError(
@@ -123,7 +126,8 @@ def _declare_vector(name: str, target: ast.TypeName) -> Column:
 
 
 def check_declared(columns: Sequence[Column], release: int, *, extended: bool) -> None:
-    """Raises ORA-00902 for a type of a later release, ORA-00910 for one too long unless `extended`, ORA-01754 for two LONGs."""
+    """Check all columns of a table. Raises ORA-00902 for a type of a later release than `release` (its first number), ORA-00910
+    for one too long unless `extended` (MAX_STRING_SIZE), ORA-01754 for two LONGs."""
     for column in columns:
         if column.type in _SINCE_23 and release < 23:
             raise OraError(902, "invalid datatype")
@@ -148,7 +152,8 @@ def _digits(given: int | None, otherwise: int, at: int) -> int:
 
 
 def _declare_text(name: str, target: ast.TypeName, default_char: LengthSemantics) -> Column:
-    """A character type. N types have two bytes for each UTF-16 unit, other ones up to four for a character."""
+    """A column of a character type. N types have two bytes for each UTF-16 unit, other ones up to four for a character. Raises
+    ORA-00906, ORA-00910, ORA-01723."""
     national, varying = target.name.startswith("N"), "VARCHAR" in target.name
     if varying and (not target.numbers or (target.numbers[0] is None and not national)):
         raise OraError(906, "missing left parenthesis", target.at)
@@ -181,7 +186,7 @@ def _declare_number(name: str, numbers: list[int | None], word: str) -> Column:
 
 
 def declared_like(name: str, kind: SqlType) -> Column:
-    """A column for the values of an expression, of its type: in CREATE TABLE AS, or a virtual column without a type."""
+    """A column for the values of an expression of this type: in CREATE TABLE AS, or a virtual column without a type."""
     described = kind.describe(name)
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0

@@ -43,8 +43,8 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class StatementCall:
-    """One execution of a statement; `bind_rows` has its positional binds, several rows for array DML. `batch_errors`: go on after a
-    row that fails; `row_counts`: count the changed rows of each row of binds."""
+    """One execution of a statement; `bind_rows` has its positional binds, several rows for array DML. `batch_errors`: go on after
+    a row that fails, with its error in the result; `row_counts`: the result has the changed rows of each row of binds."""
 
     bind_types: tuple[BindType, ...] = ()
     bind_rows: Sequence[tuple[Any, ...]] = ((),)
@@ -54,7 +54,7 @@ class StatementCall:
 
 @dataclass(frozen=True, slots=True)
 class ViewUse:
-    """The part of a view that a query reads: these columns, of rows that fulfil `where`; None for all rows."""
+    """The part of the view `name` that a query reads: columns at these positions, of rows that fulfil `where`; None for all rows."""
 
     name: str
     columns: frozenset[int]
@@ -62,22 +62,23 @@ class ViewUse:
 
 
 class Scanned(Protocol):
-    """A cursor on a view; `row` is None at the end."""
+    """A cursor on a view, as `Run.scanned` has it; `row` is the view's present row, None at the end."""
 
     row: tuple[Cell, ...] | None
 
 
 @dataclass(slots=True)
 class Run:
-    """One run of a query: its parameters take their values from here.
+    """One run of a query or expression: its parameters and functions take their values from here. `runtime.begin_run` makes it.
 
     :param snapshot: SCN that the statement sees; `own`: the stamp of its transaction, or `runtime.NO_TRANSACTION`.
     :param now: time of `ScnClock.now`, in seconds since the epoch.
-    :param row: the row that CHECK and RETURNING expressions are evaluated on.
-    :param view_rows: rows of views that this run has read to the end, by name; not of those that restrict their rows themselves, nor of
-        long ones.
+    :param binds: values by position.
+    :param row: the row that CHECK and RETURNING expressions are evaluated on; () for others.
+    :param view_rows: rows of views that this run has read to the end, by name; not of those that restrict their rows themselves,
+        nor of long ones.
     :param uses: as in the plan.
-    :param scanned: the view cursor whose scan began last.
+    :param scanned: the view cursor whose scan began last; None before the first.
     """
 
     session: SqlSession
@@ -91,14 +92,14 @@ class Run:
     scanned: Scanned | None = None
 
     def view(self, view: View) -> Iterator[tuple[Cell, ...]]:
-        """The rows of a view; those that the query surely leaves out may be missing."""
+        """A new scan of the rows of a view; those that the query surely leaves out may be missing. Raises as `View.rows`."""
         use = self.uses.get(view.name)
         if view.restricted is None or use is None:
             return view.rows(self.session)
         return view.restricted(self.session, self.restriction(use))
 
     def restriction(self, use: ViewUse) -> Restriction:
-        """The columns and the lower bound of redo addresses by which a view can leave rows out."""
+        """The columns of a use and the lower bound of redo addresses by which a view can leave rows out."""
         return Restriction(use.columns, partial(first_record, use.where, self._known))
 
     def _known(self, expr: ast.Expr) -> str | int | None:
@@ -120,13 +121,14 @@ Parameter: TypeAlias = "Callable[[Run], Any]"
 
 @dataclass(slots=True)
 class Plan:
-    """A translated query.
+    """A translated query, which may run any number of times while the dictionary is the same.
 
+    :param sql: SQLite's text; its parameters ?1, ?2, .. are `parameters` in order.
     :param stored: it reads tables, so it runs on the shared store; else on the session's own connection.
     :param tables: the tables that it reads, each with the parameter of its AS OF or None, for the checks at run time.
     :param uses: of the views that it names once, by name.
-    :param picked: positions of the columns of a query that only picks columns of V$LOGMNR_CONTENTS, whose `sql` then finds
-        the rows and selects no column; () for any other query.
+    :param picked: positions of the columns of a query that only picks columns of V$LOGMNR_CONTENTS, whose `sql` then finds the
+        rows and selects no column; () for any other query.
     :param picked_where: the condition of such a query, as in `sql`; None for none.
     """
 
@@ -141,13 +143,16 @@ class Plan:
 
 
 class Instance(Protocol):
-    """The database as its sessions see it.
+    """The database as its sessions see it; `SandboxDatabase` is one.
 
     :ivar name, instance: names of the database and the instance.
-    :ivar constants: of packages, by qualified name.
+    :ivar views: by name.
+    :ivar procedures, constants: of packages, by qualified name.
+    :ivar version, banner: as in `interfaces.Database`.
     :ivar startup_time: host seconds.
-    :ivar received: as a downstream database, what another one has shipped to it.
-    :ivar shipped: what it ships to a downstream database.
+    :ivar sessions: the open ones by SID.
+    :ivar received: what another database has shipped to this one as its downstream database; None in others.
+    :ivar shipped: what this one ships to its downstream database; None without one.
     """
 
     clock: ScnClock
@@ -177,25 +182,26 @@ class Instance(Protocol):
     def sessions(self) -> Mapping[int, SqlSession]: ...
 
     def new_connection(self) -> apsw.Connection:
-        """A SQLite connection of its own, with the functions and views but without stored rows."""
+        """A new private SQLite connection with the functions and views but without stored rows; the caller closes it."""
 
     def forget(self, session: Session) -> None:
-        """Remove a closed session."""
+        """Take a closed session out of `sessions`; nothing for one that is not there."""
 
     def open_downstream(self) -> ForeignLogs:
-        """Ship archived logs to a downstream database from now on; see `downstream`. The logs it has received."""
+        """Open a downstream database, if there is none, and ship archived logs to it from now on; see `downstream`. Returns the
+        logs it has received. Call under the storage lock."""
 
 
 def applied_scn(database: Instance) -> int:
-    """See `standby.Standby.applied_scn`."""
+    """The SCN up to which the standby of the database has applied redo now; see `standby.Standby.applied_scn`."""
     redo = database.redo
     threads = [number for number, thread in redo.threads.items() if thread.is_open]
     return database.standby.applied_scn(redo.archived(), threads, database.clock.current)
 
 
 def check_writable(session: SqlSession) -> None:
-    """Before a statement that changes, locks or defines something. Raises ORA-16000 on a standby, ORA-08182 in Flashback mode, in which
-    "DDL, DML, and distributed operations are not allowed" (PL/SQL Packages and Types Reference, DBMS_FLASHBACK)."""
+    """Call before a statement that changes, locks or defines something. Raises ORA-16000 on a standby, ORA-08182 in Flashback
+    mode, in which "DDL, DML, and distributed operations are not allowed" (PL/SQL Packages and Types Reference, DBMS_FLASHBACK)."""
     if session.on_standby:
         raise read_only()
     if session.settings.flashback_scn is not None:
@@ -203,12 +209,14 @@ def check_writable(session: SqlSession) -> None:
 
 
 class InnerStatements(Protocol):
-    """Statements inside others: of blocks, and queries of INSERT and CREATE TABLE."""
+    """The statements of a session that run inside others: of blocks, and queries of INSERT and CREATE TABLE.
+    `statements.StatementRunner` has them."""
 
     def check(
         self, sql: str, bind_types: Sequence[BindType] = (), names: VariableNames = NO_VARIABLES
     ) -> tuple[ColumnDescription, ...] | None:
-        """Plan a query or DML statement of a block; its columns, None for DML. Raises the errors of its names and types."""
+        """Plan a query or DML statement of a block without running it; its columns, None for DML and other statements. Raises the
+        errors of syntax, names, types and privileges. `names`: as of `run_inner`."""
 
     def run_inner(
         self,
@@ -217,18 +225,18 @@ class InnerStatements(Protocol):
         bind_rows: Sequence[tuple[Any, ...]] = ((),),
         names: VariableNames = NO_VARIABLES,
     ) -> Result:
-        """Run a statement of a block, in which names that are no columns may be variables; their values are binds. Raises OraError,
-        ORA-00028 for a killed session."""
+        """Run a statement of a block, in which names that are no columns may be variables (`names`); their values are binds.
+        Raises OraError, ORA-00028 for a killed session."""
 
     def plan_inner(self, query: ast.Query) -> Plan:
-        """Plan of a query without binds inside another statement. Raises as `Planner`."""
+        """A new plan of a query without binds inside another statement. Raises as `Planner`."""
 
     def rows_of(self, plan: Plan, binds: tuple[Cell, ...]) -> list[tuple[Cell, ...]]:
-        """Run a query inside another statement; returns all its rows. Raises as `OpenQueries.open` and `Rows.fetch`."""
+        """Run a query inside another statement and close it; returns all its rows. Raises as `OpenQueries.open` and `Rows.fetch`."""
 
 
 class StoredPrograms(Protocol):
-    """Stored procedures, functions, packages and triggers of a session; see `sql.plsql.programs`."""
+    """Stored procedures, functions, packages and triggers of a session; see `sql.plsql.programs.Programs`, also for the members."""
 
     @property
     def definer(self) -> str | None: ...
@@ -266,13 +274,17 @@ class StoredPrograms(Protocol):
 
 
 class SqlSession(Session, Protocol):
-    """A session as statements, packages and views see it.
+    """A session as statements, packages and views see it; `SandboxSession` is one.
 
+    :ivar service: that it was opened for, upper case.
     :ivar state: state of packages, by package name.
     :ivar pga: bytes of memory that views show for the session.
+    :ivar sequences: numbers that it drew.
     :ivar lobs: its temporary LOBs.
     :ivar details: program, machine, osuser, .. as the client sent them at connect.
     :ivar logon_time: host seconds.
+    :ivar container: id of the current container; `on_standby`: it sees the physical standby.
+    :ivar environment: what translations depend on now.
     """
 
     database: Instance
@@ -308,4 +320,5 @@ class SqlSession(Session, Protocol):
         """The tables of the database, and before them the session's own copies of temporary tables."""
 
     def kill(self) -> None:
-        """End the session from another one: interrupt its call, roll back its transaction; later calls raise ORA-00028."""
+        """End the session from another one, in any thread: interrupt its call and roll back its transaction, at once or when the
+        call ends; later calls raise ORA-00028. It stays in `Instance.sessions` until its client leaves."""

@@ -25,17 +25,17 @@ _PATTERNS = {"DAY": r"(\d+)", "HOUR": r"(\d+)", "MINUTE": r"(\d+)", "SECOND": r"
 
 
 def too_small() -> OraError:
-    """ORA-01873."""
+    """The error ORA-01873; the caller raises it."""
     return OraError(1873, "the leading precision of the interval is too small")
 
 
 def invalid() -> OraError:
-    """ORA-01867."""
+    """The error ORA-01867; the caller raises it."""
     return OraError(1867, "the interval is invalid")
 
 
 def encode(ns: int) -> bytes:
-    """INTERVAL DAY TO SECOND of nanoseconds. Raises ORA-01873 beyond 9 digits of days."""
+    """The cell INTERVAL DAY TO SECOND of nanoseconds, negative ones too. Raises ORA-01873 beyond 9 digits of days."""
     sign = -1 if ns < 0 else 1
     seconds, nano = divmod(abs(ns), SECOND_NS)
     days, seconds = divmod(seconds, 86_400)
@@ -47,14 +47,14 @@ def encode(ns: int) -> bytes:
 
 
 def decode(cell: bytes) -> int:
-    """The nanoseconds of an INTERVAL DAY TO SECOND."""
+    """The nanoseconds of an INTERVAL DAY TO SECOND, with its sign."""
     days = int.from_bytes(cell[:4], "big") - _BIAS
     seconds = ((days * 24 + cell[4] - 60) * 60 + cell[5] - 60) * 60 + cell[6] - 60
     return seconds * SECOND_NS + int.from_bytes(cell[7:11], "big") - _BIAS
 
 
 def encode_months(months: int) -> bytes:
-    """INTERVAL YEAR TO MONTH of months. Raises ORA-01873 beyond 9 digits of years."""
+    """The cell INTERVAL YEAR TO MONTH of months, negative ones too. Raises ORA-01873 beyond 9 digits of years."""
     sign = -1 if months < 0 else 1
     years, rest = divmod(abs(months), 12)
     if years > _MOST:
@@ -63,12 +63,13 @@ def encode_months(months: int) -> bytes:
 
 
 def decode_months(cell: bytes) -> int:
-    """The months of an INTERVAL YEAR TO MONTH."""
+    """The months of an INTERVAL YEAR TO MONTH, with its sign."""
     return (int.from_bytes(cell[:4], "big") - _BIAS) * 12 + cell[4] - 60
 
 
 def text(cell: bytes, lead: int, digits: int) -> str:
-    """`+01 02:03:04.500000`. `lead`: the least width of the days, `digits`: of the fraction, 0 for none."""
+    """Text of an INTERVAL DAY TO SECOND, as `+01 02:03:04.500000`. `lead`: the least width of the days, `digits`: of the
+    fraction, cut, 0 for none."""
     ns = decode(cell)
     seconds, nano = divmod(abs(ns), SECOND_NS)
     days, seconds = divmod(seconds, 86_400)
@@ -77,14 +78,15 @@ def text(cell: bytes, lead: int, digits: int) -> str:
 
 
 def months_text(cell: bytes, lead: int) -> str:
-    """`+01-02`. `lead`: the least width of the years."""
+    """Text of an INTERVAL YEAR TO MONTH, as `+01-02`. `lead`: the least width of the years."""
     months = decode_months(cell)
     years, rest = divmod(abs(months), 12)
     return f"{'-' if months < 0 else '+'}{years:0{lead}d}-{rest:02d}"
 
 
 def fitted(cell: bytes, lead: int, digits: int) -> bytes:
-    """The cell as a column INTERVAL DAY(lead) TO SECOND(digits) has it, rounded half away from zero. Raises ORA-01873."""
+    """The cell as a column INTERVAL DAY(lead) TO SECOND(digits) has it, rounded half away from zero. Raises ORA-01873 for too
+    many days."""
     ns = decode(cell)
     unit = 10 ** (9 - digits)
     whole = (abs(ns) + unit // 2) // unit * unit
@@ -94,7 +96,7 @@ def fitted(cell: bytes, lead: int, digits: int) -> bytes:
 
 
 def fitted_months(cell: bytes, lead: int) -> bytes:
-    """The cell, if it fits a column INTERVAL YEAR(lead) TO MONTH. Raises ORA-01873 for too many years."""
+    """The same cell, if it fits a column INTERVAL YEAR(lead) TO MONTH. Raises ORA-01873 for too many years."""
     if abs(decode_months(cell)) // 12 >= 10**lead:
         raise too_small()
     return cell
@@ -108,8 +110,8 @@ def _iso(value: str) -> re.Match[str]:
 
 
 def parse(value: str) -> bytes:
-    """TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `[-]P1DT2H3M4.5S`. Raises ORA-01867, ORA-01850 to ORA-01852, and ORA-01873 as
-    `encode`."""
+    """The cell of TO_DSINTERVAL: `[+-] d hh:mi:ss[.f]` or ISO `[-]P1DT2H3M4.5S`. Raises ORA-01867, ORA-01850 to ORA-01852, and
+    ORA-01873 as `encode`."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, days, hours, minutes, seconds = _iso(value).groups()
         if years or months:
@@ -137,8 +139,8 @@ def _check_fields(hours: int, minutes: int, seconds: int) -> None:
 
 
 def parse_months(value: str) -> bytes:
-    """TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`, whose days and times are left out. Raises ORA-01867, ORA-01843 for more than 11
-    months, and ORA-01873 as `encode_months`."""
+    """The cell of TO_YMINTERVAL: `[+-]y-mm` or ISO `[-]P1Y2M`, whose days and times are left out. Raises ORA-01867, ORA-01843 for
+    more than 11 months, and ORA-01873 as `encode_months`."""
     if value.strip().lstrip("-").upper().startswith("P"):
         sign, years, months, *_ = _iso(value).groups()
         total = int(years or 0) * 12 + int(months or 0)
@@ -154,8 +156,8 @@ def parse_months(value: str) -> bytes:
 
 
 def literal(value: str, first: str, last: str, lead: int, digits: int) -> bytes:
-    """INTERVAL 'value' first(lead) TO last(digits). Raises ORA-01867, ORA-01873, for a later field that is too large ORA-01843 or
-    ORA-01850 to ORA-01852."""
+    """The cell of INTERVAL 'value' first(lead) TO last(digits); fields by their words, as DAY and SECOND, `last` is `first` where
+    there is one. Raises ORA-01867, ORA-01873, for a later field that is too large ORA-01843 or ORA-01850 to ORA-01852."""
     if first in MONTHS:
         return _months_literal(value, first, last, lead)
     names = _PARTS[_PARTS.index(first) : _PARTS.index(last) + 1]

@@ -20,7 +20,8 @@ _BEYOND = re.compile(r"\s*(?:\.\.|\.\s*\*|\[|\?|\.\s*[A-Za-z_]\w*\()")
 
 @lru_cache(maxsize=256)
 def steps(path: str) -> tuple[str | int, ...]:
-    """The steps after `$`: names and indexes. Raises ORA-40442 for bad syntax, ORA-03001 for modes and steps not read here."""
+    """The steps after `$`: names as str, indexes from 0 as int. Raises ORA-40442 for bad syntax, ORA-03001 for modes and steps
+    not read here. Remembered."""
     text = path.strip()
     if text.startswith(("lax ", "strict ")):
         raise OraError(3001, "unimplemented feature: JSON path modes")
@@ -62,7 +63,8 @@ def _document(text: str) -> Any:
 
 
 def _returned(text: str, path: str, on_error: str, result: Callable[[Any], Cell]) -> Cell:
-    """The cell that `result` makes of the one value that a path leads to. An error is NULL unless `on_error` is ERROR."""
+    """The cell that `result` makes of the one value that a path leads to in a JSON text. An error, also of `result`, is NULL
+    unless `on_error` is ERROR; errors of the path are always raised."""
     wanted = steps(path)
     try:
         values = list(_found(_document(text), wanted))
@@ -78,7 +80,8 @@ def _returned(text: str, path: str, on_error: str, result: Callable[[Any], Cell]
 
 
 def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
-    """JSON_VALUE: a scalar as text (`kind` T) or NUMBER (N). With `on_error` ERROR it raises, else errors are NULL:
+    """JSON_VALUE: a scalar as text (`kind` T) or NUMBER (N); JSON null and '' are NULL. With `on_error` ERROR it raises, else
+    errors are NULL:
 
     ORA-40441 for a text that is no JSON, ORA-40462 without a value, ORA-40470 for several, ORA-40456 for an object or array,
     ORA-01722 for a text that is no number. The errors of the path itself (`steps`) are always raised.
@@ -98,8 +101,8 @@ def json_value(text: str, path: str, kind: str, on_error: str) -> Cell:
 
 
 def json_query(text: str, path: str, on_error: str) -> Cell:
-    """JSON_QUERY: an object or array as JSON text. As `json_value` it raises ORA-40441, ORA-40462, ORA-40470 and the errors of the
-    path; with `on_error` ERROR also ORA-40480 for a scalar, which is NULL otherwise."""
+    """JSON_QUERY: an object or array as JSON text without blanks. As `json_value` it raises, or makes NULL, ORA-40441, ORA-40462
+    and ORA-40470, and raises the errors of the path; with `on_error` ERROR also ORA-40480 for a scalar, which is NULL otherwise."""
 
     def result(value: Any) -> Cell:
         if not isinstance(value, dict | list):

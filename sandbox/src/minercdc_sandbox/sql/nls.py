@@ -9,7 +9,7 @@ from minercdc_sandbox.sql import zones
 
 @dataclass(frozen=True, slots=True)
 class Nls:
-    """NLS settings of a session, by default those of territory AMERICA.
+    """NLS settings of a session, by default those of territory AMERICA; values as NLS_SESSION_PARAMETERS shows them.
 
     :param numeric_characters: decimal character, then group separator.
     :param time_zone: `+00:00` form or a region's name.
@@ -27,5 +27,5 @@ class Nls:
 
     @property
     def zone(self) -> zones.Zone:
-        """The session's time zone."""
+        """The session's time zone, parsed. Raises as `zones.parse`."""
         return zones.parse(self.time_zone)

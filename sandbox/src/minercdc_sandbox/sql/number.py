@@ -15,7 +15,8 @@ _MAX_DIGITS = 20
 
 
 def encode(value: Decimal | int) -> bytes:
-    """The cell of a number, rounded half up to 20 base-100 digits, 0 if too small. Raises ORA-01426 if too large or not finite."""
+    """The cell of a number, rounded half up (away from zero) to 20 base-100 digits, 0 if too small. Raises ORA-01426 if too large
+    or not finite."""
     if isinstance(value, int):
         sign, text, exponent = value < 0, str(abs(value)), 0
     else:
@@ -66,7 +67,7 @@ def _round(pairs: list[int], power: int) -> tuple[list[int], int]:
 
 @lru_cache(maxsize=1 << 14)
 def integer(value: int) -> bytes:
-    """`encode` of an int, cached, because counts, codes and SCNs recur."""
+    """`encode` of an int, remembered, because counts, codes and SCNs recur."""
     if not 0 < value < 100_000_000:
         return encode(value)
     digits = value
@@ -82,7 +83,7 @@ def integer(value: int) -> bytes:
 
 @lru_cache(maxsize=1 << 14)
 def decode(cell: bytes) -> Decimal:
-    """The exact value of a cell."""
+    """The exact value of a cell, canonical or not; remembered."""
     first = cell[0]
     if cell == ZERO:  # 1E-130 begins with the same byte
         return Decimal(0)
@@ -102,18 +103,19 @@ def decode(cell: bytes) -> Decimal:
 
 
 def canonical(cell: bytes) -> bytes:
-    """The cell without trailing zero pairs, which a driver may send, so that equal values have equal bytes."""
+    """The cell without trailing zero pairs, which a driver may send, so that equal values have equal bytes; a canonical one as it is."""
     last = cell[-1] if cell[-1] != 0x66 or cell[0] & 0x80 else cell[-2]
     return encode(decode(cell)) if len(cell) > 1 and last == (1 if cell[0] & 0x80 else 101) else cell
 
 
 def to_int(cell: bytes) -> int:
-    """The integer part of a cell's value."""
+    """The integer part of a cell's value, towards zero."""
     return int(decode(cell))
 
 
 def parse(text: str) -> bytes:
-    """The cell of a text with a point, without regard to blanks around it. Raises ORA-01722 for no number, ORA-01426 for too large a one."""
+    """The cell of a text with a point, without regard to blanks around it, rounded as by `encode`. Raises ORA-01722 for no
+    number, ORA-01426 for too large a one."""
     try:
         value = Decimal(text.strip())
     except InvalidOperation:
@@ -129,7 +131,7 @@ _LONGEST_PLAIN = 40
 
 
 def text(cell: bytes, point: str = ".") -> str:
-    """TO_CHAR without a format: no zero before the decimal character `point`, E notation beyond 40 digits."""
+    """TO_CHAR without a format: no zero before the decimal character `point`, E notation, rounded to 34 digits, beyond 40 digits."""
     first = cell[0]
     if first & 0x80:
         sign, places = "", 2 * (first - 192)
@@ -163,7 +165,7 @@ def rounded(value: Decimal, places: int) -> Decimal:
 
 
 def unit_of(places: int) -> Decimal:
-    """10 to the power of -`places`, of which -130 to 130 count: no NUMBER has digits beyond."""
+    """10 to the power of -`places`; `places` beyond -130 to 130 counts as the end of that range: no NUMBER has digits beyond."""
     return Decimal(1).scaleb(-max(-130, min(130, places)))
 
 

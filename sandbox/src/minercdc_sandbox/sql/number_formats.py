@@ -15,7 +15,8 @@ _TEXT_MINIMUM_CHARACTERS = 64
 
 
 def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
-    """TO_CHAR of a number with a model; `#`s for a number that does not fit. Raises ORA-01481 for a model that is not read here.
+    """TO_CHAR of a number with a model, rounded half away from zero; `#`s for a number that does not fit. Raises ORA-01481 for a
+    model that is not read here.
 
     :param characters: decimal character and group separator.
     """
@@ -47,8 +48,8 @@ def number_to_char(value: Decimal, model: str, characters: str = ".,") -> str:
 
 
 def _minimum(value: Decimal, *, scientific: bool, point: str) -> str:
-    """TM, TM9 and TME: as few characters as show all digits; TM9 turns to TME beyond 64 (SQL Language Reference, "Number Format
-    Models")."""
+    """TO_CHAR with TM, TM9 or, `scientific`, TME: as few characters as show all digits; TM9 turns to TME beyond 64 (SQL Language
+    Reference, "Number Format Models")."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     text = "".join(map(str, digits)).lstrip("0")
@@ -82,7 +83,8 @@ def _signed(body: str, negative: bool, dollar: str, lead: str, tail: str | None,
 
 
 def _grouped(digits: str, whole: str, characters: str) -> str:
-    """Digits set into the model from the right, with zeros from its first 0 on."""
+    """Digits of the integer part set into the model's part before the point from the right, with zeros from its first 0 on and
+    group separators."""
     out: list[str] = []
     rest = list(digits)
     first_zero = whole.find("0")
@@ -110,7 +112,8 @@ def _hex(value: Decimal, model: str) -> str:
 
 
 def char_to_number(text: str, model: str, characters: str = ".,") -> Decimal:
-    """TO_NUMBER with a model: only hexadecimal ones matter, else `$` and group separators are left out. Raises ORA-01722.
+    """TO_NUMBER of a text with a model: only hexadecimal models matter, else `$` and group separators are left out. Raises
+    ORA-01722 for a text that is no number then.
 
     :param characters: decimal character and group separator.
     """

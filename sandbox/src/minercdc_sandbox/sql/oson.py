@@ -31,7 +31,8 @@ _COUNTS = {0x00: (1, ">B"), 0x08: (2, ">H"), 0x10: (4, ">I")}
 
 
 def parse_json(text: str) -> bytes:
-    """The image of a JSON text. Raises ORA-40441 for a text that is no JSON, and as `encode`."""
+    """The image of a JSON text, any value; of equal names of an object the last counts. Raises ORA-40441 for a text that is no
+    JSON, and as `encode`."""
     try:
         return encode(json.loads(text, parse_float=Decimal, parse_int=Decimal))
     except json.JSONDecodeError as error:
@@ -46,7 +47,7 @@ def serialize(image: bytes) -> str:
 
 
 def checked(image: bytes) -> bytes:
-    """The image that a client sent, with the flag for short leaves. Raises the errors of `decode`.
+    """The image that a client sent, with the flag for short leaves set. Raises the errors of `decode`.
 
     ojdbc reads only images with this flag; python-oracledb writes images without it.
     """
@@ -95,7 +96,7 @@ def encode(value: Any) -> bytes:
 
 
 def _form(count: int) -> str:
-    """Format of the numbers up to `count`."""
+    """struct's format, big-endian, of the unsigned numbers up to `count`."""
     return ">B" if count <= 0xFF else ">H" if count <= 0xFFFF else ">I"
 
 
@@ -106,7 +107,7 @@ def _names_of(value: Any) -> set[bytes]:
 
 
 def _hash(name: bytes) -> int:
-    """FNV-1a."""
+    """The FNV-1a hash of a name, 32 bits."""
     found = 0x811C9DC5
     for byte in name:
         found = (found ^ byte) * 16777619 & 0xFFFFFFFF
@@ -114,7 +115,8 @@ def _hash(name: bytes) -> int:
 
 
 class _Names:
-    """The names of an image in their order."""
+    """The names of an image in their order, as it stores them: number by name from 1, and hash and offset in `segment` of each.
+    Raises ORA-03001 for a name beyond 255 bytes."""
 
     def __init__(self, names: set[bytes]) -> None:
         if any(len(name) > 255 for name in names):
@@ -132,7 +134,10 @@ class _Names:
 
 @dataclass(slots=True)
 class _Tree:
-    """Nodes, the root first."""
+    """The tree of an image while it is written: `data` has the nodes, the root first.
+
+    :param numbers: of the names, as in `_Names`.
+    """
 
     numbers: dict[bytes, int]
     data: bytearray = field(default_factory=bytearray)
@@ -169,9 +174,10 @@ def _scalar(value: Any) -> bytes:
 
 
 def decode(image: bytes) -> Any:
-    """The value of an image: None, bool, Decimal, str, list or dict; dates as texts of ISO 8601.
+    """The value of an image: None, bool, Decimal, str, list or dict; dates and timestamps as texts of ISO 8601.
 
-    Raises ORA-40568 for bytes that are no image, ORA-03001 for forms not read here, ORA-01722 and ORA-01426 for NaN and infinities.
+    Raises ORA-40568 for bytes that are no image, ORA-03001 for forms not read here, ORA-01722 and ORA-01426 for NaN and
+    infinities.
     """
     if not image.startswith(MAGIC):
         raise OraError(40568, "JSON path expression or image is invalid")
@@ -182,7 +188,8 @@ def decode(image: bytes) -> Any:
 
 
 class _Reader:
-    """One image."""
+    """Reads one image; `value` decodes its root. Raises ORA-03001 for forms not read here; struct.error, IndexError or
+    UnicodeDecodeError for a damaged one."""
 
     def __init__(self, image: bytes) -> None:
         version, self._flags = struct.unpack_from(">BH", image, 3)

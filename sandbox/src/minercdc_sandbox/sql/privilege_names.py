@@ -40,15 +40,15 @@ _ALL = {
 
 
 def is_role(privilege: str) -> bool:
-    """Whether a word of GRANT is a role, not a system privilege."""
+    """Whether a word of GRANT, in upper case, is a role, not a system privilege; whether there is such a role is not looked at."""
     return " " not in privilege and privilege not in ONE_WORD
 
 
 def is_system(privilege: str) -> bool:
-    """Whether Oracle has this system privilege, or one whose name is made of the same words."""
+    """Whether Oracle has this system privilege (upper case, single blanks), or one whose name is made of the same words."""
     return privilege in ONE_WORD or _SYSTEM.fullmatch(privilege) is not None
 
 
 def all_of(kind: str) -> tuple[str, ...]:
-    """The privileges that ALL stands for, by the kind of object: TABLE, VIEW, SEQUENCE, another has EXECUTE and DEBUG."""
+    """The object privileges that ALL stands for, by the kind of object: TABLE, VIEW, SEQUENCE, another has DEBUG and EXECUTE."""
     return _ALL.get(kind, ("DEBUG", "EXECUTE"))

@@ -40,7 +40,8 @@ _OPEN_V = frozenset(["V$NLS_PARAMETERS", "V$NLS_VALID_VALUES", "V$VERSION", "V$T
 
 
 def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
-    """The grants to a user, to PUBLIC and, at any depth, to the roles among them."""
+    """A new set of the grants to a user, to PUBLIC and, at any depth, to the roles among them; only PUBLIC's for an unknown user.
+    Raises KeyError for an unknown container."""
     place = catalog.containers[container]
     found = place.users.get(user)
     pending = list(found.grants) if found is not None else []
@@ -59,7 +60,8 @@ def grants_of(catalog: Catalog, container: int, user: str) -> set[Grant]:
 
 
 def move_grants(catalog: Catalog, container: int, owner: str, old: str, new: str | None) -> None:
-    """Let the grants on an object follow its new name; with `new` None they are gone with the object."""
+    """Let all grants on the object `owner`.`old` of the container follow its `new` name; with None they are gone with the object.
+    The caller raises `catalog.version`."""
     place = catalog.containers[container]
     was = f"{owner}.{old}"
     holders: list[User | Role] = [*place.users.values(), *place.roles.values()]
@@ -76,22 +78,23 @@ def _system(grants: set[Grant]) -> set[str]:
 
 
 def has_system(catalog: Catalog, container: int, user: str, *wanted: str) -> bool:
-    """Whether the user has one of these system privileges or roles, DBA or ALL PRIVILEGES; SYS has all."""
+    """Whether the user has one of these system privileges or roles, itself or by roles, or DBA or ALL PRIVILEGES; SYS has all."""
     if user == "SYS":
         return True
     return bool(_system(grants_of(catalog, container, user)) & {"DBA", "ALL PRIVILEGES", *wanted})
 
 
 def require(catalog: Catalog, container: int, user: str, *wanted: str) -> None:
-    """Raises ORA-01031 unless `has_system`."""
+    """Raises ORA-01031 unless the user has one of the privileges by `has_system`."""
     if not has_system(catalog, container, user, *wanted):
         raise OraError(1031, "insufficient privileges")
 
 
 def check_object(catalog: Catalog, container: int, user: str, privilege: str, owner: str, name: str, at: int) -> None:
-    """Raises ORA-00942 for an object that does not exist for the user, ORA-01031 for one that exists, but without `privilege`.
+    """Check that a user may do what `privilege` allows on an object. Raises ORA-00942 for one that does not exist for the user,
+    ORA-01031 for one that exists, but without `privilege`, with `at` as position. Whether the object is there is not looked at.
 
-    An owner and SYS have all privileges.
+    An owner and SYS have all privileges; for others a privilege of `ANY` or `ENOUGH` will do, and DBA.
     """
     if user in (owner, "SYS"):
         return
@@ -113,13 +116,13 @@ GUARDED = frozenset(["DBMS_LOGMNR", "DBMS_LOGMNR_D", "DBMS_FLASHBACK", "DBMS_ALE
 
 
 def may_execute(catalog: Catalog, container: int, user: str, package: str, *, direct: bool = False) -> bool:
-    """Whether the user may execute a package: SYS and SYSTEM any; others need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY PROCEDURE or
-    DBA for a `GUARDED` one.
+    """Whether the user may execute a supplied package: SYS and SYSTEM any; others need EXECUTE, EXECUTE_CATALOG_ROLE, EXECUTE ANY
+    PROCEDURE or DBA for a `GUARDED` one.
 
     Raises ORA-01031 for DBMS_LOGMNR without LOGMINING, which 12c and later require besides EXECUTE (Utilities, LogMiner).
 
-    :param direct: not through roles, which stored programs with their owner's rights do not see (PL/SQL Language Reference, "Invoker's
-        Rights and Definer's Rights").
+    :param direct: not through roles, which stored programs with their owner's rights do not see (PL/SQL Language Reference,
+        "Invoker's Rights and Definer's Rights").
     """
     if package not in GUARDED or user in ("SYS", "SYSTEM"):
         return True
@@ -139,7 +142,8 @@ def may_execute(catalog: Catalog, container: int, user: str, package: str, *, di
 
 
 def may_call(catalog: Catalog, container: int, user: str, owner: str, name: str) -> bool:
-    """Whether the user may execute a stored program: its owner, SYS, or with DBA, EXECUTE on it or EXECUTE ANY PROCEDURE."""
+    """Whether the user may execute the stored program `owner`.`name`: its owner, SYS, or with DBA, EXECUTE on it or EXECUTE ANY
+    PROCEDURE, also by roles."""
     if user in (owner, "SYS"):
         return True
     grants = grants_of(catalog, container, user)
@@ -149,7 +153,8 @@ def may_call(catalog: Catalog, container: int, user: str, owner: str, name: str)
 
 
 def check_view(catalog: Catalog, container: int, user: str, view: str, at: int) -> None:
-    """Raises ORA-00942 for a V$ or DBA_ view without SELECT_CATALOG_ROLE, SELECT ANY DICTIONARY, DBA or a grant on the view.
+    """Check that a user may read a supplied view. Raises ORA-00942, with `at` as position, for a V$ or DBA_ view without
+    SELECT_CATALOG_ROLE, SELECT ANY DICTIONARY, DBA or a grant on the view.
 
     SYS and SYSTEM may read all views; all users the open ones, as ALL_ and USER_ views.
     """

@@ -21,8 +21,10 @@ NOTHING: Final = "\U0010ffff"
 
 
 def first_record(where: ast.Expr | None, known: Known, thread: int, low: str, high: str) -> str:
-    """A bound below which no row fulfils `where`: an RS_ID, '' for no bound, NOTHING when no row of the log can fulfil it.
+    """A bound below which no row of one log fulfils `where`: an RS_ID, '' for no bound, NOTHING when no row of the log can fulfil
+    it. None as `where` is true for all rows.
 
+    :param known: gives the values of literals and binds.
     :param low, high: the first and the last RS_ID that the log of `thread` can have.
     """
     if isinstance(where, ast.Logic) and where.op in ("AND", "OR"):

@@ -27,14 +27,15 @@ _EVERYTHING = RowTest(frozenset(), lambda _: True)
 
 
 class _NoTest(Exception):
-    """The text has something that is not read here."""
+    """The text has something that is not read here: `row_test` then returns None."""
 
 
 def row_test(condition: str | None, columns: Sequence[ColumnDescription], parameter: Callable[[int], Any]) -> RowTest | None:
     """The test of a condition on the view whose alias is t1; None for a condition that is not read here.
 
     :param condition: SQLite's text of WHERE; None for no condition, which is true for all rows.
-    :param parameter: the value of the parameter with that number.
+    :param columns: of the view, by position.
+    :param parameter: the value of the parameter with that number, from 1; it may raise.
     """
     if condition is None:
         return _EVERYTHING
@@ -45,7 +46,8 @@ def row_test(condition: str | None, columns: Sequence[ColumnDescription], parame
 
 
 class _Reader:
-    """Reads one condition from left to right."""
+    """Reads one condition from left to right and makes a Python expression of it; `test` may be called once. Raises _NoTest for
+    what is not read here."""
 
     def __init__(self, text: str, columns: Sequence[ColumnDescription], parameter: Callable[[int], Any]) -> None:
         self._columns, self._parameter = columns, parameter
@@ -92,7 +94,8 @@ class _Reader:
         return f"({' and '.join(terms)})"
 
     def _term(self) -> str:
-        """`(condition)`, or a test of a column, which may be in parentheses itself: `(t1.c18) is null`."""
+        """Read `(condition)`, or a test of a column, which may be in parentheses itself: `(t1.c18) is null`. Returns a Python
+        expression."""
         begun = self._at
         if self._takes("sign", "("):
             if self._peek()[0] == "column" and self._tokens[self._at + 1 : self._at + 2] == [("sign", ")")]:
@@ -138,7 +141,8 @@ class _Reader:
         return f"{cell} in {self._named(frozenset(values) - {None})}"
 
     def _constant(self, at: int) -> Cell:
-        """The next token's value, which must be of the column's own kind: SQLite orders texts below bytes, Python nothing."""
+        """The next token's value, which must be of the own kind of the column at `at`, else _NoTest: SQLite orders texts below
+        bytes, Python nothing."""
         kind, text = self._next()
         value: Any
         if kind == "bind":

@@ -22,18 +22,19 @@ _active = threading.local()
 
 
 def active_run() -> Run:
-    """The run for which SQLite executes on this thread."""
+    """The run for which SQLite executes on this thread; to be called by functions and virtual tables only (AttributeError elsewhere)."""
     run: Run = _active.run
     return run
 
 
 def running_session() -> SqlSession:
-    """The session of `active_run`."""
+    """The session of `active_run`, with the same precondition."""
     return active_run().session
 
 
 def watch_cancel(connection: apsw.Connection) -> None:
-    """Let SQLite interrupt the statement that a connection executes when its session is cancelled."""
+    """Let SQLite interrupt the statement that a connection executes when its session is cancelled, looked at every 20,000 steps
+    of SQLite."""
 
     def stop() -> bool:
         run: Run | None = getattr(_active, "run", None)
@@ -43,7 +44,7 @@ def watch_cancel(connection: apsw.Connection) -> None:
 
 
 class _Activity:
-    """Marks whose statement SQLite is working for."""
+    """A context in which SQLite works for this run in this thread; then for the one before again."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
@@ -58,13 +59,14 @@ class _Activity:
 
 @lru_cache(maxsize=1 << 10)
 def _highest(sql: str) -> int:
-    """How many parameters a text takes: plans of several texts share one list, and SQLite refuses more than it knows."""
+    """The highest number of a parameter in a text, 0 without any: plans of several texts share one list, and SQLite refuses more
+    than it knows."""
     return max((int(n) for n in re.findall(r"\?(\d+)", sql)), default=0)
 
 
 def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Parameter], run: Run) -> apsw.Cursor:
-    """Start a query with the parameters' values of a run. Raises OraError: of a parameter or a function, and SQLite's errors as
-    `translated`."""
+    """Start a query on a connection with the parameters' values of a run; the caller closes the cursor. The caller holds the lock
+    of the connection. Raises OraError: of a parameter or a function, and SQLite's errors as `translated`."""
     values = tuple([parameter(run) for parameter in parameters[: _highest(sql)]])
     try:
         with _Activity(run):
@@ -74,8 +76,8 @@ def execute(connection: apsw.Connection, sql: str, parameters: Sequence[Paramete
 
 
 def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, ...] = ()) -> Run:
-    """A run that begins now: at the SCN that a standby has applied, of DBMS_FLASHBACK, of a serializable or read-only transaction,
-    or the current one.
+    """A new run that sees the database as of now: at the SCN that a standby has applied, of DBMS_FLASHBACK, of a serializable or
+    read-only transaction, or the current one.
 
     Begins the transaction of a serializable session that has none, and raises as `Storage.begin`.
     """
@@ -96,20 +98,20 @@ def begin_run(session: SqlSession, binds: Sequence[Cell] = (), row: tuple[Any, .
 
 
 def evaluate(sql: str, parameters: Sequence[Parameter], run: Run) -> Cell:
-    """The value of one SQL expression over parameters. Raises as `execute`."""
+    """The value of one SQLite expression over parameters, on the shared store. Takes the storage lock. Raises as `execute`."""
     return evaluate_row(f"select {sql}", parameters, run)[0]
 
 
 def evaluate_row(sql: str, parameters: Sequence[Parameter], run: Run) -> tuple[Cell, ...]:
-    """The first row of a query, which must have one, executed on the shared store. Raises as `execute`."""
+    """The first row of a query, which must have one, executed on the shared store. Takes the storage lock. Raises as `execute`."""
     storage = run.session.storage
     with storage.lock:
         return cast(tuple[Cell, ...], execute(storage.db, sql, parameters, run).fetchone())
 
 
 def translated(error: apsw.Error, run: Run) -> OraError:
-    """ORA-01013 for an interrupt, which ends the session's cancel; ORA-03001 for a text that SQLite refuses to run; ORA-00600 for
-    any other error of SQLite."""
+    """Oracle's error for one of SQLite, for the caller to raise: ORA-01013 for an interrupt, which ends the session's cancel;
+    ORA-03001 for a text that SQLite refuses to run; ORA-00600 for any other error."""
     if isinstance(error, apsw.InterruptError):
         run.session.client.cancelled = False
         return OraError(1013, "user requested cancel of current operation")
@@ -119,7 +121,8 @@ def translated(error: apsw.Error, run: Run) -> OraError:
 
 
 class QueryRows:
-    """An open cursor (interfaces.Rows). `lock` guards the connection during each batch.
+    """An open cursor of SQLite (interfaces.Rows). `lock` guards the connection during each batch. At the end of the rows, or by
+    `drain` or `close`, it closes the cursor.
 
     :param oldest: the oldest SCN at which it reads tables; None when it reads none.
     :param picked: as in `execution.Plan`.
@@ -146,7 +149,8 @@ class QueryRows:
         return self._cursor is not None and self._run.own != NO_TRANSACTION
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`. Raises ORA-01001 once closed, ORA-01555 when versions may be gone, and as `execute`."""
+        """At most `count` next rows, as `interfaces.Rows.fetch`; after the last row []. Raises ORA-01001 once closed, ORA-01555
+        when versions may be gone, and as `execute`."""
         if self._drained is not None:
             return list(islice(self._drained, count))
         if self._cursor is None:
@@ -174,7 +178,8 @@ class QueryRows:
             raise translated(error, self._run) from error
 
     def drain(self) -> None:
-        """Read the rest into memory, before rows change. Raises as `execute`."""
+        """Read the rest into memory, from which `fetch` then takes it, and close the cursor: before rows change. Nothing when all
+        was read. Raises as `execute`."""
         if self._cursor is not None:
             with self._lock:
                 self._drained = iter(self._read(None))
@@ -182,7 +187,7 @@ class QueryRows:
                 self._cursor = None
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Close the cursor, if it is open; later fetches raise ORA-01001. Safe to call twice."""
         if self._cursor is not None:
             with self._lock:
                 self._cursor.close(True)
@@ -192,7 +197,8 @@ class QueryRows:
 class PickedRows:
     """Rows that a view picks itself (interfaces.Rows), without SQLite.
 
-    The first row is read at once, because a query reports its errors when it is executed.
+    The first row is read at once, because a query reports its errors when it is executed: the constructor raises as the view and
+    ORA-01013.
 
     :param batches: of rows; some may be empty.
     """
@@ -204,7 +210,7 @@ class PickedRows:
         self._more(1)
 
     def _more(self, count: int) -> None:
-        """Have that many rows, or all there are. Raises ORA-01013 when the session was cancelled."""
+        """Have that many rows in `_found`, or all there are. Raises ORA-01013 when the session was cancelled, and as the view."""
         assert self._batches is not None
         while len(self._found) < count:
             if self._client.cancelled:
@@ -216,7 +222,8 @@ class PickedRows:
             self._found += batch
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`. Raises ORA-01001 once it is closed, ORA-01013 on cancel."""
+        """At most `count` next rows, as `interfaces.Rows.fetch`; after the last row []. Raises ORA-01001 once it is closed,
+        ORA-01013 on cancel, and as the view."""
         if self._batches is None:
             raise OraError(1001, "invalid cursor")
         self._more(count)
@@ -224,20 +231,20 @@ class PickedRows:
         return rows
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Read no more of the view; later fetches raise ORA-01001. Safe to call twice."""
         self._batches, self._found = None, []
 
 
 class FixedRows:
-    """Rows in memory (interfaces.Rows)."""
+    """Rows in memory (interfaces.Rows), as of a query FOR UPDATE, which is read to its end at once."""
 
     def __init__(self, rows: Sequence[tuple[Cell, ...]]) -> None:
         self._rows = iter(rows)
 
     def fetch(self, count: int) -> list[tuple[Cell, ...]]:
-        """See `interfaces.Rows.fetch`; after `close` there are no rows."""
+        """At most `count` next rows; [] after the last and after `close`."""
         return list(islice(self._rows, count))
 
     def close(self) -> None:
-        """See `interfaces.Rows`."""
+        """Drop the rows left; safe to call twice."""
         self._rows = iter(())

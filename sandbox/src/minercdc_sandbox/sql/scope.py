@@ -15,8 +15,8 @@ from minercdc_sandbox.tables import Column, Table
 class Typed:
     """A translated expression: SQLite text, its Oracle type, whether it may be NULL.
 
-    :param literal: the text of a string literal.
-    :param vid: of the ROWID of a table: (`Table.row_ids`, SQL of the version id).
+    :param literal: the text of a string literal; None for any other expression.
+    :param vid: of the ROWID of a table: (`Table.row_ids`, SQL of the version id); None for any other expression.
     """
 
     sql: str
@@ -30,6 +30,7 @@ class Typed:
 class Visible:
     """A column of a relation in a query.
 
+    :param typed: how it is read.
     :param hidden: merged by USING, so found with its relation's name only.
     :param invisible: an INVISIBLE column, which `*` leaves out.
     """
@@ -42,10 +43,12 @@ class Visible:
 
 @dataclass(slots=True)
 class Source:
-    """A relation in FROM.
+    """A relation in FROM, as names find it.
 
     :param names: qualifiers that find it: its alias, or its name with and without owner.
+    :param columns: complete before the first `find`.
     :param vid: as of the `Typed` of its ROWID; None for a relation without ROWID.
+    :param table: the stored table that it is; None for a view or subquery.
     :param pseudo: its pseudo-columns but ROWID.
     """
 
@@ -66,12 +69,12 @@ class Source:
 
 @dataclass(slots=True)
 class Scope:
-    """The relations of one SELECT.
+    """The relations of one SELECT, in which its names are looked up, then in those of the query around it.
 
-    :param parent: the query around it.
+    :param parent: the scope of the query around it; None for none.
     :param pseudo: pseudo-columns it has: ROWNUM, LEVEL, CONNECT_BY_ISLEAF, CONNECT_BY_ISCYCLE.
-    :param prior: the scope of names after PRIOR, in a hierarchical query.
-    :param root: translates the operand of CONNECT_BY_ROOT.
+    :param prior: the scope of names after PRIOR, in a hierarchical query, else None.
+    :param root: translates the operand of CONNECT_BY_ROOT; None where that may not stand.
     :param calls: functions of this SELECT only: SYS_CONNECT_BY_PATH.
     """
 
@@ -83,7 +86,8 @@ class Scope:
     calls: dict[str, Callable[[ast.Call], Typed]] = field(default_factory=dict)
 
     def resolve(self, name: ast.Name) -> tuple[Typed, Scope] | None:
-        """The column and its scope, this or an outer one; None if none has it. Raises ORA-00918 for two in one scope."""
+        """The column, ROWID or pseudo-column of a relation and its scope, this or an outer one; None if none has it.
+        `Scope.pseudo` is not looked at. Raises ORA-00918 for two in one scope."""
         *qualifier, column = name.parts
         found: list[Typed] = []
         for source in self.sources:
@@ -108,7 +112,8 @@ class Scope:
 
 
 def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typed:
-    """A stored column of a table. A CLOB or BLOB is located in its row, so that it can be written through the locator.
+    """A stored column of a table as an expression. A CLOB or BLOB is located in its row, so that it can be written through the
+    locator.
 
     :param sql: of the stored cell; `vid`: of the row's version id, None for a row without one.
     """
@@ -119,7 +124,7 @@ def column_value(table: Table, column: Column, sql: str, vid: str | None) -> Typ
 
 
 def rowid_of(source: Source) -> Typed:
-    """The ROWID of a relation that has one."""
+    """The ROWID of a relation that has one (`vid`), as an expression."""
     assert source.vid is not None
     segments, vid = source.vid
     return Typed(f"o_row_text({segments},{vid})", ROWID, False, vid=source.vid)

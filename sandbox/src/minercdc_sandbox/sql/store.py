@@ -21,11 +21,11 @@ Fit: TypeAlias = Callable[[Any], Cell]
 
 
 def storer(source: SqlType, column: Column, where: str, how: Conversion) -> Convert:
-    """A function that converts a cell of `source` and fits it to the column. Raises ORA-00932 when there is no conversion,
-    ORA-00997 for a LOB into a LONG.
+    """A function that converts a cell of `source` and fits it to the column; NULL stays NULL. Raises ORA-00932 when there is no
+    conversion, ORA-00997 for a LOB into a LONG.
 
     The function raises ORA-01438, ORA-12899, ORA-01873 for an interval, the errors of the conversion, and those of a wrong ROWID,
-    XML document, JSON text, vector or boolean.
+    XML document, JSON text, vector or boolean. For LOB columns it stores the content in `how.lobs`.
 
     :param where: `"OWNER"."TABLE"."COLUMN"`, for ORA-12899.
     """
@@ -46,7 +46,9 @@ _LARGE_COLUMNS = frozenset(
 
 
 def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
-    """LOBs, XML and LONG, whose values come as text, bytes or a locator; and BOOLEAN."""
+    """`storer` for LOBs, XML and LONG, whose values come as text, bytes or a locator, for BFILE and for BOOLEAN. Raises ORA-00932
+    for other types; the function makes a new LOB in the column's segment, unless the locator is of that segment already, and
+    raises as `check_xml`, `boolean` and the conversion."""
     lobs, have, kind = how.lobs, source.family, lob_kind(column)
     if column.type is OraType.BOOLEAN:
         return lambda cell: None if cell is None else boolean(cell, source)
@@ -80,7 +82,8 @@ def _large_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
 
 
 def _image_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
-    """JSON and VECTOR: text is parsed, the images that clients send are checked."""
+    """`storer` for JSON and VECTOR: text is parsed, the images that clients send are checked. Raises ORA-00932 for other types;
+    the function raises as `parse_json`, `parse_vector` and `check_vector`."""
     lobs, have = how.lobs, source.family
     if have not in (*TEXT, Family.CLOB, Family.RAW, Family.NULL, _IMAGES[column.type]):
         raise inconsistent(_IMAGES[column.type], have)
@@ -108,7 +111,7 @@ def _long_storer(source: SqlType, column: Column, how: Conversion) -> Convert:
 
 
 def check_xml(text: str) -> None:
-    """Raises ORA-31011 for a text that is not a well-formed XML document."""
+    """Raises ORA-31011 for a text that is not a well-formed XML document; else does nothing."""
     try:
         ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
@@ -122,7 +125,8 @@ _TRUTHS = {
 
 
 def boolean(cell: Cell, source: SqlType) -> bytes:
-    """BOOLEAN of a cell that is not NULL: text, NUMBER or BOOLEAN. Raises ORA-61800 for other texts, ORA-00932 for other types."""
+    """The cell of a BOOLEAN of a cell that is not NULL: text, NUMBER (0 is FALSE) or BOOLEAN. Raises ORA-61800 for other texts,
+    ORA-00932 for other types."""
     if source.family is Family.BOOLEAN:
         assert isinstance(cell, bytes)
         return cell
@@ -194,7 +198,7 @@ def _fit_text(column: Column, where: str) -> Fit:
 
 
 def _fit_row_id(column: Column, where: str) -> Fit:
-    """The ROWID of any row, which need not exist. The fit raises ORA-01410 for a text that is no ROWID."""
+    """A fit for the ROWID of any row, which need not exist. The fit raises ORA-01410 for a text that is no ROWID."""
 
     def fit(cell: str) -> Cell:
         rowid.parse(cell)

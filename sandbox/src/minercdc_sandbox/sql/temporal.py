@@ -19,7 +19,7 @@ Moment: TypeAlias = "tuple[int, int, int, int, int, int, int]"
 
 
 class TimeKind(StrEnum):
-    """DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE and WITH LOCAL TIME ZONE."""
+    """The types of dates and times: DATE, TIMESTAMP, TIMESTAMP WITH TIME ZONE (ZONED) and WITH LOCAL TIME ZONE (LOCAL)."""
 
     DATE = "D"
     TIMESTAMP = "T"
@@ -33,7 +33,8 @@ _EPOCH = calendar.day_number(1970, 1, 1)
 
 
 def encode(moment: Moment, *, fraction: bool = True) -> bytes:
-    """The cell of a TIMESTAMP, or, without `fraction`, of a DATE. Century and year of years BC are below 100."""
+    """The cell of a TIMESTAMP, 7 bytes long without a fraction, or, without `fraction`, of a DATE. Century and year of years BC
+    are below 100."""
     year, month, day, hour, minute, second, nano = moment
     century, rest = divmod(abs(year), 100)
     sign = -1 if year < 0 else 1
@@ -42,18 +43,18 @@ def encode(moment: Moment, *, fraction: bool = True) -> bytes:
 
 
 def encode_zoned(utc: Moment, zone: Zone) -> bytes:
-    """TIMESTAMP WITH TIME ZONE from UTC fields."""
+    """The cell of a TIMESTAMP WITH TIME ZONE from its fields in UTC."""
     return encode((*utc[:6], 0)) + utc[6].to_bytes(4, "big") + zones.tail(zone)
 
 
 def zoned(wall: Moment, zone: Zone) -> bytes:
-    """TIMESTAMP WITH TIME ZONE from the local time of the zone. Raises as `to_utc`."""
+    """The cell of a TIMESTAMP WITH TIME ZONE from the local time of the zone. Raises as `to_utc`."""
     return encode_zoned(to_utc(wall, zone), zone)
 
 
 def to_utc(wall: Moment, zone: Zone) -> Moment:
-    """The moment in UTC of a local time. Raises ORA-01878 for a time that the clocks of a region leave out,
-    ORA-01841 outside the calendar."""
+    """The moment in UTC of a local time of a zone; an hour that comes twice is standard time. Raises ORA-01878 for a time that
+    the clocks of a region leave out, ORA-01841 outside the calendar."""
     minutes = zones.offset_of_local(zone, wall)
     return from_ns(to_ns(wall) - minutes * MINUTE_NS) if minutes else wall
 
@@ -66,7 +67,7 @@ def to_wall(utc: Moment, zone: Zone) -> Moment:
 
 @lru_cache(maxsize=1 << 13)
 def decode(cell: bytes) -> Moment:
-    """The fields of a cell as stored: in UTC for a value with a zone."""
+    """The fields of a cell as stored: in UTC for a value with a zone; remembered."""
     nano = int.from_bytes(cell[7:11], "big") if len(cell) >= 11 else 0
     year = (cell[0] - 100) * 100 + cell[1] - 100
     return year, cell[2], cell[3], cell[4] - 1, cell[5] - 1, cell[6] - 1, nano
@@ -78,19 +79,19 @@ def zone_of(cell: bytes) -> Zone:
 
 
 def offset_of(cell: bytes) -> int:
-    """The offset of a TIMESTAMP WITH TIME ZONE at its instant, in minutes east."""
+    """The offset of a TIMESTAMP WITH TIME ZONE at its instant, in minutes east. Raises as `zone_of`."""
     return zones.offset_at(zone_of(cell), decode(cell))
 
 
 def to_ns(moment: Moment) -> int:
-    """Nanoseconds since 1970."""
+    """Nanoseconds since the beginning of 1970, negative before."""
     year, month, day, hour, minute, second, nano = moment
     days = calendar.day_number(year, month, day) - _EPOCH
     return ((days * 24 + hour) * 60 + minute) * MINUTE_NS + second * 1_000_000_000 + nano
 
 
 def from_ns(ns: int) -> Moment:
-    """The moment of nanoseconds since 1970. Raises ORA-01841 outside years -4712 to 9999."""
+    """The moment of nanoseconds since the beginning of 1970. Raises ORA-01841 outside years -4712 to 9999."""
     days, rest = divmod(ns, DAY_NS)
     year, month, day = calendar.from_day_number(days + _EPOCH)
     seconds, nano = divmod(rest, 1_000_000_000)
@@ -104,8 +105,8 @@ def local(cell: bytes) -> Moment:
 
 
 def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
-    """The value `ns` nanoseconds later, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841 outside the
-    calendar, ORA-01882 as `zone_of`."""
+    """The cell `ns` nanoseconds later, or earlier, in its zone if it has one; else without `fraction` as a DATE. Raises ORA-01841
+    outside the calendar, ORA-01882 as `zone_of`."""
     moment = from_ns(to_ns(decode(cell)) + ns)
     if len(cell) == 13:
         return encode_zoned(moment, zone_of(cell))
@@ -113,8 +114,8 @@ def shift(cell: bytes, ns: int, *, fraction: bool) -> bytes:
 
 
 def shift_months(cell: bytes, months: int) -> bytes:
-    """The value `months` later by its local fields. Raises ORA-01839 when that month does not have the day, ORA-01841 outside the
-    calendar, with a zone as `local` and `to_utc`."""
+    """The cell `months` later, or earlier, by its local fields, in its zone if it has one. Raises ORA-01839 when that month does
+    not have the day, ORA-01841 outside the calendar, with a zone as `local` and `to_utc`."""
     year, month, day, *time = local(cell)
     total = year * 12 + month - 1 + months
     new_year, new_month = total // 12, total % 12 + 1
@@ -124,7 +125,7 @@ def shift_months(cell: bytes, months: int) -> bytes:
 
 
 def round_fraction(cell: bytes, digits: int) -> bytes:
-    """The value with `digits` of the fraction, rounded half up. Raises ORA-01841 outside the calendar."""
+    """The cell with `digits` of the fraction, 0 to 9, rounded half up. Raises ORA-01841 outside the calendar, ORA-01882 as `zone_of`."""
     if len(cell) < 11 or digits >= 9:
         return cell
     unit = 10 ** (9 - digits)
@@ -136,12 +137,12 @@ def round_fraction(cell: bytes, digits: int) -> bytes:
 
 
 def canonical(cell: bytes) -> bytes:
-    """An 11-byte value without a fraction in its 7-byte form, so that equal values have equal bytes."""
+    """An 11-byte cell without a fraction in its 7-byte form, so that equal values have equal bytes; any other as it is."""
     return cell[:7] if len(cell) == 11 and cell[7:] == b"\0\0\0\0" else cell
 
 
 def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
-    """A value of the `TimeKind` `have` as one of `want`. Raises as `to_utc`, `to_wall` and `local`.
+    """A cell of the `TimeKind` `have` as one of `want`. Raises as `to_utc`, `to_wall` and `local`.
 
     :param zone: of the session: values without a zone are its local times.
     """
@@ -155,13 +156,13 @@ def retime(cell: bytes, have: str, want: str, zone: Zone) -> bytes:
 
 
 def instant(cell: bytes, zone: Zone) -> bytes:
-    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as bytes to compare. `zone`: of a value that has none.
-    Raises as `to_utc`."""
+    """The UTC fields of a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE as a TIMESTAMP's bytes, to compare. `zone`: of a value that
+    has none. Raises as `to_utc`."""
     if len(cell) == 13:
         return canonical(cell[:11])
     return encode(to_utc(decode(cell), zone))
 
 
 def at_zone(cell: bytes, zone: Zone) -> bytes:
-    """AT TIME ZONE: the instant of a TIMESTAMP WITH TIME ZONE in another zone."""
+    """AT TIME ZONE: a TIMESTAMP WITH TIME ZONE of the same instant in another zone."""
     return cell[:11] + zones.tail(zone)

@@ -10,7 +10,7 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class TokenKind(StrEnum):
-    """Kinds of words."""
+    """Kinds of words of SQL; QUOTED is a name in double quotes, STRING a text literal, END the end of the text."""
 
     WORD = "W"
     QUOTED = "Q"
@@ -23,7 +23,7 @@ class TokenKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word from `start` up to `end` in the text. `national`: a string written N'..'."""
+    """A word from `start` up to, not including, `end` in the text. `text` is as `tokenize` says; `national`: a string written N'..'."""
 
     kind: TokenKind
     text: str
@@ -33,7 +33,7 @@ class Token:
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a word or a quoted name."""
+        """Whether it is a word, a keyword or not, or a quoted name."""
         return self.kind is TokenKind.WORD or self.kind is TokenKind.QUOTED
 
 
@@ -53,7 +53,8 @@ _WORD = re.compile(
 
 
 def tokenize(sql: str) -> list[Token]:
-    """The words of a text without comments, then END; WORD and BIND in upper case, texts and quoted names without quotes.
+    """The words of a text without comments, then END; WORD and BIND (without its colon) in upper case, texts and quoted names
+    without quotes.
 
     Raises ORA-01756 for an open single quote, ORA-00911 for a character that begins no word.
     """

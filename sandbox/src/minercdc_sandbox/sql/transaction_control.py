@@ -13,7 +13,7 @@ from minercdc_sandbox.storage.locks import Client
 
 @dataclass(frozen=True, slots=True)
 class Deferred:
-    """A key to check when the transaction commits."""
+    """A key that must be checked again when the transaction commits: `constraint` of the table with OBJECT_ID `table_id`."""
 
     table_id: int
     constraint: str
@@ -21,10 +21,11 @@ class Deferred:
 
 
 class TransactionControl:
-    """Ends and divides the transaction of a session.
+    """Ends and divides the transactions of one session, for statements and client calls; each method takes the storage lock
+    unless it says otherwise. It waits where `CommitMeeting` does.
 
     :param settle: reads open cursors that see the transaction's own changes to their end.
-    :param verify: checks the deferred keys.
+    :param verify: checks the deferred keys; raises OraError for one that is violated.
     :param ended: called after a commit or rollback, for temporary tables.
     :ivar deferred: keys to check at commit.
     :ivar alone: the present transaction is an autonomous one.
@@ -56,7 +57,8 @@ class TransactionControl:
         return len(self._client.transaction.undo) if self._client.transaction is not None else 0
 
     def commit(self) -> None:
-        """COMMIT. Rolls back and raises ORA-02091 when a deferred constraint is violated."""
+        """COMMIT, also without a transaction: check the deferred keys, and end the transaction. Rolls back and raises ORA-02091
+        when a deferred constraint is violated; raises ORA-01013 as `Storage.commit`."""
         with self._storage.lock:
             self._settle()
             self._verify_deferred()
@@ -74,7 +76,7 @@ class TransactionControl:
             self.deferred, self.constraint_modes = set(), {}
 
     def rollback(self) -> None:
-        """ROLLBACK of the whole transaction."""
+        """ROLLBACK of the whole transaction; nothing to undo without one. SET CONSTRAINTS and keys to check are forgotten."""
         with self._storage.lock:
             self._undo()
             self._ended()
@@ -86,14 +88,15 @@ class TransactionControl:
             self._storage.rollback(self._client)
 
     def savepoint(self, name: str) -> None:
-        """SAVEPOINT, which begins a transaction if there is none and replaces one of the same name. Raises as `Storage.begin`."""
+        """SAVEPOINT, which begins a transaction if there is none and replaces one of the same name (upper case). Raises as
+        `Storage.begin`."""
         with self._storage.lock:
             transaction = self._storage.begin(self._client)
             transaction.savepoints = [s for s in transaction.savepoints if s[0] != name]
             transaction.savepoints.append((name, len(transaction.undo), len(transaction.signals)))
 
     def rollback_to(self, name: str) -> None:
-        """ROLLBACK TO a savepoint. Raises ORA-01086 for one that the transaction does not have."""
+        """ROLLBACK TO a savepoint, which stays; later ones go. Raises ORA-01086 for one that the transaction does not have."""
         with self._storage.lock:
             transaction = self._client.transaction
             found = [s for s in transaction.savepoints if s[0] == name] if transaction is not None else []
@@ -107,8 +110,9 @@ class TransactionControl:
 
     @contextmanager
     def autonomous(self) -> Iterator[None]:
-        """Within it, the session has a transaction of its own, with keys to check and SET CONSTRAINTS of its own. Rolls that back and
-        raises ORA-06519 when it is left open."""
+        """Within the context, the session has a transaction of its own, with keys to check and SET CONSTRAINTS of its own; then
+        the one around it goes on. What is left open is rolled back, and raises ORA-06519 if it has changed or locked rows and the
+        context ends without an error."""
         with self._storage.lock:
             self._settle()
             outer, self._client.transaction = self._client.transaction, None

@@ -67,10 +67,10 @@ KIND = {
 class SqlType:
     """The type of an expression.
 
-    :ivar precision: digits of a NUMBER, or leading digits of an interval.
+    :ivar precision: digits of a NUMBER, or leading digits of an interval; 0 for none.
     :ivar scale: scale of a NUMBER, -127 for none, or fractional digits of a timestamp or interval.
-    :ivar size: bytes of text and RAW.
-    :ivar national: the national character set.
+    :ivar size: bytes of text and RAW; 0 of others.
+    :ivar national: of text and CLOB: the national character set.
     """
 
     family: Family
@@ -165,12 +165,12 @@ _FIXED = {
 
 
 def calculated(families: Collection[Family]) -> SqlType:
-    """The type numbers of these families calculate in: BINARY_DOUBLE if one is, else BINARY_FLOAT if one is, else NUMBER."""
+    """The type in which numbers of these families calculate: BINARY_DOUBLE if one is, else BINARY_FLOAT if one is, else NUMBER."""
     return DOUBLE if Family.DOUBLE in families else FLOAT if Family.FLOAT in families else NUMBER
 
 
 def varchar(size: int = 4000) -> SqlType:
-    """VARCHAR2 of that many bytes, at least 1 and at most 32767."""
+    """The type VARCHAR2 of that many bytes, taken as 1 below and as 32767 above."""
     return SqlType(Family.VARCHAR, size=max(1, min(size, 32767)))
 
 
@@ -198,7 +198,7 @@ def type_of_wire(code: OraType, precision: int = 0, scale: int = -127, size: int
 
 
 def bind_type(bind: BindType) -> SqlType:
-    """Type of a bind; of a NUMBER without precision and scale. Raises as `type_of_wire`."""
+    """Type of a bind; a NUMBER has no precision and scale. Raises as `type_of_wire`."""
     if bind.type is OraType.NUMBER:
         return NUMBER
     return type_of_wire(bind.type, 9, 9, bind.size, bind.national)
@@ -208,12 +208,12 @@ _LONG = {OraType.LONG: SqlType(Family.LONG), OraType.LONG_RAW: SqlType(Family.LO
 
 
 def column_type(column: Column) -> SqlType:
-    """Type of a table's column; LONG and LONG RAW have families of their own."""
+    """Type of a table's column; LONG and LONG RAW have families of their own. Raises as `type_of_wire`."""
     if column.type in _LONG:
         return _LONG[column.type]
     return type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
 
 
 def inconsistent(expected: object, got: object, at: int = 0) -> OraError:
-    """ORA-00932."""
+    """The error ORA-00932, which names both types, at the offset `at`; the caller raises it."""
     return OraError(932, f"inconsistent datatypes: expected {expected} got {got}", at)

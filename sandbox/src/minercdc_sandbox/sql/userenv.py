@@ -9,7 +9,7 @@ from minercdc_sandbox.standby import SERVICE
 
 
 def session_value(session: SqlSession, name: str) -> str | None:
-    """The value of one parameter; None when it has none. Raises ORA-02003 for an unknown name."""
+    """The value of one parameter of USERENV, named in upper case; None when it has none. Raises ORA-02003 for an unknown name."""
     container = session.catalog.containers[session.container]
     values: dict[str, str | None] = {
         "CON_NAME": container.name,

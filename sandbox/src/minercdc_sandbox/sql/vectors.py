@@ -36,9 +36,10 @@ def parse_vector(text: str, declared: str = "*") -> bytes:
 
 
 def image(values: list[Decimal], kind: int) -> bytes:
-    """The image of values in a format. Raises ORA-51801 unless there are 1 to 65535, ORA-51806 for what INT8 lacks, ORA-01426.
+    """The image of values in a format. Raises ORA-51801 unless there are 1 to 65535, ORA-51806 for what INT8 lacks, ORA-01426 for
+    a value beyond NUMBER.
 
-    :param kind: format byte.
+    :param kind: format byte, a value of `FORMATS`.
     """
     if not 1 <= len(values) <= LARGEST:
         raise OraError(51801, f"VECTOR column type specification has an unsupported dimension count ({len(values)})")
@@ -72,8 +73,8 @@ def check_vector(data: bytes, dimensions: int, declared: str) -> bytes:
 
 
 def vector_text(data: bytes) -> str:
-    """FROM_VECTOR: `[1.0E+000,2.5E+000]`, or integers of INT8. Raises ORA-51805 for a damaged image, ORA-03001 for a sparse or BINARY
-    one."""
+    """FROM_VECTOR of an image: `[1.0E+000,2.5E+000]`, or integers of INT8. Raises ORA-51805 for a damaged image, ORA-03001 for a
+    sparse or BINARY one."""
     kind, elements = _elements(data)
     if kind == FORMATS["INT8"]:
         return "[" + ",".join(str(int.from_bytes(element, "big", signed=True)) for element in elements) + "]"
@@ -81,7 +82,7 @@ def vector_text(data: bytes) -> str:
 
 
 def _shown(text: str) -> str:
-    """`1.0E+000`, where TO_CHAR has `1E+000`."""
+    """An element's text with a fraction, `1.0E+000`, where TO_CHAR has `1E+000`."""
     mantissa, mark, exponent = text.partition("E")
     return f"{mantissa}.0{mark}{exponent}" if mark and "." not in mantissa else text
 
@@ -93,7 +94,8 @@ def _value(element: bytes, kind: int) -> Decimal:
 
 
 def _elements(data: bytes) -> tuple[int, list[bytes]]:
-    """Format and elements. Raises ORA-51805 for damaged images, ORA-03001 for kinds that are not there."""
+    """Format byte and elements, each in the bytes of its type. Raises ORA-51805 for damaged images, ORA-03001 for kinds that are
+    not there."""
     if len(data) < _HEAD.size or data[0] != MAGIC:
         raise OraError(51805, "Vector is not properly formatted")
     _, _, flags, kind, count = _HEAD.unpack_from(data)

@@ -24,7 +24,8 @@ _WIDEST = 1001
 
 
 class _Table:
-    """apsw's two levels of a virtual table, module and table, at once."""
+    """A virtual table as apsw calls it, its two levels, module and table, at once: columns c0, c1, .. and `hidden` ones; any
+    query scans all rows."""
 
     def __init__(self, columns: int, hidden: str = "") -> None:
         self._declaration = f"create table v({','.join(f'c{n}' for n in range(columns))}{hidden})"
@@ -67,7 +68,8 @@ class _ViewCursor:
         self.Next()
 
     def _keep(self, run: Run) -> Iterator[tuple[Cell, ...]]:
-        """The view's rows; a small view is remembered, because a join reads it again and again."""
+        """The view's rows, read as they are taken; a view of at most 20,000 rows that restricts none is remembered in the run
+        once it is read to its end, because a join reads it again and again."""
         kept: list[tuple[Cell, ...]] | None = [] if self._view.restricted is None else None
         for row in run.view(self._view):
             if kept is not None:
@@ -106,7 +108,7 @@ def register_views(connection: apsw.Connection, views: Mapping[str, View]) -> No
 
 
 class _RowSet(_Table):
-    """The table-valued function o_unpack(packed): rows that o_pack made one value of."""
+    """The table-valued function o_unpack(packed): rows that o_pack made one value of; none for NULL."""
 
     def __init__(self) -> None:
         super().__init__(_WIDEST, ",packed hidden")
@@ -148,7 +150,7 @@ class _RowSetCursor:
 
 
 class _Packed:
-    """The aggregate o_pack(c0, c1, ..)."""
+    """The aggregate o_pack(c0, c1, ..): the rows, in the order SQLite gives them, as one value for o_unpack."""
 
     def __init__(self) -> None:
         self._rows: list[tuple[Cell, ...]] = []
@@ -172,7 +174,7 @@ def _draw(object_id: int, first: int, following: int) -> bytes:
 
 
 def register_row_sets(connection: apsw.Connection) -> None:
-    """Create o_pack, o_unpack and o_sequence on a connection."""
+    """Create the functions o_pack, o_unpack and o_sequence on a connection; they work for `active_run`."""
     connection.create_module("o_unpack", cast(Any, _RowSet()), eponymous=True, eponymous_only=True)
     connection.create_aggregate_function("o_pack", cast(Any, _Packed), -1)
     connection.create_scalar_function("o_sequence", cast(Any, _draw), 3)

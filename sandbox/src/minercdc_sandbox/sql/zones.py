@@ -28,13 +28,14 @@ _KNOWN = {name.upper(): name for name in NUMBERS}
 
 
 def unknown_region() -> OraError:
-    """ORA-01882."""
+    """The error ORA-01882; the caller raises it."""
     return OraError(1882, "timezone region not found")
 
 
 @lru_cache(maxsize=1 << 10)
 def parse(text: str) -> Zone:
-    """`+05:30` or a region's name in any case. Raises ORA-01874 beyond 15 hours or 59 minutes, ORA-01882 for an unknown region."""
+    """The zone of `+05:30` or of a region's name in any case, blanks around it left out. Raises ORA-01874 beyond 15 hours or 59
+    minutes, ORA-01882 for an unknown region. Remembered."""
     match = _OFFSET.fullmatch(text.strip())
     if match is None:
         name = _KNOWN.get(text.strip().upper())
@@ -57,7 +58,7 @@ def text(zone: Zone) -> str:
 
 
 def tail(zone: Zone) -> bytes:
-    """The two bytes of a zone."""
+    """The two bytes that end a TIMESTAMP WITH TIME ZONE of this zone, which must be known."""
     if isinstance(zone, int):
         sign = -1 if zone < 0 else 1
         hours, minutes = divmod(abs(zone), 60)
@@ -67,7 +68,7 @@ def tail(zone: Zone) -> bytes:
 
 
 def of_tail(data: bytes) -> Zone:
-    """The zone of the two bytes. Raises ORA-01882 for an unknown region."""
+    """The zone of the two bytes that end a TIMESTAMP WITH TIME ZONE. Raises ORA-01882 for an unknown region."""
     if not data[0] & 0x80:
         return (data[0] - 20) * 60 + data[1] - 60
     number = (data[0] & 0x7F) << 6 | data[1] >> 2
@@ -97,7 +98,7 @@ def _plain(fields: _FieldTuple) -> datetime:
 
 @lru_cache(maxsize=1 << 12)
 def offset_at(zone: Zone, utc: _FieldTuple) -> int:
-    """Minutes east at an instant given in UTC fields."""
+    """The zone's offset in minutes east at an instant given by its fields in UTC; remembered."""
     if isinstance(zone, int):
         return zone
     return _minutes(_plain(utc).replace(tzinfo=UTC).astimezone(ZoneInfo(zone)))
@@ -105,7 +106,8 @@ def offset_at(zone: Zone, utc: _FieldTuple) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def offset_of_local(zone: Zone, local: _FieldTuple) -> int:
-    """Minutes east at a local time. An hour that comes twice is standard time. Raises ORA-01878 for an hour left out."""
+    """The zone's offset in minutes east at a local time. An hour that comes twice is standard time. Raises ORA-01878 for an hour
+    left out. Remembered."""
     if isinstance(zone, int):
         return zone
     info, moment = ZoneInfo(zone), _plain(local)
@@ -121,7 +123,8 @@ _MOST_CHANGES = 255
 
 @lru_cache(maxsize=64)
 def transitions(name: str) -> bytes:
-    """The offset of a region before 1901 and its changes up to 2037, of more than 254 the latest, in the form of drivers."""
+    """The offset of a region before 1901 and its changes up to 2037, of more than 254 the latest, in the form of drivers, see the
+    module. `name` is that of a region in `NUMBERS`."""
     zone = ZoneInfo(name)
     found = [_transition(_FIRST_CHANGE.replace(year=1800), _FIRST_CHANGE.astimezone(zone))]
     day = _FIRST_CHANGE

@@ -25,7 +25,8 @@ from minercdc_sandbox.tables import Constraint, Index, Table
 
 @dataclass(slots=True)
 class Target:
-    """A row version that an UPDATE, DELETE or FOR UPDATE is to change or lock, with the vid, s, e, x that its scan saw."""
+    """A row version that an UPDATE, DELETE or FOR UPDATE is to change or lock, with the vid, s, e, x that its scan saw (see
+    `storage.store`), all columns before, and after an UPDATE; () for the others."""
 
     vid: int
     s: int
@@ -36,11 +37,13 @@ class Target:
 
 
 class StatementRestart(Exception):
-    """A row changed after the statement's snapshot: the caller undoes the statement and runs it again with a new one."""
+    """A row changed after the statement's snapshot: the caller undoes the statement and runs it again with a new one. Never seen
+    by clients."""
 
 
 class RowChanges:
-    """Changes of rows by transactions. Every method is called with the storage locked.
+    """Changes of rows by transactions: writes versions, undo entries and redo together. Every method is called with the storage
+    locked; those that wait for another transaction release it meanwhile.
 
     :param begin: returns the client's transaction, a new one if the client has none.
     """
@@ -69,11 +72,13 @@ class RowChanges:
         return transaction
 
     def insert(self, client: Client, table: Table, rows: Sequence[tuple[Cell, ...]]) -> tuple[int, OraError | None]:
-        """Insert rows up to the first that fails; returns how many were inserted, and the error of that row, None without one:
-        ORA-00001 for a key that is taken, or an error of `Locks.wait` while it waits for the open transaction that holds the key.
+        """Insert rows, with cells of all stored columns, up to the first that fails; returns how many were inserted, and the
+        error of that row, None without one: ORA-00001 for a key that is taken, or an error of `Locks.wait` while it waits for the
+        open transaction that holds the key. The inserted ones stay.
 
-        A row whose key is taken leaves its insert and the undo of it in the redo.
-        Raises ORA-14400 for a row without a partition, and as `lock_for_dml`.
+        A row whose key is taken leaves its insert and the undo of it in the redo. `next_rid` of the table or partition rises,
+        `table.last_rid` is the number of the row inserted last. Raises ORA-14400 for a row without a partition, and as
+        `lock_for_dml`.
         """
         transaction = self.lock_for_dml(client, table)
         unique = [index for index in table.indexes if index.unique]
@@ -117,7 +122,8 @@ class RowChanges:
     def _count_free(
         self, transaction: Transaction, table: Table, unique: list[Index], rows: Sequence[tuple[Cell, ...]]
     ) -> int:
-        """How many rows from the first on have unique keys that neither a stored row nor a row before them holds."""
+        """How many rows from the first on have unique keys that neither a stored row nor a row before them holds; keys of NULLs
+        only are always free."""
         free = len(rows)
         for index in unique:
             places = table.positions(index.columns)
@@ -135,7 +141,8 @@ class RowChanges:
     def _holder(
         self, transaction: Transaction, table: Table, index: Index, key: tuple[Cell, ...], own: int | None
     ) -> tuple[int, int, int] | None:
-        """(vid, s, x) of a version other than `own` that keeps the key from this transaction; None when it is free."""
+        """(vid, s, x) of a stored version other than `own` that keeps the key from this transaction: a committed one, or one that
+        another open transaction made or ended; None when the key is free."""
         for vid, s, x in self._segments.holders(table, index, key):
             if x != transaction.stamp and vid != own:
                 return vid, s, x
@@ -144,7 +151,9 @@ class RowChanges:
     def _await_key(
         self, client: Client, transaction: Transaction, table: Table, unique: list[Index], row: tuple[Cell, ...]
     ) -> None:
-        """Wait for the open transaction that holds one of the row's keys. Raises ORA-00001 when a committed row holds it."""
+        """Wait for the open transaction that holds the first of the row's keys that is not free, then return: the key must be
+        looked at again. Raises ORA-00001 when a committed row or an earlier one of the transaction holds it, after its failed
+        insert was logged, and as `Locks.wait`."""
         for index in unique:
             key = tuple(row[at] for at in table.positions(index.columns))
             holder = self._holder(transaction, table, index, key, None) if any(key) else None
@@ -165,7 +174,8 @@ class RowChanges:
         return None
 
     def _log_failed_insert(self, client: Client, transaction: Transaction, table: Table, row: tuple[Cell, ...]) -> None:
-        """Oracle writes the row before it finds the key taken in the index, and undoes it."""
+        """Log the insert and its undo of a row whose key is taken: Oracle writes the row before it finds the key taken in the
+        index. Uses up the next row number of its segment."""
         place = _place(table, row)
         rid, place.next_rid = place.next_rid, place.next_rid + 1
         row_id = rowid.of_row(table, rid)
@@ -173,11 +183,12 @@ class RowChanges:
         self._strands.log_rows(client, transaction, table, RedoOp.DELETE, [(row_id, row, None)], undo=True)
 
     def claim(self, client: Client, table: Table, targets: Sequence[Target], seconds: float | None = None) -> None:
-        """Check that no other transaction has changed or locked the rows since the statement's snapshot.
+        """Check that no other transaction has changed or locked the rows since the statement's snapshot; it locks nothing. In
+        order of `targets`, the first that is not free decides.
 
         Raises StatementRestart after waiting for a transaction, or at once when a change was committed (ORA-08177 in a
-        serializable transaction, whose snapshot cannot move); while waiting ORA-00060, ORA-01013, and ORA-30006 after
-        `seconds`: 0 raises ORA-00054 at once, None waits as long as it takes.
+        serializable transaction, whose snapshot cannot move); while waiting ORA-00060, ORA-01013, and ORA-30006 after `seconds`:
+        0 raises ORA-00054 at once, None waits as long as it takes. As `Storage.begin` for a client without a transaction.
         """
         transaction = self._begin(client)
         for target in targets:
@@ -193,14 +204,15 @@ class RowChanges:
                 raise StatementRestart
 
     def blocker(self, table: Table, target: Target, transaction: Transaction) -> Transaction | None:
-        """The other open transaction that changed or locked the row, else None."""
+        """The other open transaction that changed or locked the row since its scan began, else None."""
         if target.x and target.x != transaction.stamp:
             return self._transactions.with_stamp(target.x)
         locker = self._locks.row_locker(table.data_object_id, target.vid >> VERSION_BITS)
         return locker if locker is not transaction else None
 
     def lock_rows(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
-        """FOR UPDATE: lock rows that `claim` has checked, until the transaction ends or rolls back to before."""
+        """FOR UPDATE: lock rows that `claim` has checked, until the transaction ends or rolls back to before. Makes the
+        transaction active; writes no redo of rows. Raises as `Storage.begin`."""
         transaction = self._begin(client)
         self._strands.start(client, transaction)
         for target in targets:
@@ -210,9 +222,10 @@ class RowChanges:
                 transaction.undo.append(Undo(UndoKind.ROW_LOCK, table, rid))
 
     def update(self, client: Client, table: Table, targets: Sequence[Target], changed: tuple[int, ...]) -> None:
-        """Change claimed rows in place or as new versions, by delete and insert where the partition changes; write redo, then check
-        unique keys, and wait for open transactions that hold one. Raises ORA-00001, ORA-14400 for a row without a partition,
-        ORA-00600 for a row with too many versions, and as `Locks.wait`. `changed`: positions of the assigned columns."""
+        """Change claimed rows to `after`, in place or as new versions, by delete and insert where the partition changes; write
+        redo, then check unique keys, and wait for open transactions that hold one. `changed`: positions of the assigned columns.
+        A target whose row moved names its new version afterwards. Raises ORA-00001, ORA-14400 for a row without a partition,
+        ORA-00600 for a row with too many versions, and as `Locks.wait`: the caller then undoes the statement."""
         transaction = self._begin(client)
         moving = [target for target in targets if _moves(table, target, changed)] if table.partitioning is not None else []
         if moving:
@@ -227,15 +240,16 @@ class RowChanges:
         self._check_updated_keys(client, transaction, table, targets, changed)
 
     def _move(self, client: Client, transaction: Transaction, table: Table, target: Target) -> None:
-        """Insert a row, deleted before, into the partition of its new key; `target` then names its new version."""
+        """Insert a row, deleted before, into the partition of its new key; `target` then names its new version. Raises the error
+        of the row, and as `insert`."""
         _, error = self.insert(client, table, [target.after])
         if error is not None:
             raise error
         target.vid, target.s = table.last_rid << VERSION_BITS, transaction.stamp
 
     def rewrite(self, client: Client, table: Table, target: Target, changed: tuple[int, ...], steps: Sequence[Step]) -> None:
-        """Change one claimed row with the redo `steps` of a LOB write through its locator; no keys are checked. Raises ORA-00600 as
-        `update`."""
+        """Change one claimed row to `after` and log the redo `steps` of a LOB write through its locator; no keys are checked and
+        no partition changes. Raises ORA-00600 as `update`."""
         transaction = self._begin(client)
         [(row_id, _, _)] = self._new_versions(transaction, table, [target], changed)
         self._strands.log_large(client, transaction, table, row_id, steps, undo=False)
@@ -278,7 +292,8 @@ class RowChanges:
                     self._locks.wait(client, blocker, None)
 
     def delete(self, client: Client, table: Table, targets: Sequence[Target]) -> None:
-        """Delete claimed rows and write their redo: the transaction's own versions go at once, others end with its COMMIT."""
+        """Delete claimed rows and write their redo: versions that the transaction made itself go at once, others end with its
+        COMMIT. Raises ORA-08103 for a row whose partition was dropped."""
         transaction = self._begin(client)
         logged: list[ChangedRow] = []
         for target in targets:
@@ -299,12 +314,12 @@ def _place(table: Table, row: tuple[Cell, ...]) -> Table | TablePartition:
 
 
 def _together(table: Table, place: Table | TablePartition, rows: Sequence[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The first rows that go to the same place."""
+    """The rows from the first on that all go to `place`, up to the first that goes elsewhere. Raises ORA-14400."""
     return list(takewhile(lambda row: _place(table, row) is place, rows))
 
 
 def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
-    """Whether the change takes a row to another partition."""
+    """Whether the change takes a row of a partitioned table to another partition. Raises ORA-14400 when there is none for it."""
     assert table.partitioning is not None
     if set(changed).isdisjoint(table.positions(table.partitioning.columns)):
         return False
@@ -312,7 +327,7 @@ def _moves(table: Table, target: Target, changed: tuple[int, ...]) -> bool:
 
 
 def duplicate(table: Table, index: Index) -> OraError:
-    """ORA-00001 with the name of the constraint that the index enforces, else with that of the index."""
+    """The error ORA-00001 with the name of the constraint that the index enforces, else with that of the index; the caller raises it."""
     constraint: Constraint | None = next((c for c in table.constraints if c.index == index.name), None)
     name = constraint.name if constraint else index.name
     return OraError(1, f"unique constraint ({table.owner}.{name}) violated")

@@ -12,11 +12,12 @@ from minercdc_sandbox.interfaces import OraError
 
 
 class ScnClock:
-    """Gives out SCNs, and notes the first SCN of each second in which it gives any (SMON_SCN_TIME in Oracle).
+    """Gives out SCNs, and notes the first SCN of each second in which it gives any (SMON_SCN_TIME in Oracle). Any thread.
 
     :param start: the current SCN at first.
     :param now: host time, seconds since the epoch.
-    :param reserve: called with the first SCN and with each that exceeds the SCN it returned last.
+    :param reserve: called with the first SCN and with each that exceeds the SCN it returned last; returns the SCN up to which it
+        need not be called. None: never called.
     """
 
     def __init__(
@@ -44,7 +45,7 @@ class ScnClock:
             self._ahead += seconds
 
     def advance(self, count: int = 1) -> int:
-        """Take `count` consecutive SCNs and return the first."""
+        """Take `count` consecutive SCNs, 1 or more, and return the first."""
         with self._lock:
             first = self._scn + 1
             self._scn += count
@@ -60,30 +61,31 @@ class ScnClock:
         return self._slots[count:]
 
     def remember(self, slots: list[tuple[int, int]]) -> None:
-        """Put the map of an earlier server before this one's."""
+        """Put the map of an earlier server, ascending and below this one's, before it."""
         self._slots = slots + self._slots
 
     def read(self) -> int:
-        """CURRENT_SCN: a new SCN, so that later commits are above it."""
+        """CURRENT_SCN: takes a new SCN, so that later commits are above it."""
         return self.advance()
 
     def checked(self, scn: int) -> int:
-        """The SCN itself when a flashback query may name it. Raises ORA-08181 for 0, negative and future ones."""
+        """The same SCN, when a flashback query may name it. Raises ORA-08181 for 0, negative and future ones."""
         if scn > self._scn or scn <= 0:
             raise OraError(8181, "specified number is not a valid system change number")
         return scn
 
     def time_of(self, scn: int) -> int:
-        """SCN_TO_TIMESTAMP, in whole seconds since the epoch. Raises ORA-08181 for SCNs before the map and for future ones."""
+        """SCN_TO_TIMESTAMP: the last second of the map that began at or before this SCN, in whole seconds since the epoch. Raises
+        ORA-08181 for SCNs before the map and for future ones."""
         at = bisect_right(self._slots, scn, key=lambda slot: slot[1])
         if at == 0 or scn > self._scn:
             raise OraError(8181, "specified number is not a valid system change number")
         return self._slots[at - 1][0]
 
     def scn_at(self, seconds: float) -> int:
-        """TIMESTAMP_TO_SCN: the first SCN of the last second of the map that is not after these seconds. Raises ORA-08180 for times
-        before the map, and more than a second in the future. For a second that is not in the map yet an SCN is given out, since an idle
-        instance raises its SCN, too."""
+        """TIMESTAMP_TO_SCN: the first SCN of the last second of the map that is not after `seconds` since the epoch. Raises
+        ORA-08180 for times before the map, and more than a second in the future. For a second that is not in the map yet an SCN
+        is given out, since an idle instance raises its SCN, too."""
         if self._slots[-1][0] < int(seconds) <= self.now():
             self.advance()
         at = bisect_right(self._slots, seconds, key=lambda slot: slot[0])

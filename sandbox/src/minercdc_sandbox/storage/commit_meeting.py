@@ -14,7 +14,8 @@ from minercdc_sandbox.storage.locks import Client
 
 
 class CommitMeeting:
-    """The next `size` commits, which share an SCN; later ones take one each. Used under the storage lock, which waiting releases.
+    """The next `size` commits, which share an SCN; later ones take one each. DBMS_SANDBOX.MEET_COMMITS puts it into
+    `Storage.meeting`. Used under the storage lock, which waiting releases.
 
     :param lock: the storage lock.
     """
@@ -25,8 +26,9 @@ class CommitMeeting:
         self._scn: int | None = None
 
     def commit(self, client: Client, clock: ScnClock, commit: Callable[[Client, int], object]) -> int:
-        """Wait for the others, commit with them by `commit(client, scn)` and return the SCN; later ones commit at once. Raises
-        ORA-01013 on cancel: the client's transaction stays open, and another commit takes its place."""
+        """Wait for the others, commit with them and return the SCN; the last to arrive calls `commit(client, scn)` for each, in
+        the order of arrival. Later ones, and all with a size below 1, commit at once. Raises ORA-01013 on cancel: the client's
+        transaction stays open, and another commit takes its place."""
         if self._scn is not None or self._missing <= 0:
             scn = clock.advance()
             commit(client, scn)

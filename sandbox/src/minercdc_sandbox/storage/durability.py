@@ -34,7 +34,7 @@ _UNDONE_BY = {
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """The facts of a transaction that recovery after a crash needs. Fields as in `Transaction`."""
+    """The facts of an open transaction that recovery after a crash needs, saved with each `Moment`. Fields as in `Transaction`."""
 
     xid: tuple[int, int, int]
     stamp: int
@@ -47,7 +47,7 @@ class OpenTransaction:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """The saved state that changes with every write.
+    """The saved state that changes with every write, pickled in the data directory.
 
     :param journal_end: bytes of the journal that belong to the database.
     :param begun, turns: as in `Transactions`.
@@ -61,10 +61,11 @@ class Moment:
 
 
 class Durability:
-    """Keeps a database in its directory; with `home` None it only lets readers see the redo. Under the storage lock.
+    """Keeps a database in its directory; with `home` None it only lets readers see the redo. `create` or `restore` is called
+    once, before other threads use the storage. Under the storage lock.
 
-    :ivar horizon: SCN before which row versions may be gone, as a restart does not bring them back.
-    :ivar undo_seconds: UNDO_RETENTION of ALTER SYSTEM; None until it is set.
+    :ivar horizon: SCN before which row versions may be gone; kept, as a restart does not bring them back.
+    :ivar undo_seconds: UNDO_RETENTION of ALTER SYSTEM in seconds; None until it is set.
     """
 
     def __init__(
@@ -80,7 +81,7 @@ class Durability:
     @contextmanager
     def held(self) -> Iterator[None]:
         """With a directory, `harden` does nothing until the context ends: for DDL, which is logged before the dictionary is
-        changed."""
+        changed. Do not nest; it does not harden at its end."""
         self._held = self._home is not None
         try:
             yield
@@ -88,7 +89,8 @@ class Durability:
             self._held = False
 
     def harden(self) -> None:
-        """Make everything up to here durable and its redo visible, unless `held`."""
+        """Make everything up to here durable, if there is a directory, and its redo visible to readers; nothing while `held`. The
+        RedoLog calls it as its `harden`, too."""
         if self._held:
             return
         if self._home is not None:
@@ -96,8 +98,8 @@ class Durability:
         self._redo.publish()
 
     def settle(self) -> None:
-        """After a statement: `harden` when the dictionary or the redo has changed since the last time. Nothing without a
-        directory."""
+        """After a statement: `harden` when the dictionary or the threads have changed since the last time, or when there is redo
+        that readers do not see. Nothing without a directory."""
         if self._home is not None and (
             self._catalog.stamp != self._dictionary or self._redo.changes != self._threads or self._redo.unpublished
         ):
@@ -121,15 +123,16 @@ class Durability:
         home.commit()
 
     def create(self) -> None:
-        """Save the new database in a new directory."""
+        """Save the new database in a new directory; once, instead of `restore`."""
         assert self._home is not None
         self._home.db.execute("create table scn_time(second integer, scn integer)")
         self._home.save("format", FORMAT)
         self.harden()
 
     def restore(self) -> None:
-        """Go on with the redo, the clock's map and the XIDs of an earlier server, and roll back its open transactions. The logs of
-        all threads switch if there were any."""
+        """Go on with the redo, the clock's map and the XIDs of an earlier server, and roll back its open transactions: their row
+        versions go, and their undo and ROLLBACK are logged where their redo is in a log. The logs of all threads switch if there
+        were any. Once, before the first transaction; hardens."""
         assert self._home is not None
         moment: Moment = self._home.load("moment")
         state: RedoState = self._home.load("redo")

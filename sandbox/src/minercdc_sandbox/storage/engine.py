@@ -39,7 +39,7 @@ _INSERT_COMMIT = "insert into commits values(?,?) on conflict do update set xid=
 
 
 class Signals(Protocol):
-    """Messages that wait for the end of transactions; see `alerts.Alerts`, also for the members."""
+    """Messages that wait for the end of transactions; see `alerts.Alerts`, which implements it, also for the members."""
 
     def deliver(self, transaction: Transaction, *, committed: bool) -> None: ...
 
@@ -47,10 +47,16 @@ class Signals(Protocol):
 
 
 class Storage:
-    """Transactions over the segments, their locks and their redo. Call every method but `start` with `lock` held.
+    """Transactions over the segments of one database, their locks and their redo, as one unit under `lock`. Call every method but
+    `start` with `lock` held; `commit` and others that wait for another transaction release it meanwhile. `close` ends it.
 
     :param undo_retention: how many SCNs back a snapshot surely reaches; None keeps every version.
     :param home: where the rows live; None for a database that ends with the process.
+    :ivar lock: also the condition on which threads wait for the end of transactions.
+    :ivar db: the SQLite connection with all rows.
+    :ivar meeting: commits that are to share an SCN; None for none.
+    :ivar alerts: by container id.
+    :ivar jobs_changed: set when the job scheduler is to look again.
     """
 
     def __init__(
@@ -103,14 +109,14 @@ class Storage:
         return client.transaction
 
     def start(self, client: Client) -> None:
-        """Make the client's transaction active, begun if there is none: its strand has START before it changes a row. Takes the lock.
-        Raises as `begin`."""
+        """Make the client's transaction active, begun if there is none: its strand then has START. Takes the lock. Raises as `begin`."""
         with self.lock:
             self.strands.start(client, self.begin(client))
 
     def commit(self, client: Client) -> int | None:
-        """End the client's transaction and make its changes visible at one SCN, which is returned: None without a transaction and
-        for one that changed or locked no row. Raises ORA-01013 on cancel while a `CommitMeeting` waits."""
+        """End the client's transaction, log COMMIT, release its locks and make its changes visible at one new SCN, which is
+        returned: None without a transaction and for one that changed or locked no row. Checks no deferred constraints. Raises
+        ORA-01013 on cancel while a `CommitMeeting` waits."""
         transaction = client.transaction
         if transaction is None:
             return None
@@ -136,21 +142,23 @@ class Storage:
 
     @property
     def horizon(self) -> int:
-        """See `Durability`."""
+        """SCN before which row versions may be gone: snapshots older than it get ORA-01555."""
         return self.durability.horizon
 
     @property
     def undo_seconds(self) -> int:
-        """UNDO_RETENTION in seconds: 900 until `keep_undo_for` sets another; only then does it make versions go."""
+        """UNDO_RETENTION in seconds: 900 until `keep_undo_for` sets one; only when it was set are versions forgotten by their age."""
         seconds = self.durability.undo_seconds
         return 900 if seconds is None else seconds
 
     def keep_undo_for(self, seconds: int) -> None:
-        """Set UNDO_RETENTION: commits from now on forget versions that ended longer ago than these seconds."""
+        """Set UNDO_RETENTION: commits from now on forget versions that ended longer ago than these seconds, once a second at
+        most; `settle` of `Durability` saves it."""
         self.durability.undo_seconds = seconds
 
     def _purge_old_versions(self) -> None:
-        """With a retention, forget versions that ended before it; snapshots older than `horizon` then get ORA-01555."""
+        """With a retention by SCNs or seconds, forget versions that ended before it; snapshots older than `horizon` then get
+        ORA-01555. Does nothing while the retention has moved by less than itself or by less than a second."""
         horizon = 0
         if self._retention is not None and self.clock.current - self._purged_at >= self._retention:
             self._purged_at = self.clock.current
@@ -167,12 +175,12 @@ class Storage:
         self.db.execute("delete from commits where scn<=?", (horizon,))
 
     def check_snapshot(self, scn: int) -> None:
-        """Raises ORA-01555 when versions that were visible at `scn` may be gone."""
+        """Raises ORA-01555 when versions that were visible at `scn` may be gone, that is below `horizon`."""
         if scn < self.durability.horizon:
             raise OraError(1555, 'snapshot too old: rollback segment number with name "" too small')
 
     def rollback(self, client: Client) -> None:
-        """Undo the client's transaction, if it has one, log ROLLBACK and end it."""
+        """Undo the client's transaction, if it has one, log ROLLBACK if it is active, release its locks and end it."""
         transaction = client.transaction
         if transaction is None:
             return
@@ -219,7 +227,8 @@ class Storage:
             self._changed_tables = tuple(tables[name] for name in ended)
 
     def undo_to(self, client: Client, mark: int) -> None:
-        """Undo what came after the first `mark` undo entries, newest first, with its redo; later savepoints and locks go."""
+        """Undo what came after the first `mark` undo entries, newest first, with its redo; later savepoints and signals and the
+        locks of these entries go. Nothing without a transaction."""
         transaction = client.transaction
         if transaction is None:
             return
@@ -261,7 +270,8 @@ class Storage:
             self.locks.lower_table(table, transaction, vid)
 
     def drop_segment(self, table: Table) -> None:
-        """Drop the table's rows. Its LOBs stay until no readable log has their changes; a temporary table's go at once."""
+        """Drop the table's rows, as soon as no open cursor reads them. Its LOBs stay until no readable log has their changes; a
+        temporary table's go at once."""
         self.segments.drop(segment(table))
         self.lobs.discard(table.data_object_id, self.clock.current if table.temporary is None else 0)
         self.free_lobs()
@@ -280,8 +290,8 @@ class Storage:
         internal: Sequence[str] = (),
         built: str | None = None,
     ) -> int:
-        """Log a DDL in the client's transaction, as START, DDL, COMMIT when the client has none; commits and returns the SCN. The
-        dictionary counts as changed. Raises as `begin` and `commit`.
+        """Log a DDL in the client's transaction, as START, DDL, COMMIT when the client has none; commits and returns the SCN,
+        without hardening: the caller changes the dictionary next. `catalog.version` rises. Raises as `begin` and `commit`.
 
         :param table: its object; None when that is no table. `owner` and `name`: as LogMiner shows them, None for none.
         :param internal: statements that Oracle runs itself before the DDL, logged as INTERNAL DDL.
@@ -308,8 +318,8 @@ class Storage:
         return scn
 
     def log_dictionary(self, client: Client, text: str, info: str) -> None:
-        """DBMS_LOGMNR_D.BUILD: commit, then an INTERNAL record with text and info in a transaction of its own, in a log that is
-        archived at once. Raises as `begin` and `commit`."""
+        """DBMS_LOGMNR_D.BUILD: commit the client's transaction, then write an INTERNAL record with text and info in a transaction
+        of its own, in one log, which is then marked as having the dictionary and switched. Raises as `begin` and `commit`."""
         self.commit(client)
         transaction = self.begin(client)
         self.strands.start(client, transaction)
@@ -324,7 +334,8 @@ class Storage:
         self.redo.mark_dictionary(transaction.thread, sequence)
 
     def restore(self) -> None:
-        """Recover the redo, roll back open transactions, and number new rows above the highest stored row."""
+        """Go on with the database of the directory, see `Durability.restore`, and number new rows above the highest stored row.
+        Once, before the first transaction."""
         self.durability.restore()
         for table in self.catalog.tables():
             partitions = table.partitioning.partitions if table.partitioning is not None else ()
@@ -342,7 +353,7 @@ class Storage:
         return max(cast("list[int]", found)) >> VERSION_BITS
 
     def close(self) -> None:
-        """Make all changes durable; close the store and the redo."""
+        """Make all changes durable; close the store and the redo. Once, after the last session."""
         self.durability.harden()
         self.db.close()
         self.redo.close()

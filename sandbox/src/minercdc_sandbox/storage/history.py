@@ -24,23 +24,24 @@ ENOUGH = 20_000
 
 
 class Reader(Protocol):
-    """An open cursor."""
+    """An open cursor, as `History` sees it."""
 
     @property
     def oldest(self) -> int | None:
-        """The oldest SCN it reads tables at; None when it reads no more."""
+        """The oldest SCN at which it still reads tables; None when it reads no more."""
 
 
 @dataclass(slots=True)
 class _Ended:
-    """Versions that ended since the last move, and the SCN of the first of them."""
+    """Versions of a table that ended since the last move, and the SCN at which the first of them ended."""
 
     count: int
     first: int
 
 
 class History:
-    """Moves old row versions out of the segments; used under the storage lock."""
+    """Decides when old row versions move out of the segments, and moves them; used under the storage lock. Its counts begin at 0
+    after a restart."""
 
     def __init__(self, segments: Segments, catalog: Catalog, transactions: Transactions) -> None:
         self._segments, self._catalog, self._transactions = segments, catalog, transactions
@@ -48,7 +49,8 @@ class History:
         self._readers: weakref.WeakSet[Reader] = weakref.WeakSet()
 
     def read_by(self, reader: Reader) -> None:
-        """Register an open cursor: versions it can see are not moved, until it is garbage or its `oldest` is None."""
+        """Register an open cursor, by a weak reference: versions it can see are not moved, until it is garbage or its `oldest` is
+        None."""
         self._readers.add(reader)
 
     def note_ended(self, table: Table, count: int, scn: int) -> None:
@@ -57,7 +59,8 @@ class History:
         found.count += count
 
     def move(self, tables: Iterable[Table], scn: int) -> None:
-        """Move the ended versions that no snapshot can see, of those of these tables that have enough of them; temporary ones never.
+        """After a commit that ended versions of `tables`: move those of their ended versions that no snapshot can see, where
+        enough of them have ended; temporary tables never. A table's first move makes its history and raises `catalog.version`.
 
         :param scn: the present one.
         """

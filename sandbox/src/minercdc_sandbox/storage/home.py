@@ -26,8 +26,11 @@ _SCN_STEP = 100_000
 
 
 class DataDirectory:
-    """A database's directory, open and locked; made when it is not there. When that fails, all files opened so far are closed.
+    """A database's directory, open and locked; made when it is not there. Owns the files until `close`; used by one thread at a
+    time. When the constructor fails, all files opened so far are closed.
 
+    :ivar db: connection to `rows.db`, always in a SQLite transaction, which `commit` ends and begins again.
+    :ivar redo: file descriptor of `redo.log`.
     :ivar is_new: no database was kept here before.
     :raises OraError: ORA-01102 when another server uses it, ORA-00201 when it was written in another format.
     :raises OSError, apsw.Error: it cannot be made, read or written.
@@ -57,7 +60,8 @@ class DataDirectory:
 
     @staticmethod
     def _open(path: Path) -> apsw.Connection:
-        """Open `rows.db`. Commits survive a killed process; the crash of the host may lose the last ones."""
+        """Open `rows.db`, made when it is not there, with a table `kept`, and begin a SQLite transaction. Commits survive a
+        killed process; the crash of the host may lose the last ones. Raises apsw.Error."""
         connection = apsw.Connection(str(path), statementcachesize=1000)
         for pragma in ("locking_mode=exclusive", "journal_mode=wal", "synchronous=normal", "cache_size=-131072"):
             connection.execute(f"pragma {pragma}").fetchall()
@@ -66,30 +70,30 @@ class DataDirectory:
         return connection
 
     def load(self, name: str) -> Any:
-        """A part by name; None when it was never saved."""
+        """A part by name, unpickled: a new object at each call; None when it was never saved."""
         row = self.db.execute("select value from kept where name = ?", (name,)).fetchone()
         return None if row is None else pickle.loads(row[0])
 
     def save(self, name: str, value: Any) -> None:
-        """Keep a part from the next `commit` on."""
+        """Pickle a part, which replaces that of the same name; it survives from the next `commit` on."""
         self.db.execute("replace into kept values (?, ?)", (name, pickle.dumps(value, pickle.HIGHEST_PROTOCOL)))
 
     def commit(self) -> None:
-        """All rows and parts up to here survive."""
+        """Let all rows and parts written up to here survive a kill of the process."""
         self.db.execute("commit")
         self.db.execute("begin")
 
     def first_scn(self) -> int | None:
-        """The SCN from which the clock goes on, not below any given out; None in a new directory."""
+        """The SCN from which the clock is to go on, not below any given out; None in a new directory."""
         kept = os.pread(self._scn, 8, 0)
         return int.from_bytes(kept, "big") if kept else None
 
     def reserve_scns(self, scn: int) -> int:
-        """Return the SCN up to which the clock may go on from `scn`, once it is written to the directory."""
+        """Write down and return the SCN, above `scn`, up to which SCNs may be given out before the next call."""
         ceiling = scn + _SCN_STEP
         os.pwrite(self._scn, ceiling.to_bytes(8, "big"), 0)
         return ceiling
 
     def close(self) -> None:
-        """Close the files and `db`, and release the lock."""
+        """Close the files and `db`, and release the lock; what was not committed is lost."""
         self._opened.close()

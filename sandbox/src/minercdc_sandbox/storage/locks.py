@@ -31,11 +31,11 @@ BUSY = "resource busy and acquire with NOWAIT specified or timeout expired"
 
 @dataclass(slots=True, eq=False)
 class Client:
-    """A session as the storage knows it.
+    """A session as the storage knows it; made and owned by the session.
 
     :param thread: the redo thread of its instance.
     :param details: program, machine, osuser, .. from the client, with sid and serial; they go into the redo.
-    :param client_id: CLIENT_IDENTIFIER; it goes into the redo too.
+    :param client_id: CLIENT_IDENTIFIER; it goes into the redo too; None without one.
     :param transaction: the open one; None without one.
     :param cancelled: a cancel that `check` has not raised yet; `killed`: another session has ended this one, which stays so.
     :param serializable: transactions that begin from now on are serializable.
@@ -56,14 +56,17 @@ class Client:
     client_id: str | None = None
 
     def check(self) -> None:
-        """Raises ORA-01013 once after a cancel."""
+        """Raises ORA-01013 once after a cancel; else does nothing."""
         if self.cancelled:
             self.cancelled = False
             raise OraError(1013, "user requested cancel of current operation")
 
 
 class Locks:
-    """Locks and waits; used under the one storage lock, which waiting releases."""
+    """Locks of tables and rows, and waits for transactions; used under the one storage lock, which waiting releases.
+
+    :param condition: the storage lock.
+    """
 
     def __init__(self, condition: threading.Condition) -> None:
         self._condition = condition
@@ -74,10 +77,11 @@ class Locks:
     def wait(
         self, client: Client, blocker: Transaction, deadline: float | None, blocked: Callable[[], bool] = lambda: True
     ) -> None:
-        """Wait until `blocker` ends or `blocked` is false. As in Oracle, a row that a rollback to a savepoint frees does not end it.
+        """Wait until `blocker` ends or `blocked` is false, looked at when a lock is given back and once a second. As in Oracle, a
+        row that a rollback to a savepoint frees does not end it.
 
         Raises ORA-00060 when `blocker` waits for this client, directly or through others, ORA-01013 on cancel, ORA-30006 at the
-        deadline.
+        deadline; the caller then undoes what it must.
 
         :param deadline: a value of `time.monotonic()`; None: wait without end.
         """
@@ -101,17 +105,17 @@ class Locks:
                 self._waiting.pop(mine, None)
 
     def waiting(self) -> list[tuple[Transaction, Transaction]]:
-        """(waiter, blocker) pairs, for V$LOCK."""
+        """A new list of (waiter, blocker) pairs, for V$LOCK; a client without a transaction is not among them."""
         return list(self._waiting.items())
 
     # ---- tables ----
 
     def all_held(self) -> list[tuple[int, Transaction, int]]:
-        """Object, transaction and mode of each table lock, for V$LOCK."""
+        """OBJECT_ID, transaction and mode (2 to 6, see ROW_SHARE and others) of each table lock, for V$LOCK."""
         return [(object_id, *lock) for object_id, locks in self._tables.items() for lock in locks.items()]
 
     def held(self, table: Table, transaction: Transaction) -> int:
-        """Mode of the transaction's lock on the table, 0 without one."""
+        """Mode of the transaction's lock on the table, one of ROW_SHARE to EXCLUSIVE; 0 without one."""
         return self._tables[table.object_id].get(transaction, 0)
 
     def table_blocker(self, table: Table, transaction: Transaction | None, mode: int) -> Transaction | None:
@@ -122,8 +126,9 @@ class Locks:
         return None
 
     def lock_table(self, client: Client, table: Table, mode: int, seconds: float | None) -> int:
-        """Raise the transaction's lock to `mode`, joined with what it holds; returns the mode before, 0 without one. Raises
-        ORA-00054 after `seconds` (0: at once, None: never), ORA-00060 and ORA-01013."""
+        """Raise the lock of the client's transaction, which there must be, to `mode`, joined with what it holds; returns the mode
+        before, 0 without one. The caller appends the undo entry. Raises ORA-00054 after `seconds` (0: at once, None: never),
+        ORA-00060 and ORA-01013."""
         transaction = client.transaction
         assert transaction is not None
         before = self.held(table, transaction)
@@ -142,7 +147,7 @@ class Locks:
         return before
 
     def lower_table(self, table: Table, transaction: Transaction, mode: int) -> None:
-        """Set the transaction's lock back to `mode`, 0 for none."""
+        """Set the transaction's lock back to `mode`, 0 for none, and wake the threads that wait."""
         if mode:
             self._tables[table.object_id][transaction] = mode
         else:
@@ -152,20 +157,20 @@ class Locks:
     # ---- rows ----
 
     def row_locker(self, data_object_id: int, rid: int) -> Transaction | None:
-        """The transaction that locked the row without changing it, else None."""
+        """The open transaction that locked the row by FOR UPDATE without changing it, else None; `rid` is its row number."""
         return self._rows.get((data_object_id, rid)) if self._rows else None
 
     def lock_row(self, data_object_id: int, rid: int, transaction: Transaction) -> None:
-        """Note that the transaction has locked the row, which no other may have."""
+        """Note that the transaction has locked the row, which no transaction may have locked. The caller appends the undo entry."""
         self._rows[data_object_id, rid] = transaction
 
     def unlock_row(self, data_object_id: int, rid: int) -> None:
-        """Take back a lock of a row, and wake the threads that wait."""
+        """Take back a lock of a row, and wake the threads that wait. Under the storage lock."""
         self._rows.pop((data_object_id, rid), None)
         self._condition.notify_all()
 
     def release(self, transaction: Transaction) -> None:
-        """Release all locks of a transaction, and wake the threads that wait."""
+        """Release all locks of a transaction that ends, and wake the threads that wait."""
         for undo in transaction.undo:
             if undo.op is UndoKind.TABLE_LOCK:
                 self._tables[undo.table.object_id].pop(transaction, None)

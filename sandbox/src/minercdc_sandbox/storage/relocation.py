@@ -19,7 +19,8 @@ _BITS = ROW_BITS + VERSION_BITS
 
 
 def live_rows(storage: Storage, table: Table, number: int | None = None) -> list[tuple[int, tuple[Cell, ...]]]:
-    """(row number, row) of each current row of the table, or of the partition with this number, by row number."""
+    """(Row number, cells of all stored columns) of each current row of the table, or of the partition with this number, by row
+    number. Under the storage lock, as the other functions here."""
     slots = "".join(f",c{column.slot}" for column in table.columns)
     low, high = _range(number)
     sql = f"select vid{slots} from {segment(table)} where vid between ? and ? and e={LIVE} order by vid"
@@ -28,22 +29,25 @@ def live_rows(storage: Storage, table: Table, number: int | None = None) -> list
 
 
 def end_rows(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """End all rows of the partitions with these numbers, without undo: older snapshots still see them."""
+    """End all rows of the partitions with these numbers (0: a table without partitions) at one new SCN, without undo: older
+    snapshots still see them."""
     scn = storage.clock.advance()
     for number in numbers:
         storage.db.execute(f"update {segment(table)} set e={scn} where vid between ? and ? and e={LIVE}", _range(number))
 
 
 def put_rows(storage: Storage, table: Table, rows: list[tuple[int, tuple[Cell, ...]]], number: int = 0) -> None:
-    """Insert (row number, row) pairs, visible from a new SCN on; a row number counts within the partition `number`."""
+    """Insert (row number, row) pairs, visible from one new SCN on; a row number counts within the partition `number`, 0 in a
+    table without partitions. The caller raises `next_rid`."""
     scn = storage.clock.advance()
     for rid, row in rows:
         storage.segments.insert_version(table, (number << ROW_BITS | rid) << VERSION_BITS, row, scn)
 
 
 def rewrite(storage: Storage, table: Table, numbers: Collection[int]) -> None:
-    """Move each row of the partitions with these numbers to the partition of its key. Raises ORA-14400 for a key without a
-    partition."""
+    """Move each row of the partitions with these numbers (`TablePartition.number`) to the partition of its key, if that is
+    another, with a new row number; raises `next_rid` there. Raises ORA-14400 for a key without a partition; what was moved before
+    stays moved."""
     for number in numbers:
         moved: dict[int, list[tuple[Cell, ...]]] = {}
         gone: list[int] = []

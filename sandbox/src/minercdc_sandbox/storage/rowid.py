@@ -26,7 +26,7 @@ def _text(number: int, width: int) -> str:
 
 @lru_cache(maxsize=1024)
 def object_prefix(data_object_id: int) -> str:
-    """The part of the ROWID that all rows of a segment share."""
+    """The first 9 digits of the ROWIDs of a segment: data object and file."""
     return _text(data_object_id, 6) + _text(FILE, 3)
 
 
@@ -37,7 +37,8 @@ def row_text(prefix: str, rid: int) -> str:
 
 
 def of_row(table: Table, rid: int) -> str:
-    """ROWID of a row number of a table. Raises ORA-08103 for one of a dropped partition."""
+    """ROWID of a row number of a table, in a partitioned table with the partition's number in it. Raises ORA-08103 for one of a
+    dropped partition."""
     return row_text(*prefix_of(table, rid))
 
 
@@ -48,8 +49,8 @@ def prefix_of(table: Table, rid: int) -> tuple[str, int]:
 
 
 def bounds(text: str, data_object_id: int) -> tuple[int, int]:
-    """Range of row numbers, the end not included, that a ROWID names. That of another object is empty, before or after all rows by the
-    order of the object ids. Raises ORA-01410."""
+    """Range of row numbers of an unpartitioned table, the end not included, that a ROWID names. That of another object is empty,
+    before or after all rows by the order of the object ids. Raises ORA-01410 for a text that is no ROWID."""
     there, rid = parse(text)
     if there != data_object_id:
         return (-1, -1) if there < data_object_id else (ABOVE, ABOVE)
@@ -57,7 +58,8 @@ def bounds(text: str, data_object_id: int) -> tuple[int, int]:
 
 
 def partition_bounds(text: str, table: Table) -> tuple[int, int]:
-    """`bounds` in a partitioned table. Raises ORA-01410."""
+    """`bounds` in a partitioned table, as row numbers of the table: that of no segment of the table is empty, before the segments
+    with higher object ids. Raises ORA-01410 for a text that is no ROWID."""
     assert table.partitioning is not None
     there, rid = parse(text)
     partitions = table.partitioning.partitions
@@ -73,7 +75,8 @@ def partition_bounds(text: str, table: Table) -> tuple[int, int]:
 
 
 def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
-    """OBJECT_ID and DATA_OBJECT_ID in the redo of a row: of its partition, or of the table, also for None."""
+    """OBJECT_ID and DATA_OBJECT_ID in the redo of a row: of its partition, or of the table where that has none; for a `row_id` of
+    None those of the table. The ROWID must be one of the table."""
     if table.partitioning is None or row_id is None:
         return table.object_id, table.data_object_id
     found = table.partitioning.with_data_object(parse(row_id)[0])
@@ -81,13 +84,14 @@ def segment_of(table: Table, row_id: str | None) -> tuple[int, int]:
 
 
 def parse(text: str) -> tuple[int, int]:
-    """Data object id and row number of a ROWID; the number is below 0 for blocks before the first row. Raises ORA-01410."""
+    """Data object id and row number in its segment of a ROWID; the number is below 0 for blocks before the first row. Raises
+    ORA-01410 for a text that is no ROWID."""
     data_object_id, _, block, row = fields(text)
     return data_object_id, (block - FIRST_BLOCK) * ROWS_PER_BLOCK + row
 
 
 def fields(text: str) -> tuple[int, int, int, int]:
-    """Data object, file, block and row. Raises ORA-01410."""
+    """Data object, file, block and row of a ROWID, blanks around it left out. Raises ORA-01410 for a text that is no ROWID."""
     text = text.strip()
     if len(text) != 18 or any(c not in _VALUE for c in text):
         raise OraError(1410, "invalid ROWID")

@@ -25,7 +25,8 @@ STRAND_BYTES = 128 << 10
 
 
 class Strands:
-    """Writes the redo of all transactions. Every method is called with the storage locked.
+    """Writes the redo of all transactions: collects it in the strand of each, and binds that to the log. Every method is called
+    with the storage locked.
 
     :ivar holding: users whose redo stays in its private strand, however much it is, until their transaction ends or a log switch.
     :ivar starting_late: users in whose next transaction START follows the first change (DBZ-3978).
@@ -37,7 +38,7 @@ class Strands:
         self.starting_late: set[str] = set()
 
     def mark(self, op: RedoOp, client: Client, transaction: Transaction, scn: int) -> RedoBatch:
-        """A new batch of the transaction at `scn`, for the caller to fill and give to `log`."""
+        """A new batch of the transaction at `scn` and the present time, without rows, for the caller to fill and give to `log`."""
         return RedoBatch(
             op,
             scn,
@@ -50,7 +51,7 @@ class Strands:
         )
 
     def log(self, client: Client, transaction: Transaction, batch: RedoBatch) -> None:
-        """Put a batch into the transaction's strand, and write the strand to the log when it is full, unless `holding`."""
+        """Put a batch into the transaction's strand, and write the strand to the log when it is full, unless `holding` keeps it."""
         transaction.strand.append(batch)
         transaction.strand_records += batch.records()
         transaction.strand_bytes += batch.bytes()
@@ -63,7 +64,7 @@ class Strands:
             self.bind(transaction)
 
     def start(self, client: Client, transaction: Transaction) -> None:
-        """Make a transaction active, with START in its strand; nothing for one that is."""
+        """Make a transaction active, with START at a new SCN in its strand; nothing for one that is active."""
         if not transaction.active:
             transaction.active = True
             transaction.start_scn, transaction.start_time = self.clock.advance(), self.clock.now()
@@ -72,7 +73,7 @@ class Strands:
             transaction.strand.append(start)
 
     def start_phantom(self, client: Client) -> None:
-        """A START without a transaction: its XID is all zero and nothing ends it (dbz#2683)."""
+        """Write a START without a transaction to the log: its XID is all zero and nothing ends it (dbz#2683)."""
         scn = self.clock.advance()
         batch = RedoBatch(RedoOp.START, scn, (0, 0, 0), int(self.clock.now()), client.container, scn)
         self.redo.write(client.thread, [batch])
@@ -89,8 +90,11 @@ class Strands:
         undo: bool = False,
         shared: bool = False,
     ) -> None:
-        """Log changes of one table's rows, which makes the transaction active.
+        """Log changes of one table's rows, which makes the transaction active; takes an SCN for each row, or one if `shared`.
+        Rows of several partitions are split. Nothing for no rows.
 
+        :param rows: (ROWID, before, after) with cells of all stored columns; None before an INSERT and after a DELETE. The list
+            may be kept and extended.
         :param changed: positions of the columns that an UPDATE assigns.
         :param undo: they take earlier changes back.
         :param shared: the rows share one record, as of an array insert.
@@ -125,7 +129,8 @@ class Strands:
         changed: tuple[int, ...],
         undo: bool,
     ) -> bool:
-        """Whether rows could be the strand's last batch's next ones: single-row statements that follow each other."""
+        """Whether a change at `scn` can be the next rows of the strand's last batch: single-row statements that follow each
+        other, alike in all but their rows."""
         last = transaction.strand[-1] if transaction.strand else None
         return (
             last is not None
@@ -149,7 +154,8 @@ class Strands:
     def _logged(
         self, table: Table, op: RedoOp, changed: tuple[int, ...], undo: bool, whole_row: bool = False
     ) -> tuple[int, ...] | None:
-        """Positions of the old values that go into the record, see `RedoRecord`."""
+        """Positions of the old values that go into the record, as `RedoRecord.logged`; None for all: of inserts, deletes and with
+        `whole_row`."""
         if op in (RedoOp.INSERT, RedoOp.DELETE) or whole_row:
             return None
         # Undo is logged without supplemental data (MOS 462948.1).
@@ -158,7 +164,8 @@ class Strands:
     def log_large(
         self, client: Client, transaction: Transaction, table: Table, row_id: str | None, steps: Sequence[Step], undo: bool
     ) -> None:
-        """Log the steps of one row's change, a record each, which makes the transaction active."""
+        """Log the steps of one row's change, a record and an SCN each, which makes the transaction active. With `undo` they take
+        an earlier change back."""
         self.start(client, transaction)
         for n, step in enumerate(steps):
             batch = self.mark(step.op, client, transaction, self.clock.advance())
@@ -188,7 +195,8 @@ class Strands:
         self.log(client, transaction, batch)
 
     def bind(self, transaction: Transaction, *, may_switch: bool = True) -> None:
-        """Write the transaction's strand to the log, which switches when it is then full and `may_switch`."""
+        """Write the transaction's strand to the log of its thread, which switches when it is then full and `may_switch`; nothing
+        for an empty strand. The strand is empty then; the first one that is written sets `logged_from`."""
         strand, transaction.strand = transaction.strand, []
         transaction.strand_records = transaction.strand_bytes = 0
         if strand:
@@ -200,18 +208,18 @@ class Strands:
             self.redo.write(transaction.thread, strand, may_switch=may_switch)
 
     def flush(self) -> None:
-        """Write the strands of all open transactions to the log, as before a switch."""
+        """Write the strands of all open transactions to the log, also those that `holding` keeps, as before a switch; no log switches."""
         for transaction in self.transactions.all_open():
             self.bind(transaction, may_switch=False)
 
     def release(self, user: str) -> None:
-        """End the `holding` of a user's strands, and write all strands to the log."""
+        """End the `holding` of a user's strands, and write the strands of all users to the log."""
         self.holding.discard(user)
         self.flush()
 
 
 def _start_late(transaction: Transaction, strand: list[RedoBatch]) -> None:
-    """Let START follow the first change, at the same SCN."""
+    """Let START follow the first change in the strand, at the SCN of that change, which becomes the transaction's `start_scn`."""
     start, first = strand[:2]
     start.scn = first.scn
     transaction.start_scn = start.start_scn = first.start_scn = first.scn
@@ -219,7 +227,7 @@ def _start_late(transaction: Transaction, strand: list[RedoBatch]) -> None:
 
 
 def _steps(large: LargeColumns, op: RedoOp, row: ChangedRow, changed: tuple[int, ...], undo: bool) -> Sequence[Step]:
-    """The records of one row's change, in a table with large values."""
+    """The redo records of one row's change, in a table with large values, in their order."""
     _, before, after = row
     if undo:
         return [undo_step(large, op, before, after, changed)]

@@ -31,11 +31,12 @@ class UndoKind(Enum):
 
 @dataclass(slots=True)
 class Undo:
-    """How to take one change back.
+    """How to take one change back; `Storage.undo_to` does.
 
-    :param first: version id of the row; of the first row of an array insert; of a row lock the row number, of a table lock the mode
-        held before.
-    :param count: rows of an array insert; `before` and `after`: the row, `changed`: positions of assigned columns.
+    :param first: version id of the row; of the first row of an array insert; of a row lock the row number, of a table lock the
+        mode held before.
+    :param count: rows of an array insert; `before` and `after`: the row, None where the kind of change has none; `changed`:
+        positions of assigned columns.
     :param in_place: the row version was the transaction's own already, so it was overwritten.
     """
 
@@ -51,22 +52,24 @@ class Undo:
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """One open transaction.
+    """One open transaction of a client, from `Transactions.begin` to its commit or rollback.
 
     :param xid: (usn, slot, sequence).
-    :param stamp: marks its uncommitted row versions.
+    :param stamp: marks its uncommitted row versions; above all SCNs.
     :param start_scn, start_time: SCN and host seconds when it became active, before that when it began.
+    :param thread: redo thread that its redo is written to.
     :param name: of SET TRANSACTION NAME; None without one.
-    :param strand: redo not yet in the log.
-    :param snapshot: SCN that all statements see, of serializable and read-only transactions; None of others: each statement has its
-        own.
-    :param active: it has an undo segment and its START is in the strand: it changed or locked a row.
-        LOCK TABLE alone does not make it so.
+    :param undo: entries in the order of the changes.
+    :param strand: redo not yet in the log; `strand_records` and `strand_bytes`: how much that is.
+    :param snapshot: SCN that all statements see, of serializable and read-only transactions; None of others: each statement has
+        its own.
+    :param active: it has an undo segment and its START is in the strand or the log: it changed or locked a row. LOCK TABLE alone
+        does not make it so.
     :param ended: its COMMIT or ROLLBACK is written, or about to be.
     :param logged_from: sequence of the log where its redo begins; None while all of it is in the strand.
     :param segments: data object ids of the tables it changed.
     :param savepoints: name, length of the undo then, number of signals then.
-    :param signals: of DBMS_ALERT: length of the undo then, name and message.
+    :param signals: of DBMS_ALERT: length of the undo then, name and message (None for NULL).
     """
 
     xid: tuple[int, int, int]
@@ -100,8 +103,8 @@ class Transaction:
 
 
 class Transactions:
-    """The open transactions. A slot is reused with a higher sequence, never while its transaction is open. Containers have undo of
-    their own, so two of them can have the same XID.
+    """The open transactions of all containers. A slot is reused with a higher sequence, never while its transaction is open.
+    Containers have undo of their own, so two of them can have the same XID. Changed under the storage lock.
 
     :ivar begun: how many transactions have begun; stamps are made of it.
     :ivar turns: how many slots were tried, by container; XIDs are made of it.
@@ -116,7 +119,8 @@ class Transactions:
     def begin(
         self, *, scn: int, time: float, container: int, sid: int, serial: int, user: str, thread: int = 1
     ) -> Transaction:
-        """A new transaction in the container's next free slot. Raises ORA-01554 when there is none."""
+        """A new transaction, not active yet, in the container's next free slot; `scn` and `time` (host seconds) are those of its
+        beginning. Raises ORA-01554 when there is none."""
         self.begun += 1
         for _ in range(_SEGMENTS * _SLOTS):
             turn = self.turns.get(container, 0)
@@ -137,19 +141,19 @@ class Transactions:
         return transaction
 
     def end(self, transaction: Transaction) -> None:
-        """Forget a transaction that was committed or rolled back."""
+        """Mark as ended and forget a transaction that was committed or rolled back."""
         transaction.ended = True
         del self._open[transaction.container, *transaction.xid[:2]]
         del self._by_stamp[transaction.stamp]
 
     def with_stamp(self, stamp: int) -> Transaction | None:
-        """The open transaction with this stamp, else None."""
+        """The open transaction with this stamp; None when it has ended."""
         return self._by_stamp.get(stamp)
 
     def open(self) -> list[Transaction]:
-        """V$TRANSACTION: open transactions that are active, by the order they began in."""
+        """For V$TRANSACTION: a new list of the open transactions that are active, by the order they began in."""
         return [t for t in self.all_open() if t.active]
 
     def all_open(self) -> list[Transaction]:
-        """All open transactions, also those that are not active, by the order they began in."""
+        """A new list of all open transactions, also those that are not active, by the order they began in."""
         return sorted(self._open.copy().values(), key=lambda t: t.stamp)

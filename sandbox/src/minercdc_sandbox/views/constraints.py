@@ -64,7 +64,7 @@ def _constraints_of(catalog: Catalog, table: Table) -> Iterator[Row]:
 
 
 def _referred(catalog: Catalog, table: Table, constraint: Constraint) -> str | None:
-    """The key a foreign key refers to."""
+    """Name of the key that a foreign key refers to; None for other constraints, and when the key or its table is gone."""
     if constraint.reference is None:
         return None
     owner, name, columns = constraint.reference

@@ -1,7 +1,7 @@
 """The forms of a dictionary view: DBA_ of the container, CDB_ of all containers, ALL_ of the objects that the user may see, USER_
 of the user's own objects. CDB_ shows in a PDB the rows of that PDB.
 
-USER_ leaves the OWNER column out, CDB_ adds CON_ID; there is no ALL_RECYCLEBIN.
+USER_ leaves the OWNER column out, CDB_ adds CON_ID; the recycle bin has no ALL_ form.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PlaceRows: TypeAlias = Callable[[Catalog, int], Iterable[Row]]
 def family(
     name: str, text: str, rows: TableRows, *, owner: str = "OWNER", recycled: bool = False, views: bool = False
 ) -> list[View]:
-    """The forms of a view whose rows come from tables, see `forms`.
+    """The forms of a view whose rows come from tables, see `forms`; `rows` is called with each table.
 
     :param recycled: the tables of the recycle bin instead, without ALL_.
     :param views: rows of views too, as if they were tables.
@@ -48,7 +48,8 @@ def _as_table(view: StoredView) -> Table:
 def forms(
     name: str, text: str, rows: PlaceRows, *, owner: str = "OWNER", named: str = "TABLE_NAME", everybody: bool = True
 ) -> list[View]:
-    """The forms of a view whose columns are `text`, see `views.shape`.
+    """The views `ALL_`, `DBA_`, `CDB_` and `USER_` with this `name`, whose columns are `text`, see `views.shape`; USER_ has no
+    `owner` column. `rows` is called again for each scan.
 
     :param owner: the column with the owner.
     :param named: the column with the object on which a user must have a privilege to see the row in ALL_.
@@ -83,7 +84,8 @@ def forms(
 
 
 def _visible(catalog: Catalog, container: int, user: str) -> Callable[[str, str], bool]:
-    """Which objects a user may see: his own, those he has a privilege on, all with an ANY privilege."""
+    """A test of (owner, name): whether the user may see the object: an own one, one of PUBLIC, one with a privilege on it, or,
+    for SYS, SYSTEM and with an ANY privilege, all. Privileges are as at this call."""
     grants = grants_of(catalog, container, user)
     system = {grant.privilege for grant in grants if grant.object is None}
     anything = {"DBA", "ALL PRIVILEGES", *(one for many in ANY.values() for one in many)}

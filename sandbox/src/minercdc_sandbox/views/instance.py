@@ -95,7 +95,7 @@ def _database(session: ViewSession) -> Iterator[Row]:
 
 
 def _standby(session: ViewSession) -> Row:
-    """The columns of V$DATABASE that differ on a standby."""
+    """The columns of V$DATABASE that have other values on a standby."""
     standby = session.database.standby
     return {
         "DATABASE_ROLE": "PHYSICAL STANDBY",
@@ -238,7 +238,7 @@ _CHARACTER_SETS = {"NLS_CHARACTERSET": "AL32UTF8", "NLS_NCHAR_CHARACTERSET": "AL
 
 
 def _global_name(session: ViewSession) -> Iterator[Row]:
-    """The database's name, in a pluggable database that one's: DB_NAME of the context USERENV."""
+    """GLOBAL_NAME: the database's name, in a pluggable database that one's: DB_NAME of the context USERENV."""
     yield {"GLOBAL_NAME": session_value(session, "DB_NAME")}
 
 
@@ -259,13 +259,13 @@ def _nls_parameters(session: ViewSession) -> Iterator[Row]:
 
 
 def _undo_statistics(session: ViewSession) -> Iterator[Row]:
-    """One row, for the ten minutes under way."""
+    """V$UNDOSTAT: one row, for the ten minutes under way."""
     now = session.storage.clock.now()
     yield {"BEGIN_TIME": date(now - now % 600), "END_TIME": date(now), "TUNED_UNDORETENTION": session.storage.undo_seconds}
 
 
 def _recovery_area(_: ViewSession) -> Iterator[Row]:
-    """Without DB_RECOVERY_FILE_DEST, a row without a name (Oracle Database Reference)."""
+    """V$RECOVERY_FILE_DEST: without DB_RECOVERY_FILE_DEST, a row without a name (Oracle Database Reference)."""
     yield {"SPACE_LIMIT": 0, "SPACE_USED": 0, "SPACE_RECLAIMABLE": 0, "NUMBER_OF_FILES": 0}
 
 

@@ -67,7 +67,7 @@ _JOBS = (
 
 
 def _procedures(catalog: Catalog, container: int) -> Iterator[Row]:
-    """Packages, functions and procedures as a whole, not each subprogram of a package."""
+    """.._PROCEDURES: packages, functions and procedures as a whole, not each subprogram of a package."""
     for one in catalog.containers[container].programs.values():
         yield {
             "OWNER": one.owner,
@@ -97,7 +97,7 @@ def _triggers(catalog: Catalog, container: int) -> Iterator[Row]:
 
 
 def _parts(trigger: Trigger) -> tuple[str, str]:
-    """DESCRIPTION and TRIGGER_BODY: the text up to its first BEGIN or DECLARE, and from there on."""
+    """DESCRIPTION and TRIGGER_BODY: the trigger's text after the word TRIGGER up to its first BEGIN or DECLARE, and from there on."""
     words = trigger.text.split(None, 1)[1]
     found = [at for word in ("declare", "begin") if (at := words.lower().find(word)) >= 0]
     return words[: min(found)], words[min(found) :]

@@ -103,14 +103,14 @@ def _archived(session: ViewSession) -> Iterator[Row]:
 
 
 def _foreign(session: ViewSession) -> Iterator[Row]:
-    """What a downstream database has received; a physical standby has no rows (Oracle Database Reference)."""
+    """V$FOREIGN_ARCHIVED_LOG: what a downstream database has received; a physical standby has no rows (Oracle Database Reference)."""
     received = session.database.received
     for recid, (log, dbid) in enumerate(received.rows() if received is not None else (), 1):
         yield {**_archived_row(recid, log), "SOURCE_DBID": dbid}
 
 
 def _archived_row(recid: int, log: ArchivedLog) -> Row:
-    """What both views of archived logs have of one."""
+    """The columns of one archived log that V$ARCHIVED_LOG and V$FOREIGN_ARCHIVED_LOG share."""
     return {
         "RECID": recid,
         "STAMP": recid,
@@ -203,7 +203,8 @@ def _threads(session: ViewSession) -> Iterator[Row]:
 
 
 def _dataguard_stats(session: ViewSession) -> Iterator[Row]:
-    """On a standby only: apply and transport lag, here since the redo that was applied, or shipped, last."""
+    """V$DATAGUARD_STATS, on a standby only: apply and transport lag, here since the redo that was applied, or shipped, last. No
+    rows elsewhere."""
     database = session.database
     if not session.on_standby:
         return

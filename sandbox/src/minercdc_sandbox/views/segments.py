@@ -28,7 +28,7 @@ _LARGEST = 8192
 
 
 def _segments(table: Table) -> Iterator[tuple[str | None, int]]:
-    """Partition name, None for the table itself, and rows ever inserted."""
+    """Of each segment of the table: partition name, None for the table itself, and how many rows were ever inserted."""
     if table.partitioning is None:
         yield None, table.next_rid
     for partition in table.partitioning.partitions if table.partitioning else ():

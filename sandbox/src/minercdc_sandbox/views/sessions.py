@@ -44,7 +44,8 @@ _SQL_AREA = (
 
 
 def _transactions(session: ViewSession) -> Iterator[Row]:
-    """Transactions that have changed or locked a row; a PDB sees its own. Raises ORA-03001 on a standby."""
+    """V$TRANSACTION: transactions that have changed or locked a row, of all containers in the root, else of the session's own.
+    Raises ORA-03001 on a standby."""
     if session.on_standby:
         raise refuse_view("V$TRANSACTION")
     for transaction in session.database.transactions.open():
@@ -75,7 +76,8 @@ def _transactions(session: ViewSession) -> Iterator[Row]:
 
 
 def _locks(session: ViewSession) -> Iterator[Row]:
-    """TM: a table; ID1 is its object. TX: a transaction; ID1 and ID2 are its XID, and who waits for it requests it."""
+    """V$LOCK, of all containers in the root, else of the session's own. TM: a table; ID1 is its object. TX: a transaction; ID1
+    and ID2 are its XID, and who waits for it requests it."""
     now = session.database.clock.now()
     with session.database.storage.lock:
         waits = session.database.storage.locks.waiting()
@@ -150,7 +152,7 @@ def _sessions(session: ViewSession) -> Iterator[Row]:
 
 
 def _processes(session: ViewSession) -> Iterator[Row]:
-    """One server process for each session."""
+    """V$PROCESS: one server process for each session, of all containers."""
     for other in list(session.database.sessions.values()):
         yield {
             "ADDR": _process_address(other),
@@ -169,7 +171,7 @@ def _processes(session: ViewSession) -> Iterator[Row]:
 
 
 def _statements(session: ViewSession) -> Iterator[Row]:
-    """Times are microseconds. A PDB sees its own."""
+    """V$SQLAREA. Times are microseconds. The root sees all statements, a PDB those that were first run in it."""
     for cost in session.database.sql_area.costs():
         if session.container in (ROOT, cost.container):
             yield {
@@ -187,7 +189,7 @@ def _statements(session: ViewSession) -> Iterator[Row]:
 
 
 def _process_address(session: SqlSession) -> bytes:
-    """Joins V$SESSION.PADDR to V$PROCESS.ADDR."""
+    """The address that joins V$SESSION.PADDR to V$PROCESS.ADDR."""
     return (1 << 32 | session.sid).to_bytes(8, "big")
 
 

@@ -39,7 +39,8 @@ def _parsed(text: str) -> Iterator[tuple[ColumnDescription, Cell]]:
 
 
 def view(name: str, text: str, rows: Callable[[ViewSession], Iterable[Row]]) -> View:
-    """A view whose rows are mappings by column. A scan raises KeyError for a row with a column that the view lacks."""
+    """A view whose rows are mappings by column, made again by `rows` for each scan; `text` is as in the module. A scan raises
+    KeyError for a row with a column that the view lacks."""
     columns, usual = zip(*_parsed(text), strict=True)
     places = {column.name: at for at, column in enumerate(columns)}
 
@@ -62,5 +63,5 @@ def date(seconds: float | None) -> bytes | None:
 
 
 def yes_no(flag: bool) -> str:
-    """YES or NO."""
+    """YES or NO, as the views show flags."""
     return "YES" if flag else "NO"

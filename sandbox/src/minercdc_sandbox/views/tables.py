@@ -72,14 +72,15 @@ def _tables(table: Table) -> Iterator[Row]:
 
 
 def data_length(column: Column) -> int:
-    """DATA_LENGTH of the dictionary views, in bytes."""
+    """DATA_LENGTH of the dictionary views, in bytes: of types of one length that length, else the column's `size`."""
     if column.type in (OraType.TIMESTAMP, OraType.TIMESTAMP_LTZ) and column.scale == 0:
         return 7
     return _LENGTHS.get(column.type, column.size)
 
 
 def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
-    """DATA_PRECISION and DATA_SCALE: NUMBER without precision has neither, FLOAT no scale, TIMESTAMP its digits as scale."""
+    """DATA_PRECISION and DATA_SCALE, None for NULL: NUMBER without precision has neither, FLOAT no scale, TIMESTAMP its digits as
+    scale; other types but intervals have neither."""
     if column.type is OraType.NUMBER:
         if column.float_:
             return column.precision, None
@@ -92,7 +93,7 @@ def _precision_and_scale(column: Column) -> tuple[int | None, int | None]:
 
 
 def _tab_columns(table: Table) -> Iterator[Row]:
-    """Columns but those that Oracle made: TAB_COLS has these, too."""
+    """.._TAB_COLUMNS: columns but those that Oracle made: TAB_COLS has these, too."""
     for column, row in zip(table.all_columns(), _all_columns(table), strict=True):
         if not column.system:
             yield row

@@ -113,7 +113,8 @@ def _tab_privs(session: ViewSession) -> Iterator[Row]:
 
 
 def _session_privs(session: ViewSession) -> Iterator[Row]:
-    """Those of the roles, too (Oracle Database Reference, SESSION_PRIVS)."""
+    """SESSION_PRIVS: system privileges of the session's user, those of the roles, too (Oracle Database Reference, SESSION_PRIVS),
+    each once."""
     roles = _roles(session)
     grants = grants_of(session.database.catalog, session.container, session.user)
     names = {grant.privilege for grant in grants if grant.object is None} - roles
@@ -135,7 +136,7 @@ def _user_tab_privs(session: ViewSession) -> Iterator[Row]:
 
 
 def _own(rows: Iterator[Row], session: ViewSession) -> Iterator[Row]:
-    """The rows whose GRANTEE is the session's user, with it as USERNAME."""
+    """Of rows with GRANTEE those of the session's user, with that column named USERNAME."""
     for row in rows:
         if row["GRANTEE"] == session.user:
             yield {("USERNAME" if key == "GRANTEE" else key): value for key, value in row.items()}

@@ -24,7 +24,7 @@ Pairs = list[tuple[str, str, int]]
 
 
 class WrongPassword(Exception):
-    """The client's proof does not fit the password."""
+    """The client's proof does not fit the password, or it is malformed."""
 
 
 def _encrypt(key: bytes, data: bytes) -> bytes:
@@ -47,9 +47,11 @@ def _hex(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Challenge:
-    """The server's half of one logon.
+    """The server's half of one logon: made by `begin` in phase one, sent by `pairs`, used up by `accept` in phase two.
 
-    :param password: None for an unknown user, who gets a challenge like any other and is refused at the proof.
+    :param password: in clear text; None for an unknown user, who gets a challenge like any other and is refused at the proof.
+    :param verifier, key: V and H of the module; of an unknown user from a random password.
+    :param part, salt: A and S, random.
     """
 
     password: str | None
@@ -60,7 +62,8 @@ class Challenge:
 
     @classmethod
     def begin(cls, user: str, password: str | None) -> Challenge:
-        """A fresh challenge; `user` as the dictionary has the name."""
+        """A challenge with new random parts; `user` as the dictionary has the name. With `password` None, of an unknown user, no
+        proof is accepted."""
         verifier = hashlib.sha256(user.encode()).digest()[:16]
         secret = (password if password is not None else secrets.token_hex(8)).encode()
         speedy = _derive(secret, verifier + _LABEL, 64, _KEY_ITERATIONS)
@@ -68,7 +71,7 @@ class Challenge:
         return cls(password, verifier, key, secrets.token_bytes(32), secrets.token_bytes(16))
 
     def pairs(self) -> Pairs:
-        """Key, value, flags of the reply to phase one."""
+        """(Key, value, flags) of the reply to phase one, in the order sent."""
         return [
             ("AUTH_SESSKEY", _hex(_encrypt(self.key, self.part)), 0),
             ("AUTH_VFR_DATA", _hex(self.verifier), _VERIFIER_12C),
@@ -79,7 +82,8 @@ class Challenge:
         ]
 
     def accept(self, proof: Mapping[str, str]) -> SessionKey:
-        """Check the proof of phase two; returns the session's key. Raises WrongPassword."""
+        """Check the pairs of phase two; returns the session's key. Raises WrongPassword when a pair is missing or malformed, the
+        password is another, or the user is unknown."""
         try:
             theirs = _decrypt(self.key, bytes.fromhex(proof["AUTH_SESSKEY"]))[:32]
         except (KeyError, ValueError):
@@ -92,12 +96,13 @@ class Challenge:
 
 @dataclass(frozen=True, slots=True)
 class SessionKey:
-    """C: the key both sides have when the password was right; passwords travel under it."""
+    """C of the module: the key both sides have when the password was right; passwords travel under it."""
 
     key: bytes
 
     def password(self, pairs: Mapping[str, str], name: str) -> str:
-        """AUTH_PASSWORD or AUTH_NEWPASSWORD. Raises WrongPassword when it is missing or not encrypted with this key."""
+        """The password in clear text in the pair `name`, AUTH_PASSWORD or AUTH_NEWPASSWORD. Raises WrongPassword when it is
+        missing or not encrypted with this key."""
         try:
             clear = _decrypt(self.key, bytes.fromhex(pairs[name]))
             return clear[16 : -clear[-1]].decode()
@@ -105,7 +110,7 @@ class SessionKey:
             raise WrongPassword from None
 
     def proves(self, pairs: Mapping[str, str], password: str) -> bool:
-        """Whether AUTH_PASSWORD is this password."""
+        """Whether AUTH_PASSWORD of the pairs is this password; False also when it is missing or malformed. Compares in constant time."""
         try:
             given = self.password(pairs, "AUTH_PASSWORD")
         except WrongPassword:
@@ -113,5 +118,5 @@ class SessionKey:
         return secrets.compare_digest(given.encode(), password.encode())
 
     def answer(self) -> str:
-        """The server's own proof, AUTH_SVR_RESPONSE."""
+        """The server's own proof, the value of AUTH_SVR_RESPONSE; another one at each call."""
         return _hex(_encrypt(self.key, secrets.token_bytes(16) + b"SERVER_TO_CLIENT" + b"\x10" * 16))

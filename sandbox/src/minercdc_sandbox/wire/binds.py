@@ -51,7 +51,15 @@ _PLAIN = frozenset(
 
 
 class Oac(NamedTuple):
-    """The client's description of one bind or define."""
+    """The client's description of one bind or define, as it was sent.
+
+    :param kind: type number of the wire.
+    :param flags, cont_flags: bits as they were sent.
+    :param buffer_size: bytes that the client has for a value.
+    :param charset_form: 2 of a national character type, 1 of any other.
+    :param max_chars: characters of a text; units of a LOB to prefetch.
+    :param max_elements: of an array.
+    """
 
     kind: int
     flags: int
@@ -63,7 +71,7 @@ class Oac(NamedTuple):
 
     @property
     def is_array(self) -> bool:
-        """Whether it is a PL/SQL index-by table."""
+        """Whether it is a PL/SQL index-by table, whose value is a tuple."""
         return bool(self.flags & _ARRAY)
 
     @property
@@ -73,7 +81,7 @@ class Oac(NamedTuple):
 
     @property
     def prefetch(self) -> int | None:
-        """Units of a LOB the client wants with its locator; None when it wants the locator alone."""
+        """Units of a LOB the client wants with its locator, 0 for its length only; None when it wants the locator alone."""
         return self.max_chars if self.cont_flags & PREFETCH_LOBS else None
 
     @property
@@ -85,14 +93,14 @@ class Oac(NamedTuple):
         return known
 
     def bind_type(self) -> BindType:
-        """The description for `Session.execute`. Raises OraError as `type` does."""
+        """The description for `Session.execute`. Raises as `type`."""
         national = self.charset_form == _NCHAR and self.type in _TEXTS
         return BindType(self.type, self.buffer_size, national, self.max_elements if self.is_array else 0)
 
 
 def read_oacs(reader: TtcReader, count: int, agreed: Negotiated) -> list[Oac]:
-    """Descriptions of `count` binds or defines; ojdbc writes the scale of timestamps and intervals as a describe does. Raises
-    ProtocolError for more than 65535."""
+    """Descriptions of `count` binds or defines, read in their order; ojdbc writes the scale of timestamps and intervals as a
+    describe does. Raises ProtocolError for more than 65535, and as `TtcReader`."""
     if count > MAX_BINDS:
         raise ProtocolError(f"{count} binds")
     oacs = []
@@ -151,7 +159,8 @@ def _read_value(reader: TtcReader, oac: Oac, kind: OraType | None) -> Cell:
 
 
 def _read_image(reader: TtcReader) -> Cell:
-    """JSON (OSON) or VECTOR: a locator that says nothing, then the image."""
+    """The image, as bytes, of JSON (OSON) or VECTOR; None for NULL. On the wire: a locator that says nothing, then the image.
+    Raises as `TtcReader`."""
     return reader.clr() if reader.dalc() else None
 
 
@@ -172,7 +181,8 @@ class CursorNumber(int):
 
 
 def check_supported(oacs: Sequence[Oac], *, plsql: bool) -> None:
-    """Raises ORA-01484 for arrays outside PL/SQL, ORA-03001 for arrays of types that have none here, ORA-03115 as `Oac.type`."""
+    """Check binds before a statement runs. Raises ORA-01484 for arrays outside PL/SQL, ORA-03001 for arrays of types that have
+    none here, ORA-03115 as `Oac.type`."""
     for oac in oacs:
         if oac.is_array and not plsql:
             raise OraError(1484, "arrays can only be bound to PL/SQL statements")
@@ -201,7 +211,8 @@ _FORMS = {
 
 
 def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raises ORA-01722, ORA-01801 or ORA-03115 for bytes that are no value of the bind's type, and as `Oac.type`."""
+    """Check bind values, one row for each iteration, before a statement runs. Raises ORA-01722, ORA-01801 or ORA-03115 for bytes
+    or text that are no value of the bind's type, and as `Oac.type`; NULL and types without a fixed form always pass."""
     for position, oac in enumerate(oacs):
         form = _FORMS.get(oac.type)
         if form is None:
@@ -217,7 +228,8 @@ def check_values(oacs: Sequence[Oac], rows: Sequence[tuple[Cell, ...]]) -> None:
 
 
 class BindReader:
-    """Reads rows of values for one list of binds.
+    """Reads rows of values for one list of binds; a row has a cell for each bind, None for NULL and '', a tuple for an array, a
+    `CursorNumber` for a REF CURSOR.
 
     :param plsql: values come in order of position; in SQL, binds wider than 32767 bytes come last.
     :param sent: positions whose values the client sends; None for all. The others are None in the rows.
@@ -240,7 +252,8 @@ class BindReader:
         return kind in _PLAIN or (kind in _TEXTS and oac.charset_form != _NCHAR)
 
     def read(self, reader: TtcReader, count: int) -> list[tuple[Cell, ...]]:
-        """Read `count` rows. Raises UnreadCall for a bind type that cannot be read, and ProtocolError."""
+        """Read `count` rows. Raises UnreadCall for a bind type that cannot be read, before anything is read; ProtocolError for a
+        malformed message, and for more than 1,048,576 rows without values; and as `TtcReader`."""
         if foreign := next((self._oacs[at].kind for at in self._order if self._oacs[at].kind not in _READABLE), None):
             raise UnreadCall(3115, f"unsupported network datatype or representation: bind type {foreign}")
         if not self._order:

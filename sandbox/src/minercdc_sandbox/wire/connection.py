@@ -35,7 +35,8 @@ _CANCELLED = OraError(1013, "user requested cancel of current operation")
 
 
 class Connection:
-    """Serves one accepted socket; `talk` is there once CONNECT was answered."""
+    """Serves one accepted socket, which it owns: `serve` runs in a thread of its own and closes it. `talk` is None until CONNECT
+    was answered."""
 
     def __init__(self, sock: socket.socket, peer: str, database: Database, profile: Profile) -> None:
         self._sock = sock
@@ -45,7 +46,9 @@ class Connection:
         self.talk: Conversation | None = None
 
     def serve(self) -> None:
-        """Run until either side ends it; never raises."""
+        """Run handshake, logon and calls until either side ends the connection; never raises. A client has 60 seconds to log on.
+        At the end the session is rolled back and closed, and the socket too; malformed bytes and a missing logon are logged as a
+        warning."""
         try:
             self._sock.settimeout(_LOGON_SECONDS)
             stream = PacketStream(self._sock)
@@ -68,7 +71,7 @@ class Connection:
             self._close()
 
     def abort(self) -> None:
-        """Another thread: make `serve` return soon."""
+        """From another thread: cancel the running call and make `serve` return soon; does not wait for it."""
         if self.talk is not None and self.talk.logged_on:
             self.talk.session.cancel()
         try:
@@ -121,7 +124,9 @@ class Connection:
             raise ProtocolError(f"TTC message {kind}")
 
     def _guarded(self, talk: Conversation, function: Callable[[], None]) -> None:
-        """Run a call; its error is sent to the client."""
+        """Run a call, during which it may be interrupted; its error is sent to the client, one of the sandbox's own bugs as
+        ORA-00600 with a traceback in the log. A BREAK of the client is answered. Raises BreakReceived, Disconnected,
+        ProtocolError and OSError."""
         talk.begin_call()
         try:
             function()
@@ -152,12 +157,14 @@ class Connection:
             self._reset(talk, 0, failure)
 
     def _answer_break(self, talk: Conversation, kind: int) -> None:
-        """INTERRUPT: answer BREAK, wait for RESET. BREAK: wait for RESET. Then RESET and ORA-01013."""
+        """Drop the response begun and answer the client's marker of this `kind`. INTERRUPT: answer BREAK, wait for RESET. BREAK:
+        wait for RESET. Then RESET and ORA-01013. Raises as `PacketStream.read`."""
         talk.drop_reply()
         self._reset(talk, kind, _CANCELLED)
 
     def _reset(self, talk: Conversation, kind: int, failure: OraError) -> None:
-        """Fail the running call once the client has marked the end of its message.
+        """Fail the running call with `failure` once the client has marked the end of its message; drops all that it sends before.
+        Raises as `PacketStream.read`.
 
         :param kind: of the marker that it sent, 0 of none: the server breaks the call off.
         """

@@ -21,8 +21,9 @@ _END = bytes((Ttc.END_OF_RESPONSE,))
 
 @dataclass(slots=True)
 class Cursor:
-    """A statement that the client may execute again by its number.
+    """A statement that the client may execute again by its number, from `open_cursor` to `close_cursor`.
 
+    :param oacs: the binds of the last execute that described them.
     :param out_only: bind positions the client does not send when it runs a PL/SQL block again.
     :param defines: the forms in which the client wants the columns, by column; None before it has defined them.
     :param columns, rows: of a query; `rows` is None when it is not open.
@@ -43,14 +44,22 @@ class Cursor:
     fetched: int = 0
 
     def close_rows(self) -> None:
-        """Drop the open result; the statement stays."""
+        """Close the open result, if there is one; the statement and its columns stay."""
         rows, self.rows = self.rows, None
         if rows is not None:
             rows.close()
 
 
 class Conversation:
-    """State of one connection; used by its own thread, but for `interrupt_if_requested`."""
+    """State of one connection from ACCEPT to `close`: what was agreed, the session, its cursors, and the running call with its
+    response. Used by its own thread, but for `interrupt_if_requested`.
+
+    :ivar agreed: changed by the first messages, settled before logon.
+    :ivar peer: the client's address for log lines.
+    :ivar cursors: by number.
+    :ivar call: sequence byte of the running call; `token`: that of a pipelined one, else 0.
+    :ivar ended: the client has logged off.
+    """
 
     def __init__(self, stream: PacketStream, database: Database, agreed: Negotiated, peer: str) -> None:
         self.stream = stream
@@ -87,7 +96,7 @@ class Conversation:
         self._schema = session.schema
 
     def changed_schema(self) -> str | None:
-        """The session's current schema when it changed since the last call of this; else None."""
+        """The session's current schema when it is another than at the last call of this, or at logon; else None. Raises as `session`."""
         known, self._schema = self._schema, self.session.schema
         return self._schema if self._schema != known else None
 
@@ -97,7 +106,7 @@ class Conversation:
         return self._session is not None
 
     def close(self) -> None:
-        """Roll back and free everything."""
+        """Close all cursors and the session, which rolls back. The socket stays open."""
         for cursor in self.cursors.values():
             cursor.close_rows()
         self.cursors.clear()
@@ -105,17 +114,17 @@ class Conversation:
             self._session.close()
 
     def begin_call(self) -> None:
-        """From here to `end_call` another thread may interrupt the session."""
+        """From here to `end_call` another thread may interrupt the session; nothing before logon."""
         with self._running:
             self._in_call = self._session is not None
 
     def end_call(self) -> None:
-        """After the call: another thread no longer interrupts the session."""
+        """After the call, also a failed one: another thread no longer interrupts the session."""
         with self._running:
             self._in_call = False
 
     def interrupt_if_requested(self) -> None:
-        """Another thread: cancel the running call, if there is one, when the client has sent a MARKER or gone away."""
+        """From another thread: cancel the running call, if there is one, when the client has sent a MARKER or gone away."""
         if not self._in_call:
             return
         with self._running:
@@ -123,7 +132,7 @@ class Conversation:
                 self._session.cancel()
 
     def open_cursor(self, sql: str, kind: StatementKind) -> Cursor:
-        """A new cursor with the next number. Raises ORA-01000."""
+        """A new cursor with the next number, in `cursors`. Raises ORA-01000 when 1000 are open."""
         if len(self.cursors) >= MAX_OPEN_CURSORS:
             raise OraError(1000, "maximum open cursors exceeded")
         self._last_cursor += 1
@@ -132,7 +141,7 @@ class Conversation:
         return cursor
 
     def cursor_of(self, number: int) -> Cursor:
-        """The cursor with this number, which becomes that of the running call. Raises ORA-01001."""
+        """The cursor with this number, which becomes that of the running call. Raises ORA-01001 when there is none."""
         cursor = self.cursors.get(number)
         if cursor is None:
             raise OraError(1001, "invalid cursor")
@@ -140,31 +149,32 @@ class Conversation:
         return cursor
 
     def close_cursor(self, number: int) -> None:
-        """Forget a cursor; unknown numbers are ignored."""
+        """Forget a cursor and close its rows; unknown numbers are ignored."""
         cursor = self.cursors.pop(number, None)
         if cursor is not None:
             cursor.close_rows()
 
     def text(self, size: int) -> str:
-        """A text whose length in bytes, `size`, was sent earlier."""
+        """Read a text whose length in bytes, `size`, was sent earlier; bytes that are no UTF-8 become U+FFFD. Raises as `TtcReader`."""
         raw = (self.reader.clr() or b"") if self.agreed.prefixed_text else self.reader.raw(size)
         return raw.decode("utf-8", "replace")
 
     def reply(self) -> ReplyWriter:
-        """Begin the response to the running call; a pipelined call's token comes first."""
+        """Begin the response to the running call; a pipelined call's token comes first. Add to it, then `finish` it."""
         prefix = bytes((Ttc.TOKEN,)) + ub(self.token) if self.token else b""
         self.token = 0
         self._reply = ReplyWriter(self.stream, self.agreed.end_of_response, prefix)
         return self._reply
 
     def finish(self, reply: ReplyWriter, *pieces: bytes) -> None:
-        """Send the end of a response."""
+        """Add these bytes and send the rest of a response, which ends it. Raises OSError."""
         reply.add(*pieces)
         reply.finish(_END)
         self._reply = None
 
     def call_end(self, rows: int = 0, batch_errors: Sequence[BatchError] = (), row_id: str | None = None) -> replies.CallEnd:
-        """The facts for the end of the running call; each use counts a reply in `sequence`."""
+        """The facts for the end of the running call; each use counts a reply in `sequence`. `rows`: row count; `row_id`: of the
+        last row changed, None for none."""
         self._sequence += 1
         open_transaction = self._session is not None and self._session.in_transaction()
         return replies.CallEnd(
@@ -179,11 +189,12 @@ class Conversation:
         )
 
     def send_status(self) -> None:
-        """Answer a call that returns nothing."""
+        """Answer a call that returns nothing: a whole response. Raises OSError."""
         self.finish(self.reply(), replies.status(self.call_end()))
 
     def send_error(self, error: OraError) -> None:
-        """Answer with an error. The running call's cursor stays until the client closes it, without its rows.
+        """Answer the running call with an error: a whole response, or the end of the one begun. Its cursor stays until the client
+        closes it, without its rows. Raises OSError.
 
         When rows of this response were sent already, the error follows them: they may end in the middle of a row.
         """
@@ -196,5 +207,5 @@ class Conversation:
         self.finish(begun or self.reply(), counts, replies.error(end, error))
 
     def drop_reply(self) -> None:
-        """Forget the response begun: a client that sends a break drops it too."""
+        """Forget the response begun, of which no more is sent: a client that sends a break drops it too."""
         self._reply = None

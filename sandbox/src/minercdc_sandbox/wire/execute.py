@@ -46,8 +46,8 @@ _BATCH_FAILED = OraError(24381, "error(s) in array DML")
 
 
 def execute(talk: Conversation) -> None:
-    """Function 94: execute or describe a statement that is new or known by its cursor number. Raises as `read_execute`, and
-    OraError of the statement or its binds; for the caller to send."""
+    """Function 94: read, run and answer the execution or description of a statement that is new or known by its cursor number.
+    Raises as `read_execute`, and OraError of the statement or its binds; for the caller to send."""
     request = read_execute(talk)
     talk.cursor = request.cursor.number
     if request.refused:
@@ -56,13 +56,14 @@ def execute(talk: Conversation) -> None:
 
 
 def execute_again(talk: Conversation, *, and_fetch: bool) -> None:
-    """Functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises as `execute`."""
+    """Functions 4 and 78 (`and_fetch`): read, run and answer another execution of a known cursor. Raises as `read_execute_again`,
+    and OraError as `execute`."""
     _run(talk, read_execute_again(talk, and_fetch=and_fetch))
 
 
 def fetch(talk: Conversation) -> None:
-    """Function 5: fetch more rows of a cursor. Raises ORA-01001 for an unknown one, ORA-01002 for one that was not described,
-    ORA-01007 for another number of defines, and as `Rows.fetch`."""
+    """Function 5: send more rows of a cursor, with ORA-01403 at their end or when it is not open. Raises ORA-01001 for an unknown
+    one, ORA-01002 for one that was not described, ORA-01007 for another number of defines, and as `Rows.fetch` and `TtcReader`."""
     number, count = talk.reader.ub(), talk.reader.ub()
     cursor = talk.cursor_of(number)
     reply = talk.reply()
@@ -108,7 +109,7 @@ def _describe_only(talk: Conversation, cursor: Cursor) -> None:
 def describe_text(talk: Conversation) -> None:
     """Function 98: columns of a query, none of another statement; ojdbc's PreparedStatement.getMetaData before the first execute.
     Reply: 08, column count, columns. Raises ProtocolError for a text that is too long, ORA-01001 for an unknown cursor, OraError
-    of the statement."""
+    of the statement, and as `TtcReader`."""
     r = talk.reader
     r.u8()
     number, has_sql, sql_size = r.ub(), r.u8(), r.ub()
@@ -197,7 +198,7 @@ def _run_statement(talk: Conversation, request: ExecuteRequest) -> None:
 def _returned(
     talk: Conversation, cursor: Cursor, positions: Sequence[int], rows: Sequence[tuple[Cell, ...]]
 ) -> Iterator[bytes]:
-    """The returned values of one iteration: for each bind the number of rows, then its values."""
+    """The values of RETURNING of one iteration: for each bind, by position, the number of rows, then its values."""
     order = sorted(range(len(positions)), key=lambda n: positions[n])
     for n in order:
         yield ub(len(rows))
@@ -252,7 +253,8 @@ def _out_value(talk: Conversation, oac: Oac, value: Cell | Result) -> bytes:
 
 
 def _open_result(talk: Conversation, result: Result) -> bytes:
-    """Description and cursor number of an open query the client is given."""
+    """Description and cursor number of an open query (a REF CURSOR) that the client is given, in a new cursor. Raises ORA-06504
+    for a result that is no query, ORA-01000."""
     if result.columns is None:
         raise OraError(6504, "PL/SQL: Return types of Result Set variables or query do not match")
     cursor = talk.open_cursor("", StatementKind.QUERY)
@@ -261,7 +263,8 @@ def _open_result(talk: Conversation, result: Result) -> bytes:
 
 
 def _implicit_results(talk: Conversation, results: Sequence[Result]) -> bytes:
-    """1B, count, before each a byte that no client looks at."""
+    """The message of a block's implicit results, each in a new cursor: 1B, count, before each a byte that no client looks at; b''
+    for none. Raises as `_open_result`."""
     if not results:
         return b""
     opened = b"".join(b"\0" + _open_result(talk, result) for result in results)

@@ -19,8 +19,8 @@ from minercdc_sandbox.wire.statements import StatementKind, repeated_binds, retu
 
 
 class ExecuteOption(IntFlag):
-    """UNKNOWN_DIRECTIONS: the client does not know which binds are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's
-    RETURNING INTO."""
+    """Bits of the options of an execute, which say what the call does. UNKNOWN_DIRECTIONS: the client does not know which binds
+    are OUT and sends values for all: PL/SQL, and ojdbc's and go-ora's RETURNING INTO."""
 
     BIND = 0x08
     DEFINE = 0x10
@@ -47,6 +47,7 @@ class ExecuteRequest:
     :param new: it has the statement's text.
     :param rows_wanted: rows the client has room for; 0 when it wants none yet.
     :param bind_rows: the values of each iteration, at least one row; an empty row without binds.
+    :param want_row_counts: the reply is to have the rows of each iteration.
     :param refused: the error that the call fails with, found while the call was read; None without one.
     """
 
@@ -60,8 +61,9 @@ class ExecuteRequest:
 
 
 def read_execute(talk: Conversation) -> ExecuteRequest:
-    """Read function 94; a text opens a cursor, or replaces that of the number sent. Raises UnreadCall for an unknown cursor or a
-    bind type that cannot be read, and ProtocolError. The message's pointers are 1 when the thing they point to follows."""
+    """Read function 94 to its end; a text opens a cursor, or replaces that of the number sent, whose rows are closed. Raises
+    UnreadCall for an unknown cursor or a bind type that cannot be read, ProtocolError, and as `TtcReader`; errors of other kinds
+    are in `refused`. The message's pointers are 1 when the thing they point to follows."""
     r = talk.reader
     options, number = r.ub(), r.ub()  # execute options, cursor id
     has_sql, sql_size = r.u8(), r.ub()
@@ -106,7 +108,7 @@ def read_execute(talk: Conversation) -> ExecuteRequest:
 
 
 def _skip_newer(talk: Conversation) -> None:
-    """Read the fields that only clients of 12.2 and later send."""
+    """Read past the fields that only clients of 12.2 and later send. Raises as `TtcReader`."""
     r = talk.reader
     if talk.agreed.field_version >= FIELD_VERSION_12_2:
         r.u8()  # pointer (al8sqlsig)
@@ -120,7 +122,8 @@ def _skip_newer(talk: Conversation) -> None:
 
 
 def _read_rows(talk: Conversation, request: ExecuteRequest, iterations: int, bound: bool) -> None:
-    """The rows of bind values at the end of the message."""
+    """Read the bind values at the end of the message into `bind_rows`, and set `rows_wanted` of a query to its iterations.
+    `bound`: descriptions of binds came. Raises as `TtcReader` and `BindReader.read`."""
     cursor, options = request.cursor, request.options
     query = cursor.kind is StatementKind.QUERY
     # ojdbc runs a cursor again by its number: no descriptions come, the values do, and those of OUT binds too.
@@ -135,7 +138,8 @@ def _read_rows(talk: Conversation, request: ExecuteRequest, iterations: int, bou
 
 
 def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Cursor, OraError | None]:
-    """The cursor an execute is about; what is wrong with it is reported once the message is read."""
+    """The cursor an execute is about, and what is wrong with it, None for nothing: that is reported once the message is read.
+    Raises UnreadCall for the number of an unknown cursor without a text."""
     if sql is None:
         known = talk.cursors.get(number)
         if known is None:
@@ -158,7 +162,7 @@ def _cursor_for(talk: Conversation, number: int, sql: str | None) -> tuple[Curso
 
 
 def _sent(cursor: Cursor) -> list[int]:
-    """Positions of the binds whose values the client sends: not those of RETURNING INTO, nor a block's OUT binds again."""
+    """Positions of the binds whose values the client sends, ascending: not those of RETURNING INTO, nor a block's OUT binds again."""
     left_out = cursor.out_only
     if cursor.kind is StatementKind.OTHER:
         left_out = return_binds(cursor.sql)
@@ -178,7 +182,8 @@ def _read_binds(talk: Conversation, cursor: Cursor, count: int, sent: Sequence[i
 
 
 def _bound_cursor(talk: Conversation, cell: Any) -> Any:
-    """A REF CURSOR that the client hands back: the open query of that number; its rows go on where the client has left them."""
+    """Of a REF CURSOR that the client hands back: the open query of that number, None when it is not open; its rows go on where
+    the client has left them. Any other value as it is."""
     if not isinstance(cell, CursorNumber):
         return cell
     known = talk.cursors.get(cell)
@@ -186,7 +191,8 @@ def _bound_cursor(talk: Conversation, cell: Any) -> Any:
 
 
 def read_execute_again(talk: Conversation, *, and_fetch: bool) -> ExecuteRequest:
-    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again. Raises UnreadCall as `read_execute`, and ProtocolError."""
+    """Read functions 4 and 78 (`and_fetch`): execute a known cursor again; makes it the running call's cursor. Raises UnreadCall
+    for an unknown cursor or a bind type that cannot be read, ProtocolError, and as `TtcReader`."""
     r = talk.reader
     number, count = r.ub(), r.ub()  # cursor id, number of iterations
     r.ub()  # execute flags 1

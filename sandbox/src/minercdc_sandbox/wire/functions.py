@@ -22,8 +22,8 @@ _MAX_LIST = 65535
 
 
 def read_function_header(talk: Conversation) -> int:
-    """Read the header after the byte of the message; returns the function number. The call's sequence byte and, since 23ai, its
-    token (else 0) go into `talk.call` and `talk.token`."""
+    """Read the header after the first byte of the message; returns the function number. The call's sequence byte and, since 23ai,
+    its token (else 0) go into `talk.call` and `talk.token`. Raises as `TtcReader`."""
     number = talk.reader.u8()
     talk.call = talk.reader.u8()
     talk.token = talk.reader.ub() if talk.agreed.field_version >= FIELD_VERSION_23_1_EXT1 else 0
@@ -70,7 +70,7 @@ def _version(talk: Conversation) -> None:
 
 
 def version_number(version: tuple[int, int, int, int, int]) -> int:
-    """Five-part release packed the way clients unpack it since 18c: 8, 8, 4, 8 and 4 bits."""
+    """Five-part release packed the way clients unpack it since 18c: 8, 8, 4, 8 and 4 bits, the first part highest."""
     major, minor, update, port, patch = version
     return major << 24 | minor << 16 | update << 12 | port << 4 | patch
 
@@ -103,8 +103,8 @@ REFUSED = {
 
 
 def run_function(talk: Conversation, number: int) -> None:
-    """Read the call's body, do it, answer it. Raises OraError, for the caller to send; UnreadCall for an unknown function, and with
-    the error of an earlier piggyback, which fails the call before its body is read."""
+    """Read the call's body, do it, answer it. Raises OraError, for the caller to send; UnreadCall for an unknown function, and
+    with the error of an earlier piggyback, which fails the call before its body is read; ProtocolError for a malformed call."""
     talk.cursor = 0
     function = FUNCTIONS.get(number)
     if function is None:
@@ -146,7 +146,8 @@ _KEPT_METRICS = frozenset(("client_id", "module", "action", "client_info"))
 
 
 def _end_to_end_metrics(talk: Conversation) -> None:
-    """Client identifier, module, action and the like: pointer and length of each, then the values that are there."""
+    """Piggyback 135: client identifier, module, action and the like: pointer and length of each, then the values that are there.
+    Sets the session's metrics; an empty value clears one. Raises as `TtcReader`."""
     r = talk.reader
     r.raw(2)  # pointers (cidnam, cidser)
     r.ub()  # flags
@@ -174,8 +175,8 @@ def _pipeline_begin(talk: Conversation) -> None:
 
 
 def _switch_transaction(talk: Conversation) -> None:
-    """A sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places for the answer,
-    names; then the bytes of those that are there. Raises ORA-03001 once they are read."""
+    """Piggyback 103, a sessionless transaction that begins with the next call: operation, context, XID, flags, timeout, places
+    for the answer, names; then the bytes of those that are there. Raises as `TtcReader`, and ORA-03001 once all is read."""
     r = talk.reader
     r.ub()
     r.u8()
@@ -230,7 +231,8 @@ _PIGGYBACKS: dict[int, Callable[[Conversation], None]] = {
 
 
 def run_piggyback(talk: Conversation, number: int) -> None:
-    """Read and do a call that is not answered; its OraError fails the next function. Raises UnreadCall for an unknown piggyback."""
+    """Read and do a call that is not answered; the first OraError of such a call goes into `talk.deferred`, and fails the next
+    function. Raises UnreadCall for an unknown piggyback, ProtocolError, and as `TtcReader`."""
     piggyback = _PIGGYBACKS.get(number)
     if piggyback is None:
         raise UnreadCall(3001, f"unimplemented feature: TTC piggyback {number}")

@@ -24,11 +24,13 @@ _STOP_SECONDS = 5.0
 
 
 class Listener:
-    """Serves a database on a port from `start` to `stop`.
+    """Serves a database on a port from `start` to `stop`, with a thread per connection, 500 at most: others are refused with
+    12516. The constructor binds the port; the database is not its own.
 
     :param port: 0 for a free one, which `address` then has.
     :param profile: a key of `PROFILES`: the release whose protocol it speaks.
-    :param tls: makes it a TCPS port.
+    :param tls: makes it a TCPS port; None for TCP.
+    :ivar address: host and port as bound.
     :raises OSError: the host and port cannot be bound.
     """
 
@@ -49,13 +51,13 @@ class Listener:
         ]
 
     def start(self) -> None:
-        """Begin to accept connections."""
+        """Start the threads that accept and watch connections; once only."""
         for thread in self._threads:
             thread.start()
 
     def stop(self) -> None:
-        """End every connection (open transactions roll back) and join all threads, each for five seconds at most. Safe to call
-        twice."""
+        """End every connection (open transactions roll back) and join all threads, each for five seconds at most; one that does
+        not end is logged. Safe to call twice, and without `start`."""
         self._stopping.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
@@ -74,7 +76,7 @@ class Listener:
 
     @property
     def connections(self) -> int:
-        """The number of open connections."""
+        """How many connections are open now, those that have not logged on included."""
         return len(self._open)
 
     def _accept(self) -> None:
@@ -113,7 +115,8 @@ class Listener:
                 self._open.pop(connection, None)
 
     def _watch(self) -> None:
-        """A client that cancels or vanishes while its call runs: only another thread can look at its socket."""
+        """Until the listener stops, every 20 ms interrupt the calls of clients that cancelled or vanished while they run: only
+        another thread can look at their sockets."""
         while not self._stopping.wait(_WATCH_SECONDS):
             for connection in tuple(self._open):
                 if connection.talk is not None:

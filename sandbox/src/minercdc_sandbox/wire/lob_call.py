@@ -22,8 +22,12 @@ _MAX_READ = 1 << 28
 class _Call(NamedTuple):
     """A LOB call as it was read.
 
-    :param destination: offset in the destination; of CREATE TEMPORARY the LOB's type.
+    :param operation: a key of LOB_OPERATIONS, if the sandbox has it.
     :param offset: 1-based source offset; of CREATE TEMPORARY the character set form.
+    :param destination: offset in the destination; of CREATE TEMPORARY the LOB's type.
+    :param amount: of a read or trim in units; of OPEN the mode; 0 when it was not sent.
+    :param data: content to write; b'' for other operations.
+    :param wants_amount, wants_flag: the reply has an amount, a flag.
     """
 
     operation: int
@@ -37,7 +41,8 @@ class _Call(NamedTuple):
 
 
 class _Done(NamedTuple):
-    """The result of a LOB call: the locator to keep, an amount, a flag, content."""
+    """The result of a LOB call: the locator for the client, an amount in units, a flag, and the content read (None of calls that
+    read none)."""
 
     locator: bytes
     amount: int = 0
@@ -55,7 +60,8 @@ _READ_ONLY = 1
 
 
 def _locator_size(talk: Conversation) -> int:
-    """The size of a locator; 0 without a pointer, as the size that CREATE TEMPORARY sends for its destination is a duration."""
+    """Read the pointer to and the size of a locator; returns the size in bytes, 0 without a pointer, as the size that CREATE
+    TEMPORARY sends for its destination is a duration. Raises as `TtcReader`."""
     pointer, size = talk.reader.u8(), talk.reader.ub()
     return size if pointer else 0
 
@@ -141,8 +147,9 @@ LOB_OPERATIONS: dict[int, Callable[[Session, _Call], _Done]] = {
 
 
 def lob_call(talk: Conversation) -> None:
-    """Function 96: read the call, do it, answer it. Raises ORA-22285 for operations on files, ORA-03001 for others that the sandbox
-    does not have, what the operation raises, and ProtocolError for a malformed call."""
+    """Function 96: read the call, do it, answer it. Raises ORA-22285 for operations on files, ORA-03001 for others that the
+    sandbox does not have and for a read of more than 268,435,456 units, ORA-29275 for half a character, what `LobCalls` raises,
+    ProtocolError for a malformed call, and as `TtcReader`."""
     call = _read_call(talk)
     size = len(call.locator)
     if call.operation != _FREE_TEMPORARY:
@@ -163,7 +170,7 @@ def lob_call(talk: Conversation) -> None:
 
 def free_temporaries(talk: Conversation) -> None:
     """Function 96 as a piggyback, which is not answered: python-oracledb frees temporary LOBs it dropped. Raises ProtocolError
-    for another operation."""
+    for another operation, and as `TtcReader` and `LobCalls.free_temporary`."""
     call = _read_call(talk)
     if call.operation & ~_ARRAY != _FREE_TEMPORARY:
         raise ProtocolError(f"LOB operation {call.operation:#x} as a piggyback")

@@ -28,13 +28,12 @@ _READ_UNITS = 1 << 24
 
 
 def wire_text(text: str) -> bytes:
-    """UTF-16BE, a lone surrogate as it is."""
+    """A text in UTF-16BE, a lone surrogate as it is."""
     return text.encode("utf-16-be", "surrogatepass")
 
 
 def content(session: Session, locator: bytes) -> str | bytes:
-    """All of a LOB: str of a CLOB or NCLOB, bytes of a BLOB, b'' of every empty one. Raises ORA-22275 for bytes that are no
-    locator and for a freed temporary LOB."""
+    """All of a LOB, read piece by piece: str of a CLOB or NCLOB, bytes of a BLOB, b'' of every empty one. Raises as `LobCalls.read`."""
     length = session.lob_calls.length(locator)
     pieces = [session.lob_calls.read(locator, at, _READ_UNITS) for at in range(1, length + 1, _READ_UNITS)]
     if pieces and isinstance(pieces[0], str):
@@ -44,12 +43,12 @@ def content(session: Session, locator: bytes) -> str | bytes:
 
 
 def _head(session: Session, locator: bytes) -> bytes:
-    """Size of the locator, length and chunk size of the LOB."""
+    """Size of the locator in bytes, length of the LOB in units and its chunk size in bytes, each as `ub`. Raises as `LobCalls.length`."""
     return ub(len(locator)) + ub(session.lob_calls.length(locator)) + ub(session.lob_calls.chunk_size(locator))
 
 
 def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
-    """CLOB and BLOB by locator.
+    """Encoder of CLOB, BLOB and BFILE columns by locator; it raises as `LobCalls.read` if there is a prefetch.
 
     :param prefetch: units of the content that come along; None: not even its length does.
     """
@@ -71,7 +70,8 @@ def locators(session: Session, prefetch: int | None) -> ColumnEncoder:
 
 
 def contents(session: Session, national: bool) -> ColumnEncoder:
-    """LOBs that the client defined as LONG or LONG RAW: the content, in UTF-16 of an NCLOB, in UTF-8 of a CLOB."""
+    """Encoder of LOBs that the client defined as LONG or LONG RAW: the whole content, in UTF-16 of an NCLOB (`national`), in
+    UTF-8 of a CLOB; an empty LOB comes as NULL. It raises as `content`."""
     charset = "utf-16-be" if national else "utf-8"
 
     def one(locator: bytes) -> bytes:
@@ -83,7 +83,7 @@ def contents(session: Session, national: bool) -> ColumnEncoder:
 
 
 def images(session: Session) -> ColumnEncoder:
-    """JSON (OSON) and VECTOR: the image comes with the locator."""
+    """Encoder of JSON (OSON) and VECTOR: the whole image comes with the locator. It raises as `content`."""
 
     def one(locator: bytes) -> bytes:
         return _head(session, locator) + clr(bytes(content(session, locator))) + clr(locator)  # type: ignore[arg-type]
@@ -92,14 +92,16 @@ def images(session: Session) -> ColumnEncoder:
 
 
 def narrow(locator: bytes) -> bytes:
-    """The sandbox's 40 bytes of a locator: ojdbc has room for more in temporary LOBs and sends all of it."""
+    """The first 40 bytes of a locator, with their own size in them: ojdbc has room for more in temporary LOBs and sends all of
+    it. A shorter or equal one as it is."""
     if len(locator) <= _LOCATOR_BYTES:
         return locator
     return struct.pack(">H", _LOCATOR_BYTES - 2) + locator[2:_LOCATOR_BYTES]
 
 
 def widened(locator: bytes, size: int) -> bytes:
-    """The locator with zero bytes up to `size`, as long as the client sent it; its first two bytes are the size that follows."""
+    """The locator with zero bytes up to `size`, as long as the client sent it; its first two bytes are then the size that
+    follows. As it is when it is not shorter."""
     if size <= len(locator):
         return locator
     return struct.pack(">H", size - 2) + locator[2:] + bytes(size - len(locator))

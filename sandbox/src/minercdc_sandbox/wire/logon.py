@@ -39,7 +39,8 @@ _DENIED = OraError(1017, "invalid credential or not authorized; logon denied")
 
 
 def _read_pairs(talk: Conversation) -> tuple[str, int, dict[str, str]]:
-    """User, mode and pairs of a logon message."""
+    """Read user, mode (bits of roles) and pairs of a logon message; the user is '' when none is sent. Raises ProtocolError for
+    more than 200 pairs, and as `TtcReader`."""
     r = talk.reader
     has_user, size = r.u8(), r.ub()
     mode = r.ub()
@@ -66,7 +67,10 @@ def _folded(name: str) -> str:
 
 
 class Logon:
-    """One client's logon, from its first call to the open session."""
+    """One client's logon, from its first call to the open session, and later changes of the password: one for each connection.
+
+    :param service: that CONNECT named, upper case.
+    """
 
     def __init__(self, talk: Conversation, service: str) -> None:
         self._talk = talk
@@ -77,7 +81,8 @@ class Logon:
         self._key: SessionKey | None = None
 
     def fast(self) -> None:
-        """Fast authentication: read the message after its first byte, and answer all of it at once. Raises ProtocolError."""
+        """Fast authentication: read the message after its first byte, agree on protocol and data types, and answer all of it at
+        once with the challenge. Raises ProtocolError, and as `TtcReader`."""
         talk = self._talk
         r, offered = talk.reader, talk.agreed.field_version
         r.raw(3)
@@ -99,7 +104,8 @@ class Logon:
         talk.finish(reply, self._begin(user, pairs))
 
     def phase_one(self) -> None:
-        """Function 118: send the challenge. Raises ProtocolError for too many pairs."""
+        """Function 118: read user and client's description, and answer with a challenge, also for an unknown user. Raises
+        ProtocolError for too many pairs, and as `TtcReader`."""
         user, _, pairs = _read_pairs(self._talk)
         body = self._begin(user, pairs)
         self._talk.finish(self._talk.reply(), body)
@@ -111,9 +117,9 @@ class Logon:
         return _parameters(self._challenge.pairs()) + replies.error(self._talk.call_end())
 
     def phase_two(self) -> None:
-        """Function 115: open the session, or change the password of an open one. Raises OraError when the password is wrong, when
-        the session is denied, and, with the session open, of the ALTER SESSION text; ProtocolError for a proof without
-        challenge."""
+        """Function 115: open the session, or change the password of an open one, and answer. Raises OraError when the password is
+        wrong, when the session is denied, and, with the session open, of the ALTER SESSION text; ConnectionLost as
+        `Database.open_session`; ProtocolError for a proof without challenge and for too many pairs; and as `TtcReader`."""
         talk = self._talk
         _, mode, pairs = _read_pairs(talk)
         if talk.logged_on:
@@ -141,7 +147,8 @@ class Logon:
         talk.finish(talk.reply(), _parameters(self._facts(self._key.answer())) + replies.error(talk.call_end()))
 
     def _check_wishes(self, mode: int, pairs: Mapping[str, str]) -> None:
-        """Refuse what the sandbox does not have, and SYS without AS SYSDBA. Only SYS is in the password file."""
+        """Refuse what the sandbox does not have, and SYS without AS SYSDBA. Only SYS is in the password file. Raises ORA-03001,
+        ORA-01017, ORA-28009, and ORA-38802 for an unknown edition."""
         if mode & _OTHER_ROLES:
             raise OraError(3001, "unimplemented feature: administrative privileges other than SYSDBA")
         if mode & _SYSDBA and self._user != "SYS":

@@ -36,7 +36,7 @@ _MAX_DATA_TYPES = 2000
 
 
 class Ttc(IntEnum):
-    """First byte of a TTC message."""
+    """Message types: the first byte of a TTC message."""
 
     PROTOCOL = 1
     DATA_TYPES = 2
@@ -60,7 +60,8 @@ class Ttc(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """The protocol features of a database release: protocol and TTC field version, and the flags that ACCEPT sends."""
+    """The protocol features of a database release, see `PROFILES`: protocol (TNS) and TTC field version, and the flags that
+    ACCEPT sends."""
 
     protocol: int
     flags: int
@@ -72,7 +73,7 @@ PROFILES = {"19c": Profile(318, 0, 12), "23ai": Profile(319, _FAST_AUTH | _END_O
 
 @dataclass(slots=True)
 class Negotiated:
-    """The protocol features that both sides have.
+    """The protocol features that both sides have; the handshake's messages fill it in.
 
     :param field_version: TTC field version; the server's own until `settle_field_version`.
     :param end_of_response: the last packet of a response carries the flag END_OF_RESPONSE.
@@ -91,7 +92,7 @@ class Negotiated:
 
 
 class Refused(Exception):
-    """The connect wants something that the sandbox does not have; REFUSE has been sent."""
+    """The connect wants something that the sandbox does not have; REFUSE has been sent, the connection is to end."""
 
 
 # Bytes of the server's compile-time capabilities that ojdbc or go-ora insist on; python-oracledb looks at [7] alone.
@@ -109,8 +110,9 @@ def _compile_capabilities(field_version: int) -> bytes:
 
 
 def accept_connect(stream: PacketStream, profile: Profile, services: Sequence[str]) -> str:
-    """Answer CONNECT with ACCEPT; returns the service's name in upper case. Sets `sdu` and `wide` of the stream. Raises Refused
-    after REFUSE was sent, ProtocolError."""
+    """Read CONNECT and answer it with ACCEPT; returns the service's name, one of `services`, in upper case. Sets `sdu` and `wide`
+    of the stream. Raises Refused after REFUSE was sent for an unknown service and for pooled or shared servers; ProtocolError for
+    a protocol older than 315 and malformed bytes; and as `PacketStream.read`."""
     packet = stream.read()
     if packet.type != PacketType.CONNECT or len(packet.body) < 50:
         raise ProtocolError(f"packet type {packet.type} of {len(packet.body)} bytes where CONNECT was due")
@@ -153,7 +155,7 @@ def _service(stream: PacketStream, text: str, services: Sequence[str]) -> str:
 
 
 def refuse(stream: PacketStream, code: int) -> None:
-    """Send REFUSE with a listener's error number."""
+    """Send REFUSE with a listener's error number, 12514 for ORA-12514. The connection stays open. Raises OSError."""
     text = f"(DESCRIPTION=(TMP=)(VSNNUM=0)(ERR={code})(ERROR_STACK=(ERROR=(CODE={code})(EMFI=4))))".encode()
     stream.write(PacketType.REFUSE, struct.pack(">BBH", 0x22, 0, len(text)) + text)
 
@@ -168,8 +170,8 @@ def _read_name(reader: TtcReader) -> bytes:
 
 
 def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a PROTOCOL request (after its first byte); returns the answer. Sets `driver` of `agreed`. Raises ProtocolError for a
-    name without end."""
+    """Read a PROTOCOL request (after its first byte); returns the answer for the caller to send. Sets `driver` of `agreed`.
+    Raises ProtocolError for a name without end, and as `TtcReader`."""
     _read_name(reader)  # the versions the client speaks
     agreed.driver = _read_name(reader).decode("ascii", "replace")
     fdo = bytes(9) + struct.pack(">H", CHARSET_AL16UTF16)  # lengths at [5], [6] are 0, hence the national charset at 9
@@ -178,8 +180,9 @@ def protocol_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
-    """Read a DATA TYPES request (after its first byte); returns the answer, which is the client's own list. Sets all of `agreed`
-    that follows from the client's capabilities, except `field_version`. Raises ProtocolError."""
+    """Read a DATA TYPES request (after its first byte); returns the answer for the caller to send, which is the client's own
+    list. Sets all of `agreed` that follows from the client's capabilities, except `field_version`. Raises ProtocolError, and as
+    `TtcReader`."""
     reader.raw(4)  # charsets: the client converts
     agreed.prefixed_text = bool(reader.u8() & _LENGTH_PREFIXED_TEXT)
     agreed.capabilities = reader.clr() or b""
@@ -205,5 +208,5 @@ def data_types_reply(reader: TtcReader, agreed: Negotiated) -> bytes:
 
 
 def settle_field_version(agreed: Negotiated) -> None:
-    """Once the client's capabilities are known: set the smaller of both sides' field versions."""
+    """Set the smaller of both sides' TTC field versions; call it once `capabilities` are known."""
     agreed.field_version = min(agreed.field_version, agreed.capabilities[_FIELD_VERSION] or agreed.field_version)

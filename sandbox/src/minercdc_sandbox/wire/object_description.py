@@ -36,8 +36,9 @@ _LARGEST_SIZE = 0xFFFF
 
 
 def describe_object(talk: Conversation) -> None:
-    """Read the call and answer it. Raises ORA-00942 and ORA-04043 as a query on the object would, ORA-03001 for a field version
-    whose fields are not known, ProtocolError for a name that is too long."""
+    """Function 119: read the call and answer it with the columns of the table or view. Raises ORA-00942 and ORA-04043 as a query
+    on the object would, ORA-03001 for a field version whose fields are not known, ProtocolError for a name that is too long, and
+    as `TtcReader`."""
     r = talk.reader
     r.u8()
     size = r.ub()

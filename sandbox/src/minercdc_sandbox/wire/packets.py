@@ -32,7 +32,7 @@ class ProtocolError(Exception):
 
 
 class Disconnected(Exception):
-    """The peer closed the connection."""
+    """The peer closed the connection, between packets or in one."""
 
 
 class UnreadCall(OraError):
@@ -41,7 +41,10 @@ class UnreadCall(OraError):
 
 
 class BreakReceived(Exception):
-    """A MARKER came instead of data: the client wants the running call to end."""
+    """A MARKER came instead of data: the client wants the running call to end.
+
+    :param kind: 1 BREAK, 2 RESET, 3 INTERRUPT.
+    """
 
     def __init__(self, kind: int) -> None:
         super().__init__(f"marker {kind}")
@@ -59,14 +62,15 @@ class PacketType(IntEnum):
 
 
 class Packet(NamedTuple):
-    """A packet without its header."""
+    """A packet without its header; `type` is a number that may be none of `PacketType`."""
 
     type: int
     body: bytes
 
 
 class PacketStream:
-    """Packets over one socket. ACCEPT sets `wide`, four bytes of length for two, and `sdu`, the most bytes of a sent packet."""
+    """Packets over one socket, which stays the caller's. ACCEPT sets `wide`, four bytes of length for two, and `sdu`, the most
+    bytes of a sent packet. Reads and writes raise OSError, and TimeoutError by the socket's timeout."""
 
     def __init__(self, sock: socket.socket) -> None:
         self.sock = sock
@@ -75,7 +79,7 @@ class PacketStream:
         self._received = bytearray()
 
     def read(self) -> Packet:
-        """The next packet. Raises Disconnected at the end, ProtocolError for a length out of range."""
+        """The next packet; waits for it. Raises Disconnected at the end, ProtocolError for a length out of range, OSError."""
         self._fill(8)
         size: int = struct.unpack_from(">I" if self.wide else ">H", self._received)[0]
         if not 8 <= size <= (SDU if self.wide else MAX_CONNECT_PACKET):
@@ -93,13 +97,13 @@ class PacketStream:
             self._received += data
 
     def write(self, kind: PacketType, body: bytes) -> None:
-        """Send one packet that is not DATA."""
+        """Send one packet that is not DATA. Raises OSError."""
         size = len(body) + 8
         header = struct.pack(">IBBH" if self.wide else ">H2xBBH", size, kind, 0, 0)
         self.sock.sendall(header + body)
 
     def write_data(self, payload: bytes, flags: int) -> None:
-        """Send a payload in as many DATA packets as it takes; the last one carries `flags`."""
+        """Send a payload, even an empty one, in as many DATA packets as it takes; the last one carries `flags`. Raises OSError."""
         room = self.sdu - _DATA_HEADER
         pieces: list[bytes] = []
         for start in range(0, len(payload) or 1, room):
@@ -111,8 +115,8 @@ class PacketStream:
         self.sock.sendall(b"".join(pieces))
 
     def pending_marker(self) -> bool:
-        """Whether the next packet is a MARKER, or the client has gone away. Any thread may call it while the connection's thread
-        does not read."""
+        """Whether the next packet is a MARKER, or the client has gone away; reads nothing and does not wait. Any thread may call
+        it while the connection's thread does not read."""
         head = bytes(self._received[:8])
         if len(head) < 8:
             try:
@@ -127,8 +131,11 @@ class PacketStream:
 
 
 class TtcReader:
-    """TTC fields read from the DATA packets of one connection. All reads raise Disconnected at the end, BreakReceived for a
-    MARKER, ProtocolError for another packet and for a call of more than 256 MiB."""
+    """TTC fields read from the DATA packets of one connection. All reads wait for data and raise Disconnected at the end,
+    BreakReceived for a MARKER, ProtocolError for another packet and for a call of more than 256 MiB, OSError.
+
+    :ivar data, position: bytes received, and how many of them are consumed.
+    """
 
     def __init__(self, stream: PacketStream) -> None:
         self._stream = stream
@@ -138,7 +145,8 @@ class TtcReader:
         self._last_body = 0
 
     def begin_call(self) -> None:
-        """A new call begins: its size counts from 0, and consumed bytes are dropped. Unread ones are the next pipelined call."""
+        """A new call begins: its size counts from 0, and consumed bytes are dropped if all are. Unread ones are the next
+        pipelined call."""
         self._budget = MAX_CALL_BYTES
         if self.position >= len(self.data):
             self.data = b""
@@ -146,7 +154,8 @@ class TtcReader:
 
     @property
     def has_whole_call(self) -> bool:
-        """Whether the last packet was short: clients fill a packet before they begin another, so the call ends with it."""
+        """Whether the last packet was short, so that nothing of the call is still to come: clients fill a packet before they
+        begin another."""
         return self._last_body < _FULL_BODY
 
     def discard(self) -> None:
@@ -169,7 +178,8 @@ class TtcReader:
         return packet.body[2:]
 
     def require(self, size: int) -> None:
-        """Have at least `size` unread bytes in `data`; for small sizes."""
+        """Receive until there are at least `size` unread bytes in `data`; for small sizes. Raises Disconnected, BreakReceived,
+        ProtocolError and OSError as all reads."""
         while len(self.data) - self.position < size:
             self.data = self.data[self.position :] + self._next_body()
             self.position = 0
@@ -193,7 +203,7 @@ class TtcReader:
         return b"".join(pieces)
 
     def u8(self) -> int:
-        """One byte."""
+        """The next byte, 0 to 255. Raises as `require`."""
         if self.position >= len(self.data):
             self.require(1)
         value = self.data[self.position]
@@ -201,19 +211,20 @@ class TtcReader:
         return value
 
     def peek(self) -> int:
-        """The next byte, left unread."""
+        """The next byte, 0 to 255, left unread. Raises as `require`."""
         self.require(1)
         return self.data[self.position]
 
     def ub(self) -> int:
-        """Unsigned integer. Raises ProtocolError for one of more than 8 bytes."""
+        """The unsigned integer of a `ub` field. Raises ProtocolError for one of more than 8 bytes."""
         size = self.u8()
         if size > 8:
             raise ProtocolError(f"an integer of {size} bytes")
         return int.from_bytes(self.raw(size), "big")
 
     def clr(self) -> bytes | None:
-        """Byte string; None for NULL."""
+        """The bytes of a `clr` field, in one or more pieces; None for NULL, which the empty string is too. Raises ProtocolError
+        as `raw`, and as `require`."""
         size = self.u8()
         if size in (0, 255):
             return None
@@ -225,12 +236,17 @@ class TtcReader:
         return b"".join(pieces)
 
     def dalc(self) -> bytes:
-        """Byte string with a length in front; NULL is empty."""
+        """The bytes of a `dalc` field; b'' for NULL. Raises as `ub` and `clr`."""
         return (self.clr() or b"") if self.ub() else b""
 
 
 class ReplyWriter:
-    """One response, sent in full packets as it grows so that a big fetch needs little memory."""
+    """One response, sent in full packets as it grows so that a big fetch needs little memory; `finish` ends it.
+
+    :param end_of_response: it was negotiated: the response ends in a marker and a flag.
+    :param prefix: bytes before all others.
+    :ivar begun: a part of it was sent.
+    """
 
     def __init__(self, stream: PacketStream, end_of_response: bool, prefix: bytes = b"") -> None:
         self._stream = stream
@@ -240,7 +256,7 @@ class ReplyWriter:
         self.begun = False
 
     def add(self, *pieces: bytes) -> None:
-        """Append bytes; once there are more than 256 KiB, send those that fill whole packets."""
+        """Append bytes; once there are more than 256 KiB, send those that fill whole packets. Raises OSError."""
         self._pieces += pieces
         self._size += sum(map(len, pieces))
         if self._size > _FLUSH:
@@ -253,7 +269,8 @@ class ReplyWriter:
             self._size = len(payload) - whole
 
     def finish(self, marker: bytes) -> None:
-        """Send the rest; with end-of-response negotiated, `marker` and the flag on the last packet close it."""
+        """Send the rest; with end-of-response negotiated, `marker` and the flag on the last packet close it. Once only. Raises
+        OSError."""
         if self._end_of_response:
             self._pieces.append(marker)
         self._stream.write_data(b"".join(self._pieces), END_OF_RESPONSE if self._end_of_response else 0)

@@ -16,7 +16,7 @@ _UB1 = (b"\0", *(bytes((1, n)) for n in range(1, 256)))
 
 
 def ub(value: int) -> bytes:
-    """Unsigned integer of any width."""
+    """A `ub` field of an unsigned integer of any width."""
     if value < 256:
         return _UB1[value]
     size = (value.bit_length() + 7) >> 3
@@ -24,7 +24,7 @@ def ub(value: int) -> bytes:
 
 
 def sb(value: int) -> bytes:
-    """Signed integer of any width."""
+    """An `sb` field of a signed integer of any width."""
     if value >= 0:
         return ub(value)
     size = ((-value).bit_length() + 7) >> 3
@@ -32,7 +32,7 @@ def sb(value: int) -> bytes:
 
 
 def clr(data: bytes) -> bytes:
-    """Byte string; empty is NULL, as for Oracle."""
+    """A `clr` field of a byte string; empty is NULL, as for Oracle."""
     size = len(data)
     if size <= SHORT_MAX:
         return LENGTH[size] + data
@@ -45,11 +45,11 @@ def clr(data: bytes) -> bytes:
 
 
 def dalc(data: bytes | str) -> bytes:
-    """Byte string with an extra length in front."""
+    """A `dalc` field of bytes or a text in UTF-8; empty is NULL."""
     raw = data.encode() if isinstance(data, str) else data
     return ub(len(raw)) + clr(raw) if raw else b"\0"
 
 
 def key_value(key: str, value: str, flags: int = 0) -> bytes:
-    """One pair of the lists that authentication exchanges."""
+    """One pair of the lists that authentication exchanges: two `dalc` fields and a `ub`."""
     return dalc(key) + dalc(value) + ub(flags)

@@ -30,9 +30,10 @@ def defines_again(
     columns: Sequence[ColumnDescription],
     agreed: Negotiated,
 ) -> list[Oac] | None:
-    """Defines for the rows of `columns`; None when the client will send its own. Raises ORA-01007, see the module.
+    """Defines for the rows of `columns`, one each; None when the client will send its own. Raises ORA-01007, see the module.
 
     :param defined: the client's defines of the columns `before`; None or empty when it had none.
+    :param agreed: by which the drivers are known.
     """
     known = list(defined or [_plain(column) for column in before])
     found = [

@@ -20,7 +20,11 @@ class CallEnd:
 
     :param call: the request's sequence byte; ojdbc refuses an error that names another call.
     :param sequence: counts the replies of the connection.
+    :param in_transaction: the session has a transaction open.
+    :param field_version: TTC field version that was agreed.
+    :param cursor: number of the call's cursor; 0 for none.
     :param rows: row count.
+    :param row_id: ROWID of the last row changed; None for none.
     """
 
     call: int
@@ -34,17 +38,17 @@ class CallEnd:
 
 
 def message(error: OraError) -> bytes:
-    """The text a client shows for an error."""
+    """The text a client shows for an error, `ORA-nnnnn: ..` with a newline, in UTF-8."""
     return f"ORA-{error.number:05d}: {error.text}\n".encode()
 
 
 def call_status(end: CallEnd) -> bytes:
-    """Bit field of a call's end: 1 always, 2 while a transaction is open."""
+    """Field of a call's end, as `ub`: bit 0 is always set, bit 1 while a transaction is open."""
     return ub(1 | (_IN_TRANSACTION if end.in_transaction else 0))
 
 
 def status(end: CallEnd) -> bytes:
-    """STATUS: the end of calls that return nothing."""
+    """The message STATUS: the end of calls that return nothing."""
     return bytes((Ttc.STATUS,)) + call_status(end) + ub(end.sequence & 0xFFFF)
 
 
@@ -64,7 +68,7 @@ def _batch(errors: Sequence[BatchError]) -> bytes:
 
 
 def error(end: CallEnd, failure: OraError | None = None) -> bytes:
-    """OER: the end of every other call, also of those that succeed."""
+    """The message OER: the end of every other call, also of those that succeed: `failure` is then None."""
     number = failure.number if failure else 0
     position = failure.position if failure else 0
     pieces = [bytes((Ttc.ERROR,)), call_status(end), ub(end.sequence & 0xFFFF), ub(end.rows & 0xFFFFFFFF)]
@@ -84,7 +88,7 @@ _CURRENT_SCHEMA = 168
 
 
 def execute_parameters(cursor: int, row_counts: Sequence[int] | None, schema: str | None = None) -> bytes:
-    """RPA after an execute.
+    """The message RPA after an execute; `cursor` is the number of its cursor.
 
     :param row_counts: rows of each iteration; None when the request does not want them.
     :param schema: the session's current one when the call changed it, else None.

@@ -29,7 +29,8 @@ def _letters(number: int, size: int) -> str:
 
 
 class _Encoded(dict[str, bytes]):
-    """Wire form by ROWID text; bounded: cleared when it is full."""
+    """Wire form by ROWID text, made when it is first looked up; emptied when it has 65536. The texts must be ROWIDs: KeyError for
+    another letter."""
 
     def __missing__(self, text: str) -> bytes:
         if len(self) >= _CACHED:
@@ -44,18 +45,18 @@ encoded_row_id = _Encoded()
 
 
 def oer_row_id(text: str | None) -> bytes:
-    """The form in the end of a call: the four numbers without the byte 14 before them; five zero bytes for None."""
+    """A ROWID in the end of a call: the four numbers without the byte 14 before them; five zero bytes for None."""
     return bytes(5) if text is None else encoded_row_id[text][1:]
 
 
 def fixed_row_id(text: str) -> bytes:
-    """The numbers of a ROWID's text at fixed widths, big-endian: object (4 bytes), file (2), block (4), row (2)."""
+    """The numbers of a ROWID's text at fixed widths, big-endian, in 12 bytes: object (4 bytes), file (2), block (4), row (2)."""
     object_, file, block, row = (_number(text[a:b]) for a, b in _GROUPS)
     return struct.pack(">IHIH", object_, file, block, row)
 
 
 def read_row_id(reader: TtcReader) -> str | None:
-    """The text of a ROWID bind, which ojdbc sends; None for NULL. Raises ProtocolError for another form."""
+    """Read the text of a ROWID bind, which ojdbc sends; None for NULL. Raises ProtocolError for another form, and as `TtcReader`."""
     size = reader.u8()
     if not size:
         return None

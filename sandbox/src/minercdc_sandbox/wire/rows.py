@@ -96,7 +96,7 @@ def _describe_column(column: ColumnDescription, position: int, agreed: Negotiate
 
 
 def describe_columns(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
-    """Descriptions of the columns without anything before or after them."""
+    """Descriptions of the columns, in their order, without anything before or after them."""
     return b"".join(_describe_column(c, i, agreed) for i, c in enumerate(columns, 1))
 
 
@@ -111,12 +111,12 @@ def describe_body(columns: Sequence[ColumnDescription], agreed: Negotiated) -> b
 
 
 def describe(columns: Sequence[ColumnDescription], agreed: Negotiated) -> bytes:
-    """The describe message."""
+    """The describe message, with random bytes as its opaque prefix."""
     return bytes((Ttc.DESCRIBE,)) + clr(secrets.token_bytes(16)) + describe_body(columns, agreed)
 
 
 def row_header(columns: int) -> bytes:
-    """The header before rows of this many columns."""
+    """The message before rows of this many columns."""
     return bytes((Ttc.ROW_HEADER, 0)) + ub(columns & 0xFF) + ub(columns >> 8) + b"\0\0\0\0"
 
 
@@ -146,7 +146,7 @@ def _long(cells: Sequence[Cell]) -> list[bytes]:
 
 
 def _universal_row_id(cells: Sequence[Cell]) -> list[bytes]:
-    """A physical ROWID inside a UROWID: its size, then 01 and the four numbers at fixed widths."""
+    """Encoder of UROWID: a physical ROWID inside it: its size, then 01 and the four numbers at fixed widths."""
     return [b"\x01\x0d" + clr(b"\1" + fixed_row_id(str(cell))) if cell else NULL for cell in cells]
 
 
@@ -185,7 +185,8 @@ _FEW = 8
 
 
 def _once_each(encoder: ColumnEncoder) -> ColumnEncoder:
-    """Encodes a value once that comes again and again in a batch, as most columns of V$LOGMNR_CONTENTS do."""
+    """An encoder that does as this one, but encodes a value once that comes again and again in a batch, as most columns of
+    V$LOGMNR_CONTENTS do. Only for encoders without side effects."""
 
     def encode(cells: Sequence[Cell]) -> list[bytes]:
         if len(cells) > _SAMPLE_ROWS and len(set(cells[:_SAMPLE_ROWS])) <= _FEW:
@@ -210,7 +211,8 @@ class Define(NamedTuple):
 
 
 def column_encoder(session: Session, kind: OraType, define: Define | None = None, national: bool = False) -> ColumnEncoder:
-    """Encoder for values of one column. Raises ORA-03001 for a type that the wire cannot carry.
+    """Encoder for values of one column: from cells to fields, None to NULL. Raises ORA-03001 for a type that the wire cannot
+    carry; the encoder of a LOB type raises as `LobCalls.read`.
 
     :param define: form of a CLOB, BLOB or XMLTYPE column; None: by locator alone.
     :param national: text goes in UTF-16.
@@ -234,7 +236,8 @@ def column_encoder(session: Session, kind: OraType, define: Define | None = None
 def rows_encoder(
     session: Session, columns: Sequence[ColumnDescription], defines: Sequence[Define] | None = None
 ) -> RowsEncoder:
-    """Compile the encoder of one result's rows; `defines` by column, None for none. Raises as `column_encoder`."""
+    """Compile the encoder of one result's rows, from cells to row messages, b'' for no rows; `defines` by column, None for none.
+    Raises as `column_encoder`; the encoder raises as those of its columns."""
     encoders = [
         column_encoder(session, column.type, defines[at] if defines else None, column.national)
         for at, column in enumerate(columns)

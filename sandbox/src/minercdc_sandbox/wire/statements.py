@@ -33,7 +33,8 @@ _BIND = re.compile(r"'(?:[^']|'')*'|\"[^\"]*\"|--[^\n]*|/\*.*?\*/|:\s*([\w$#]+|\
 
 
 def repeated_binds(sql: str) -> dict[int, int]:
-    """0-based position of each bind whose name an earlier bind has -> position of the first bind of that name."""
+    """0-based position of each bind whose name an earlier bind has, mapped to the position of the first bind of that name. Binds
+    count in order of appearance, names in any case; quoted texts and comments have none."""
     names = [match[1].strip('"').upper() for match in _BIND.finditer(sql) if match[1]]
     return {at: names.index(name) for at, name in enumerate(names) if names.index(name) < at}
 

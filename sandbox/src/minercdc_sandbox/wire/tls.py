@@ -35,7 +35,8 @@ def server_context(certificate: Path, key: Path | None = None) -> ssl.SSLContext
 
 
 def plain_side(sock: socket.socket, context: ssl.SSLContext, peer: str) -> socket.socket:
-    """A plain socket to the client of `sock`: a relay thread takes TLS off. It ends when either side closes."""
+    """A plain socket to the client of `sock`: starts a relay thread that takes TLS off, and closes `sock`. The thread ends when
+    either side closes; a handshake that fails or takes over 20 seconds closes both, with a warning in the log."""
     ours, theirs = socket.socketpair()
     threading.Thread(target=_serve, args=(sock, theirs, context, peer), name=f"sandbox-tls-{peer}").start()
     return ours
@@ -57,7 +58,7 @@ def _serve(sock: socket.socket, plain: socket.socket, context: ssl.SSLContext, p
 
 
 def _relay(secure: ssl.SSLSocket, plain: socket.socket) -> None:
-    """Copy both ways until one side has closed and its bytes are delivered."""
+    """Copy both ways, without blocking, until one side has closed and its bytes are delivered. Raises OSError."""
     inward, outward = bytearray(), bytearray()
     secure_open = plain_open = True
     while (secure_open or inward) and (plain_open or outward):
@@ -77,7 +78,7 @@ def _relay(secure: ssl.SSLSocket, plain: socket.socket) -> None:
 
 
 def _receive(source: socket.socket, buffer: bytearray) -> bool:
-    """False at the end."""
+    """Append what can be read now to the buffer; False at the end of the stream. Raises OSError."""
     try:
         data = source.recv(_PIECE)
     except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):

@@ -1,4 +1,4 @@
-"""The adapter `flashback`."""
+"""Makes the adapter `flashback`, which reads row versions."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from minercdc.config.load import ConnectorConfig
 
 
 class FlashbackFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `flashback`: opens an adapter that reads row versions from undo."""
 
     family = "flashback"
     reads_redo = False
     prerequisites = FlashbackPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet. No position is unreadable for it, and the position after a snapshot
+        is the SCN that follows the snapshot's."""
         config = context.config
         capture = FlashbackCapture(
             context.connect_pdb,

@@ -1,4 +1,4 @@
-"""The stream: window after window over all tables.
+"""The stream of `flashback`: window after window over all tables.
 
     open       end = the present SCN; the tables are read in [next, end); the dictionary shows no DDL meanwhile, or they are read again
     Progress   the window's end, and which tables are not in it, are fixed: a replay has the same transactions with the same rows
@@ -52,14 +52,14 @@ _TRIES = 5  # of a window, while DDL comes again and again
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """A window that was read.
+    """A window that was read, and what is to be emitted of it.
 
     :param position: of its beginning, with its end and without the tables that are not in it.
     :param before: what is emitted before its rows.
-    :param transactions: in order; the changes within each in none.
+    :param transactions: after `position.done`, in order of commit SCN and XID; the changes within each are not ordered yet.
     :param incremental: what was read of demoted tables, as of the window's end.
-    :param after: demoted tables once the window is emitted.
-    :param time_us: source time at which everything below its end was committed.
+    :param after: `FlashbackPosition.demoted` once the window is emitted.
+    :param time_us: source time at which everything below its end was committed, microseconds since the epoch in UTC.
     """
 
     position: FlashbackPosition
@@ -71,9 +71,10 @@ class _Opened:
 
 
 class FlashbackCapture:
-    """See `contracts.Capture`.
+    """The `contracts.Capture` of `flashback`. `stream` opens a connection, and threads with one each (`TablesReader`); it
+    ends them all.
 
-    :param connect: connects to where the tables are.
+    :param connect: opens a connection to where the tables are.
     :param tables: shapes known so far; kept in step with the dictionary.
     :param mined: filter of the tables to read.
     :param database: first part of each TableId.
@@ -111,15 +112,20 @@ class FlashbackCapture:
         self._reader: TablesReader | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> FlashbackPosition:
-        """Back from `FlashbackPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `FlashbackPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of
+        another adapter."""
         return loaded(FlashbackPosition.from_json, saved, "flashback")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. A window follows the last one after
+        `minercdc.flashback.interval.ms`, or after as long as that took to read, if that is longer; at once when that ended before
+        the present.
 
         :raises TypeError: `start` is of another adapter.
         :raises LogGapError: the database is at an earlier SCN than `start`.
-        :raises SourceError, PrerequisiteError: Oracle's other errors, but for those of a single table: it is demoted.
+        :raises SourceError, PrerequisiteError: Oracle's other errors. Those of reading a single table are not raised: the
+            table is demoted; but a lost connection (TransientSourceError) is.
+        :raises ConfigError: as `oracle.connect.connect`.
         """
         if not isinstance(start, FlashbackPosition):
             raise TypeError(f"{type(start).__name__} is no position of flashback")
@@ -136,10 +142,11 @@ class FlashbackCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Nothing is kept for what is not confirmed."""
+        """No effect: undo is kept by its age, whatever is confirmed."""
 
     def close(self) -> None:
-        """See `contracts.Capture`."""
+        """End the threads and close the connections, as `TablesReader.close`, which waits a few seconds at most; safe to call
+        twice."""
         if self._reader is not None:
             self._reader.close()
             self._reader = None
@@ -148,7 +155,8 @@ class FlashbackCapture:
     # ---- one window ----
 
     def _window(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, FlashbackPosition]:
-        """Events of one window; returns the position after it, or `position` when nothing could be read yet."""
+        """Events of one window. Returns the position after it; that of the last transaction that was emitted when the stop
+        came in between; `position` when nothing could be read yet. Raises as `stream`."""
         opened = yield from self._open(position, stop)
         if opened is None:
             yield self._idle(position)
@@ -171,7 +179,9 @@ class FlashbackCapture:
         return position
 
     def _open(self, position: FlashbackPosition, stop: StopFlag) -> Generator[Event, None, _Opened | None]:
-        """Read a window; None when it is empty, DDL does not stop, or `stop` is set."""
+        """Read the window that begins at `position.next`; yields idle Progress meanwhile. None when it is empty, DDL does not
+        stop (with a warning), or `stop` is set. `tables` has the present shapes afterwards. Raises as `WindowEnd.choose`, and
+        errors of the database; a table that cannot be read is in the result, not an error."""
         connection, reader = self._sessions()
         clock, zone = host_clock(connection)
         utc_us = int((clock - zone).replace(tzinfo=UTC).timestamp() * 1_000_000)
@@ -201,7 +211,7 @@ class FlashbackCapture:
         return self._judged(position, end, reader, utc_us - delay_us)
 
     def _reads(self, position: FlashbackPosition, window: Window, reader: TablesReader) -> dict[TableId, Read]:
-        """How to read each table that is in the window and not read yet."""
+        """How to read each table that is in the window, by versions or incrementally, and has no outcome in `reader` yet."""
         reads: dict[TableId, Read] = {}
         for table, shape in self._dictionary.shapes.items():
             since, is_new = position.demoted.get(str(table)), self._phases.is_new(table, shape)
@@ -239,7 +249,12 @@ class FlashbackCapture:
         self._cyclic = cyclic
 
     def _watch(self, utc_us: int, begun: float, reader: TablesReader) -> None:
-        """Look how old the window's start was when it had been read, and which table is to leave the windows for that."""
+        """Look how old the window's start was when it had been read, and set `_too_slow` to the table that is to leave the
+        windows for that, None for none; and `_took` to the seconds of reading.
+
+        :param utc_us: time of the source when the window was opened, microseconds since the epoch in UTC.
+        :param begun: monotonic seconds at which reading began.
+        """
         self._took = took = monotonic() - begun
         age = took if self._begun_us is None else took + (utc_us - self._begun_us) / 1_000_000
         self._begun_us = utc_us
@@ -249,7 +264,8 @@ class FlashbackCapture:
         return self._captured.includes(table.schema, table.table)
 
     def _judged(self, position: FlashbackPosition, end: int, reader: TablesReader, time_us: int) -> _Opened:
-        """What comes of the tables that were read in [position.next, end)."""
+        """What is to be emitted of the tables that were read in [position.next, end). Brings `tables` in line with the
+        dictionary, and logs tables that are demoted or promoted."""
         scn = position.done[0] + 1 if position.done else position.next
         phases, shapes = self._phases, self._dictionary.shapes
         judged = phases.judge(position, shapes, reader.outcomes, scn, time_us)
@@ -275,7 +291,7 @@ class FlashbackCapture:
         return _Opened(opened, before, transactions, judged.incremental, after, time_us)
 
     def _transactions(self, found: Mapping[TableId, Found], done: Place | None) -> list[tuple[Place, list[Version]]]:
-        """Transactions after `done`, in order; their changes are in none yet."""
+        """Transactions after `done` (None for all), in order of commit SCN and XID; their changes are not ordered yet."""
         after = done or (0, "")
         versions = [version for one in found.values() for version in one.versions if _place(version) > after]
         versions.sort(key=_place)
@@ -296,7 +312,8 @@ class FlashbackCapture:
             )
 
     def _rows(self, table: TableId, found: Found, scn: int, time_us: int) -> Iterator[Event]:
-        """What an incremental reading found: rows without their transaction."""
+        """READ events of what an incremental reading found: rows without their transaction. Nothing when `tables` does not
+        have the table."""
         schema = self._tables.find(table)
         if schema is not None:
             for row_id, row in found.rows:
@@ -305,7 +322,8 @@ class FlashbackCapture:
                 )
 
     def _progress(self, position: FlashbackPosition, tx: TransactionInfo | None, time_us: int) -> Progress:
-        """Within a window. With the last versions only, what is delivered is complete at its end and not before."""
+        """Progress within a window, after `tx`; an idle one for None. With the last versions only, what is delivered is
+        complete at the window's end and not before, so its `complete_scn` is that of the window before."""
         scn = position.next
         if position.done and self._config.minercdc_flashback_versions == "all":
             scn = position.done[0]

@@ -1,7 +1,7 @@
-"""Events of a table that leaves the common windows, and of one that joins them.
+"""Makes the events of a table that leaves the common windows, and of one that joins them again.
 
 A table whose versions undo does not hold is read incrementally (`incremental`). One that cannot be read in a window for another
-reason, which is DDL, is suspended. Once a window has it again, its suspension ends by itself: the table is read
+reason, such as DDL or a missing grant, is suspended. Once a window has it again, its suspension ends by itself: the table is read
 again by an incremental snapshot, with the deletes that were missed (`signals/resuming.py`), while the stream goes on.
 """
 
@@ -21,7 +21,11 @@ _BY_ITSELF = "None: it is read again once its versions can be read."
 
 
 def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
-    """Events, and a warning, for a table that is not in the windows from `scn` on: it is suspended."""
+    """Events for a table that is not in the windows from `scn` on, and is suspended: SuspensionChange and Notification. Logs a
+    warning when it is iterated over.
+
+    :param time_us: of the notification, microseconds since the epoch in UTC.
+    """
     _log.warning("%s cannot be read in the window from SCN %d on, and is demoted: %s", table, scn, reason)
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF)
     yield SuspensionChange(str(table), entry)
@@ -29,7 +33,8 @@ def demoted(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Eve
 
 
 def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> Iterator[Event]:
-    """Events, and a warning, for a table that is not in the windows from `scn` on: its changed rows are read, without deletes."""
+    """Events, as of `demoted`, for a table that is not in the windows from `scn` on, and whose changed rows are read instead,
+    without deletes. Logs a warning, too."""
     _log.warning("%s is demoted from SCN %d on, and read incrementally, without deletes: %s", table, scn, reason)
     reason = f"read incrementally, without deletes: {reason}"
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, _BY_ITSELF, delivered=True)
@@ -38,7 +43,8 @@ def read_incrementally(table: TableId, scn: int, reason: str, time_us: int) -> I
 
 
 def promoted(table: TableId, scn: int, time_us: int) -> Iterator[Event]:
-    """Events for a table that is in the windows again from `scn` on; what it missed is to be read."""
+    """Events, as of `demoted`, for a table that is in the windows again from `scn` on: its SuspensionChange has it read again
+    as a whole, since it missed changes before."""
     _log.info("%s is in the windows again from SCN %d on; it is read again", table, scn)
     reason = "it missed changes before"
     entry = SuspendedTable(str(table), scn, SnapshotTooOldError.code, reason, "None: it is being read.", automatic=True)

@@ -1,4 +1,4 @@
-"""What the dictionary shows of the captured tables: which there are, when they had DDL, their shapes and foreign keys.
+"""Reads what the dictionary shows of the captured tables: which there are, when they had DDL, their shapes and foreign keys.
 
 No DDL is seen as such. A table whose LAST_DDL_TIME or OBJECT_ID changed is read again; so is one whose DDL is only seconds old,
 since that time has seconds only and one statement may follow another.
@@ -38,10 +38,10 @@ _FOREIGN_KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What shows that a table had DDL: it differs from the one before.
+    """What shows that a table had DDL: it differs from the one read before. `recent` does not count in comparisons.
 
     :param altered: LAST_DDL_TIME, to the second.
-    :param recent: the DDL is so new that more may follow with the same `altered`.
+    :param recent: that is not 10 s ago, so that more DDL may follow with the same `altered`.
     """
 
     object_id: int
@@ -50,13 +50,14 @@ class Stamp:
 
 
 class Dictionary:
-    """The captured tables as the dictionary has them now. Its methods raise as `codes.classify`.
+    """The captured tables as the dictionary had them at the last `refresh`, which is to be called first. Its methods raise as
+    `codes.classify`; it keeps no connection.
 
     :param table_filter: of the tables to read.
     :param database: first part of each TableId.
     :param comments: shapes have the comments of tables and columns, as they were when the shape last changed.
-    :ivar shapes: as of the last `refresh`, without columns of unsupported types, version 1.
-    :ivar foreign_keys: likewise, between the tables in `shapes`.
+    :ivar shapes: as of the last `refresh`, without columns of unsupported types, version 1; {} before.
+    :ivar foreign_keys: between the tables in `shapes`, as of the last `refresh` that found DDL or a table that is gone.
     """
 
     def __init__(self, table_filter: TableFilter, database: str, *, comments: bool = False) -> None:
@@ -68,9 +69,10 @@ class Dictionary:
         self.foreign_keys = ForeignKeys()
 
     def refresh(self, connection: oracledb.Connection) -> frozenset[TableId]:
-        """Read the dictionary again, into `shapes` and `foreign_keys`.
+        """Read the dictionary again, into `shapes` and `foreign_keys`: shapes only of tables that had DDL since, or less than
+        10 s ago.
 
-        :returns: the tables that are new, gone, or have another shape.
+        :returns: the tables that are new, gone, or have another shape (comments apart).
         """
         stamps = dict(self._read_stamps(connection))
         doubtful = [table for table, stamp in stamps.items() if stamp != self._stamps.get(table) or stamp.recent]
@@ -88,7 +90,8 @@ class Dictionary:
         return frozenset(changed)
 
     def altered_since(self, connection: oracledb.Connection) -> bool:
-        """Whether a table had DDL since `refresh`, or is new or gone. Nothing is remembered."""
+        """Whether a table had DDL since `refresh`, or is new or gone. It changes neither `shapes` nor what `refresh` compares
+        with."""
         stamps = dict(self._read_stamps(connection))
         if stamps != self._stamps:
             return True
@@ -101,7 +104,7 @@ class Dictionary:
         return {schema.id: without_unsupported(schema) for schema in read}
 
     def _known(self, shape: TableSchema) -> TableSchema:
-        """The shape as it is known, where only comments differ: rows of before and after them are alike."""
+        """The shape in `shapes` where it differs from `shape` by comments only, since they change no row; else `shape`."""
         known = self.shapes.get(shape.id)
         return known if known is not None and _shape(known) == _shape(shape) else shape
 

@@ -20,9 +20,12 @@ _NO_DATE = "DATE '0001-01-01'"
 
 
 class IncrementalReader:
-    """Reads one table.
+    """Reads the changed rows of one table in one version. It keeps no connection.
 
-    :param overlap_ms: see `minercdc.flashback.incremental.overlap.ms`.
+    :param strategy: how the changed rows are found.
+    :param overlap_ms: milliseconds by which a date is looked back before the last reading, for transactions that were open then.
+    :param fetch_size: rows of one fetch.
+    :param lobs: read large values; else they are UNAVAILABLE.
     """
 
     def __init__(self, schema: TableSchema, strategy: Strategy, overlap_ms: int, fetch_size: int, *, lobs: bool) -> None:
@@ -31,7 +34,8 @@ class IncrementalReader:
         self._rows = VersionReader(schema, fetch_size, lobs=lobs, last=False)
 
     def read(self, connection: oracledb.Connection, window: Window, since: int) -> Found:
-        """The rows as of the window's end that may have changed at `since` or later.
+        """The rows that may have changed at the SCN `since` or later, as of the last SCN of the window; in `Found.rows`, in
+        order of ROWID.
 
         :raises SnapshotTooOldError: DDL was at the end of the window; or `since` is so old that its time is not known any more.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.

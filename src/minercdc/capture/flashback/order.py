@@ -1,4 +1,4 @@
-"""Order of the changes of one transaction. Row versions do not show it, so it is made from keys and foreign keys.
+"""Puts the changes of one transaction in an order. Row versions do not show it, so it is made from keys and foreign keys.
 
     a key is free before another row takes it        always, or a reader by key would lose the row
     a parent is there before its child refers to it  strict
@@ -24,7 +24,7 @@ _Values = tuple[Value, ...]
 
 @dataclass(frozen=True, slots=True)
 class ForeignKey:
-    """Columns of a child that refer to columns of a parent, names in the same order."""
+    """A foreign key: `columns` of the child table refer to `parent_columns` of the parent, in the same order."""
 
     child: TableId
     columns: tuple[str, ...]
@@ -33,9 +33,10 @@ class ForeignKey:
 
 
 class ForeignKeys:
-    """The foreign keys of the captured tables.
+    """The foreign keys between captured tables, and the order of tables that they make.
 
-    :ivar cyclic: tables that refer to each other in a circle, in order of name.
+    :ivar of_child: the keys of each table as child; `of_parent` as parent.
+    :ivar cyclic: tables that refer to each other in a circle, in order of name; one that refers to itself only is not among them.
     """
 
     def __init__(self, keys: Iterable[ForeignKey] = ()) -> None:
@@ -47,8 +48,8 @@ class ForeignKeys:
         self._ranks, self.cyclic = self._ranked()
 
     def rank(self, table: TableId) -> int:
-        """How many tables stand above it at most; parents have lower ranks than their children, but for a circle and what is below
-        it."""
+        """Length of the longest way up from the table by its parents, 0 for a table without any: parents have lower ranks
+        than their children, except in a circle and below one."""
         return self._ranks.get(table, 0)
 
     def _ranked(self) -> tuple[dict[TableId, int], tuple[TableId, ...]]:
@@ -69,7 +70,8 @@ class ForeignKeys:
 
 
 def _circle_above(table: TableId, parents: Mapping[TableId, set[TableId]], ranks: Mapping[TableId, int]) -> list[TableId]:
-    """The tables of the first circle on a way up from a table, by parents without a rank, of which each has one."""
+    """The tables of the circle that a way up from a table comes into: from each table to the first of its parents without a rank.
+    Each table without a rank has such a parent."""
     way = [table]
     while (parent := min(parents[way[-1]] - ranks.keys())) not in way:
         way.append(parent)
@@ -77,9 +79,11 @@ def _circle_above(table: TableId, parents: Mapping[TableId, set[TableId]], ranks
 
 
 def ordered(changes: Sequence[Version], keys: ForeignKeys, *, strict: bool) -> list[Version]:
-    """The changes of one transaction in their order; where keys are swapped, one change comes as a delete and, later, an insert.
+    """The changes of one transaction in their order. Where keys are swapped, one update comes as a delete and, later, an
+    insert, so that there is a change more.
 
-    :param strict: by foreign keys, too.
+    :param changes: in any order, one for each row.
+    :param strict: order them by foreign keys, too.
     """
     if len(changes) == 1:
         return list(changes)
@@ -101,7 +105,10 @@ def _strict_place(change: Version, keys: ForeignKeys) -> tuple[int, int, TableId
 
 
 class _Graph:
-    """Which changes wait for which others. Places are indexes of `changes`, whose order decides where nothing else does."""
+    """Which changes wait for which others. `by_keys` and `by_foreign_key` note that; `sorted` is called once, after them.
+
+    :param changes: a change's place is its index here; this order decides where nothing else does.
+    """
 
     def __init__(self, changes: Sequence[Version]) -> None:
         self._changes = changes
@@ -109,7 +116,7 @@ class _Graph:
         self._waits: dict[int, set[int]] = defaultdict(set)
 
     def by_keys(self) -> None:
-        """A key is free before another row takes it."""
+        """Have a change that takes a key wait for the one that frees it."""
         takers: dict[tuple[TableId, _Values], list[int]] = defaultdict(list)
         leavers: list[tuple[tuple[TableId, _Values], int]] = []
         for place, change in enumerate(self._changes):
@@ -125,7 +132,8 @@ class _Graph:
                 self._put(place, taker)
 
     def by_foreign_key(self, key: ForeignKey) -> None:
-        """Parents are there before their children, and go after them."""
+        """Have a change of a child that refers to a parent wait for the change that makes the parent, and one that takes the
+        parent away wait for those of its children."""
         comes: dict[_Values, list[int]] = defaultdict(list)
         goes: dict[_Values, list[int]] = defaultdict(list)
         for place, change in enumerate(self._changes):
@@ -147,7 +155,7 @@ class _Graph:
                     self._put(place, parent)
 
     def sorted(self) -> Iterator[Version]:
-        """The changes, each after those that it waits for."""
+        """The changes, each after those that it waits for, as far as that is possible (`_break`). It uses up what is noted."""
         left = set(range(len(self._changes)))
         ready = [place for place in left if not self._waits[place]]
         heapq.heapify(ready)
@@ -166,7 +174,9 @@ class _Graph:
                 self._release(place, ready)
 
     def _break(self, left: set[int], split: set[int], ready: list[int]) -> Iterator[Version]:
-        """A circle: delete a row that changes its key, and insert it later; where there is none, take the first."""
+        """Break a circle, when every change that is left waits for another. An update in `left` that changes its key is
+        yielded as a delete, and added to `split`: it is to come as an insert later. Where there is none, the first change in
+        `left` waits no more. What waits for nothing now is added to `ready`."""
         for place in sorted(left - split):
             change = self._changes[place]
             if change.op == "U" and _values(change.before, change.schema.key) != _values(change.after, change.schema.key):
@@ -191,7 +201,7 @@ class _Graph:
 
 
 def _values(row: Row | None, places: Sequence[int]) -> _Values | None:
-    """The values at these places; None without a row, without places, or where one is NULL."""
+    """The values of a row at these places; None without a row, without places, or when one of the values is NULL."""
     if row is None or not places:
         return None
     found = tuple(row[place] for place in places)

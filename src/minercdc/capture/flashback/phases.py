@@ -1,4 +1,4 @@
-"""Which tables are in a window, and what is emitted when that changes.
+"""Decides which tables are in a window, and what is emitted when that changes.
 
     in the windows   its versions are read
     suspended        they could not be, because of DDL or a missing grant: tried again in each window, then the whole table is read again
@@ -35,6 +35,7 @@ _UNKNOWN_TIME = 8181  # of SCN_TO_TIMESTAMP: so long ago that no date says what 
 class Failure:
     """Why a table is not in the window.
 
+    :param reason: text for the log and the notification.
     :param undo: its undo is gone; else it had DDL, or a grant is missing, or a value cannot be read.
     :param code: number of the ORA- error, 0 when there is none.
     """
@@ -46,12 +47,12 @@ class Failure:
 
 @dataclass(slots=True)
 class Judged:
-    """What comes of the tables of a window.
+    """The outcomes of reading the tables of a window, sorted by `Phases.judge`. A table is in one of the mappings at most.
 
     :ivar changes: SchemaChanges of tables that were known.
-    :ivar found: of the tables in the window.
-    :ivar incremental: what was read of others, as of its end.
-    :ivar failed: tables that could not be read.
+    :ivar found: what was read of the tables in the window.
+    :ivar incremental: what was read of tables that are read incrementally, as of the window's end.
+    :ivar failed: why tables could not be read, or cannot be delivered.
     """
 
     changes: list[Event]
@@ -61,10 +62,12 @@ class Judged:
 
 
 class Phases:
-    """The phases of all tables.
+    """Keeps in which phase each table is: in the windows, suspended, or read incrementally; a position has what lasts of it. For
+    each window that was read, `judge` comes first, then `left_out`, `announced` and `changed`.
 
-    :param tables: shapes known so far.
+    :param tables: shapes known so far; `judge` and `announced` change it.
     :param is_captured: whether a table is captured, and not read for its signals only.
+    :param stability: how long incremental readings took; a table that leaves that phase is removed from it.
     :ivar empty: new tables that had no row yet.
     """
 
@@ -75,13 +78,14 @@ class Phases:
         self.empty: set[TableId] = set()
 
     def is_new(self, table: TableId, shape: TableSchema) -> bool:
-        """Whether a table is to be read from its creation on."""
+        """Whether a table is to be read from its creation on: captured, not in `tables` under its name or object id, and not in
+        `empty`."""
         known = self._tables.find(table) or self._tables.find_object(table.database, shape.object_id)
         return self._is_captured(table) and known is None and table not in self.empty
 
     def reads_incrementally(self, table: TableId, position: FlashbackPosition) -> bool:
-        """Whether a table is read so in the window of `position`. Its versions are tried in a window that is opened, not in a
-        replay."""
+        """Whether a table is read incrementally in the window of `position`. Once its readings are stable, its versions are tried
+        instead; but not in a replay, when `position.end` is set."""
         since = position.demoted.get(str(table), 0)
         return bool(since) and (bool(position.end) or not self._stability.is_stable(table))
 
@@ -93,10 +97,12 @@ class Phases:
         scn: int,
         time_us: int,
     ) -> Judged:
-        """Bring the known tables in line with `shapes`, and sort the outcomes of a window.
+        """Bring `tables` in line with `shapes`, new ones apart, and sort the outcomes of a window.
 
         :param position: at which the window was read.
+        :param shapes: of the captured tables in the dictionary.
         :param scn: first SCN of the rows with the present shapes.
+        :param time_us: of the SchemaChanges, microseconds since the epoch in UTC.
         """
         judged = Judged([])
         for change, created in follow(self._tables, shapes, scn, time_us):
@@ -127,7 +133,8 @@ class Phases:
         return judged
 
     def announced(self, judged: Judged, shapes: Mapping[TableId, TableSchema], scn: int, time_us: int) -> Iterator[Event]:
-        """SchemaChanges of new tables that have rows, or were demoted at once; they are known from then on."""
+        """SchemaChanges of new tables that have rows, or were demoted at once; each is put into `tables` when it is yielded.
+        A new table without rows is added to `empty`."""
         for table, shape in sorted(shapes.items()):
             if self._tables.find(table) is not None:
                 continue
@@ -139,7 +146,8 @@ class Phases:
                 self.empty.add(table)
 
     def changed(self, judged: Judged, position: FlashbackPosition, scn: int, time_us: int) -> Iterator[Event]:
-        """Events for tables that leave the windows of `position`, or join them again; failures without events are logged."""
+        """Events for tables that leave the windows of `position`, or join them again, see `demotion`; a failure for which
+        there is no event is logged as a warning."""
         for table, failure in sorted(judged.failed.items()):
             since = position.demoted.get(str(table))
             if not self._is_captured(table):
@@ -158,7 +166,8 @@ class Phases:
                 yield from promoted(table, scn, time_us)
 
     def left_out(self, judged: Judged, position: FlashbackPosition) -> dict[str, int]:
-        """Tables that are not in the window: `FlashbackPosition.demoted` while it is emitted."""
+        """`FlashbackPosition.demoted` while the window is emitted: names of the tables that are not in it, each with the
+        first SCN that its incremental reading has not covered, 0 for one that is suspended."""
         left = {str(table): position.demoted[str(table)] for table in judged.incremental}
         for table, failure in judged.failed.items():
             if self._is_captured(table):
@@ -170,7 +179,7 @@ class Phases:
         return left
 
     def _goes_on(self, table: TableId, failure: Failure, position: FlashbackPosition) -> bool:
-        """Whether a table that is read incrementally can be so later on."""
+        """Whether a table that failed while it was read incrementally stays in that phase; else it is suspended."""
         if not failure.code:
             return False  # its rows are others than before
         return not (self.reads_incrementally(table, position) and failure.code == _UNKNOWN_TIME)

@@ -1,4 +1,4 @@
-"""How far the windows have come.
+"""The position of `flashback`: how far the windows have come.
 
 next        first SCN whose commits are not delivered, or not all: the window under way begins there
 end         first SCN after the window under way; 0 between two windows
@@ -20,9 +20,11 @@ Place = tuple[int, str]
 
 @dataclass(frozen=True, slots=True)
 class FlashbackPosition:
-    """Where to go on from; see the module.
+    """The position of `flashback`, which is stored in the offset: how far the windows have come.
 
-    :param done: None while no transaction of the window is delivered.
+    :param next: first SCN whose commits are not delivered, or not all: the window under way begins there.
+    :param end: first SCN after the window under way; 0 between two windows.
+    :param done: the last transaction of that window that is delivered; None while none is.
     :param demoted: `SCHEMA.TABLE` -> first SCN that its incremental reading has not covered; 0 of a table that is suspended.
     """
 
@@ -32,7 +34,7 @@ class FlashbackPosition:
     demoted: Mapping[str, int] = field(default_factory=dict)
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back."""
+        """Whether going from `other` to this position would go back: an earlier window, or less of the same one is delivered."""
         return (self.next, self.done or (0, "")) < (other.next, other.done or (0, ""))
 
     @property
@@ -41,7 +43,7 @@ class FlashbackPosition:
         return self.done[0] if self.done else self.next - 1
 
     def __str__(self) -> str:
-        """For the log."""
+        """`SCN n`, for the log: the last commit SCN that is delivered of a window, between windows the first that is not."""
         return f"SCN {self.delivered_scn + 1 if self.done is None else self.delivered_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -57,7 +59,8 @@ class FlashbackPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> FlashbackPosition:
-        """Back from `to_json`. Raises KeyError, ValueError, TypeError or IndexError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError, TypeError or IndexError for anything
+        else."""
         done = saved.get("flashback_done")
         return cls(
             int(saved["flashback_next"]),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import oracledb
 
-from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError
+from minercdc.errors import PrerequisiteError, SnapshotTooOldError, SourceError, TransientSourceError
 from minercdc.oracle.codes import oracle_errors
 from minercdc.oracle.prerequisites import Finding
 from minercdc.oracle.present_scn import PresentScn
@@ -16,10 +16,10 @@ _NO_VERSIONS = frozenset(["LONG", "LONG RAW"])
 
 
 class FlashbackPrerequisites:
-    """See `oracle.prerequisites.CapturePrerequisites`."""
+    """The `oracle.prerequisites.CapturePrerequisites` of `flashback`. Findings come as they are iterated, and so do errors."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """A finding when no exact SCN may be read, which blocks nothing."""
+        """One finding, not blocking, when the user may read no exact present SCN. Raises as `PresentScn.read`."""
         present = PresentScn()
         present.read(connection)
         if not present.is_exact:
@@ -31,7 +31,8 @@ class FlashbackPrerequisites:
             )
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables whose versions cannot be read, for want of a grant or otherwise."""
+        """A blocking finding for each table whose versions cannot be read, for want of a grant or otherwise; none for a table
+        that had DDL a moment ago. Raises as `PresentScn.read`, and TransientSourceError when the connection is lost."""
         scn = PresentScn().read(connection)
         for table in tables:
             name = f'"{table.id.schema}"."{table.id.table}"'
@@ -47,6 +48,8 @@ class FlashbackPrerequisites:
                 )
             except SnapshotTooOldError:
                 continue  # DDL was a moment ago
+            except TransientSourceError:
+                raise
             except SourceError as error:
                 fix = f"Leave the table out: table.exclude.list={table.id}"
                 yield Finding(
@@ -54,7 +57,7 @@ class FlashbackPrerequisites:
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables with columns of types that VERSIONS BETWEEN refuses."""
+        """A finding, not blocking, for each table with columns of types that VERSIONS BETWEEN refuses: LONG and LONG RAW."""
         for table in tables:
             names = [f"{column.name} {column.type_name}" for column in table.columns if column.type_name in _NO_VERSIONS]
             if names:

@@ -3,8 +3,8 @@
     versions        VERSIONS BETWEEN SCN start - 1 AND end, those that began in the window: I, U and D, one for each transaction and row
     images before   of rows whose first version in the window is no insert: AS OF SCN start - 1, by ROWID
 
-A version that began at `start` is shown by both; the lower bound is one less so that the row before it can be read at the same SCN.
-Every query scans the table: no index leads to versions.
+A version that began at `start` is shown by both; the lower bound is one less so that the row before it can be read at the
+same SCN. Every query scans the table: no index leads to versions.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NO_XID = "0" * 16
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """What is read at once.
+    """The commit SCNs that are read at once, for all tables.
 
     :param start: first SCN.
     :param end: first SCN after it; in the past, so that no later commit can come in.
@@ -53,9 +53,9 @@ class Window:
 class Found:
     """What was read of a table.
 
-    :param versions: in order of ROWID, then of SCN.
+    :param versions: that began in the window, in order of ROWID, then of SCN; [] for a table that is read incrementally.
     :param older: rows of a new table are older than the window, so that these versions are not all of it.
-    :param rows: (ROWID, Row) of a table that is read incrementally.
+    :param rows: (ROWID, Row) of a table that is read incrementally, else ().
     """
 
     versions: list[Version]
@@ -64,8 +64,9 @@ class Found:
 
 
 class VersionReader:
-    """Reads one table.
+    """Reads one table in one version, by a connection that each call is given.
 
+    :param fetch_size: rows of one fetch; 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     :param last: only the last version of each row; but all versions where a key changed, or another row took the ROWID.
     """
@@ -80,7 +81,8 @@ class VersionReader:
         self._convert = RowConverter(schema, lobs=lobs)
 
     def read(self, connection: oracledb.Connection, window: Window) -> Found:
-        """The versions that began in the window.
+        """The versions that began in the window, each with the row before it; by ROWID, those of a row in the order of their
+        commits.
 
         :raises SnapshotTooOldError: undo does not reach back to its start, or DDL lies between.
         :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
@@ -98,7 +100,8 @@ class VersionReader:
         return Found([version for row_id in sorted(rows) for version in self._linked(rows[row_id], before.get(row_id))])
 
     def read_new(self, connection: oracledb.Connection, window: Window) -> Found:
-        """The versions of a table that was not known before, from its creation on. Errors as of `read`."""
+        """The versions, in the window, of a table that was not known before: its first version of each row has to be an
+        insert. Where that is not so, or rows are older than the window, `Found.older` is set. Errors as of `read`."""
         rows, older = defaultdict[str, list[Version]](list), False
         for version in self._fetched(connection, f"SCN MINVALUE AND {window.end}", "", window):
             if version.scn < window.start:
@@ -111,7 +114,11 @@ class VersionReader:
         return Found([version for row_id in sorted(rows) for version in self._linked(rows[row_id], None)], older)
 
     def _fetched(self, connection: oracledb.Connection, between: str, where: str, window: Window) -> Iterator[Version]:
-        """Versions as they are found; one that began before the lower bound has SCN 0."""
+        """Versions in the order that Oracle gives them, without the row before; one that began before the lower bound has SCN 0.
+        Raises as `read`.
+
+        :param between: the bounds of VERSIONS BETWEEN; `where` is a WHERE clause, or ''.
+        """
         columns = ", ".join([*_PSEUDO, selected_columns(self._schema, "ROWID", self._lobs)])
         sql = f"SELECT {columns} FROM {self._table} VERSIONS BETWEEN {between}{where}"
         for batch in self._batches(connection, sql, f"reading the versions of {self._schema.id} between {between}", {}):
@@ -138,7 +145,7 @@ class VersionReader:
         return found
 
     def read_as_of(self, connection: oracledb.Connection, scn: int, where: str) -> list[tuple[str, Row]]:
-        """(ROWID, Row) of the rows that meet a condition as of `scn`, in order of ROWID. Errors as of `read`."""
+        """(ROWID, Row) of the rows that meet the condition `where` as of `scn`, in order of ROWID. Errors as of `read`."""
         columns = selected_columns(self._schema, "ROWID", self._lobs)
         sql = f"SELECT {columns} FROM {self._table} AS OF SCN {scn} WHERE {where} ORDER BY ROWID"
         doing = f"reading rows of {self._schema.id} as of SCN {scn}"
@@ -154,7 +161,13 @@ class VersionReader:
             yield from iter(cursor.fetchmany, [])
 
     def _linked(self, versions: list[Version], before: Row | None) -> Iterator[Version]:
-        """Versions of one row in order, each with the row as the one before left it."""
+        """Versions of one row, each with `before` set to the row as the version before it left it. With `last`, they are
+        merged into one or none (`_merged`), unless a key changed or an insert came later than first.
+
+        :param versions: in order of SCN; they are changed.
+        :param before: the row before the first, None when it was not there.
+        :raises SnapshotTooOldError: an update or delete has no row before it.
+        """
         each = list(self._each_linked(versions, before))
         merges = self._last and not any(map(_changes_key, each)) and all(version.op != "I" for version in each[1:])
         return iter(_merged(each) if merges else each)
@@ -173,13 +186,15 @@ class VersionReader:
 
 
 def _changes_key(version: Version) -> bool:
-    """Whether a row has another key than before. All versions of such a row are kept: between them others may have its keys."""
+    """Whether a version is an update that changes the key. All versions of such a row are kept: between them other rows may
+    have its keys."""
     key, before, after = version.schema.key, version.before, version.after
     return before is not None and after is not None and any(before[place] != after[place] for place in key)
 
 
 def _merged(versions: list[Version]) -> list[Version]:
-    """The last version of a row, from the image before the first; nothing when the row came and went."""
+    """The last version of a row alone, changed so that it leads from the row before the first version to its own; [] when the
+    row came and went."""
     before, last = versions[0].before, versions[-1]
     if last.after is None and before is None:
         return []

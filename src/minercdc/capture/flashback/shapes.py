@@ -13,11 +13,14 @@ from minercdc.schema.tables import Tables
 def follow(
     tables: Tables, shapes: Mapping[TableId, TableSchema], scn: int, time_us: int
 ) -> Iterator[tuple[SchemaChange, TableSchema | None]]:
-    """Put renamed, altered and created-again tables into `tables`, and drop those that are gone; new ones are left to `announce`.
+    """Put renamed, altered and created-again tables into `tables`, and drop those that are gone; new ones are left to
+    `announce`. Each change is made when it is yielded.
 
     :param shapes: of the captured tables in the dictionary.
     :param scn: first SCN of the rows that have the new shape.
-    :returns: each change, and the table whose earlier rows are lost with it: None when they are not.
+    :param time_us: of the changes, microseconds since the epoch in UTC.
+    :returns: each change, and the table that was created again by it, whose rows so far in the window are lost; else None.
+        Such a table has two changes: first it is dropped.
     """
     for known in list(tables):
         shape = shapes.get(known.id)
@@ -37,16 +40,18 @@ def follow(
 
 
 def announce(tables: Tables, shape: TableSchema, scn: int, time_us: int) -> SchemaChange:
-    """Put a table that is not known into `tables`, and return the change.
+    """Put a table that is not known into `tables`, with the next version number of its name, and return the change.
 
     :param scn: first SCN of its rows.
+    :param time_us: of the change, microseconds since the epoch in UTC.
     """
     after = tables.next_version(shape)
     return _applied(tables, SchemaChange(after.id, None, after, "", Scn(scn), time_us))
 
 
 def version_of(tables: Tables, shape: TableSchema) -> TableSchema:
-    """The shape with the version number it has, or would get when it is announced."""
+    """The shape with the version number that the table has in `tables`, or would get by `announce` when it is not there.
+    Nothing is changed."""
     known = tables.find(shape.id)
     return replace(shape, version=known.version) if known is not None else tables.next_version(shape)
 

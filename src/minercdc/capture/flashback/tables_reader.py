@@ -21,10 +21,12 @@ Outcome: TypeAlias = Found | MinerCdcError
 
 
 class TablesReader:
-    """Threads and their connections.
+    """Reads tables in threads, each by a connection that is kept for the next table. For one caller at a time, who calls
+    `close` at the end; the threads start and connect when there is something to read.
 
-    :param connect: makes a connection to where the tables are.
-    :ivar outcomes: of every `read` since the caller cleared it: what was found, or why the table could not be read.
+    :param connect: opens a connection to where the tables are; the threads call it.
+    :param threads: most tables that are read at once.
+    :ivar outcomes: of every `read` since the caller cleared it, by table: what was found, or why the table could not be read.
     :ivar seconds: likewise, how long each table took that could be read.
     """
 
@@ -41,9 +43,10 @@ class TablesReader:
         self.seconds: dict[TableId, float] = {}
 
     def read(self, reads: Mapping[TableId, Read], tick: float) -> Iterator[None]:
-        """Read tables; yields whenever `tick` seconds passed without a result, and once at the end.
+        """Read tables, and put what comes of each into `outcomes` and `seconds`; yields whenever `tick` seconds passed
+        without a result, and once at the end. When the iteration ends early, tables that are not begun are not read.
 
-        :raises TransientSourceError: a connection was lost.
+        :raises TransientSourceError: a connection was lost, or could not be made.
         """
         running = {self._pool.submit(self._read, table, read): table for table, read in reads.items()}
         self._futures = list(running)
@@ -60,8 +63,8 @@ class TablesReader:
         yield None
 
     def close(self) -> None:
-        """Break what is being read, and close the connections; safe to call twice. What does not break in time closes its
-        connection when it ends."""
+        """Break what is being read, wait CANCEL_SECONDS for that at most, and close the connections; safe to call twice. A
+        thread that does not end in time closes its connection when it ends. `read` cannot be called after it."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
@@ -97,9 +100,10 @@ class TablesReader:
         return connection
 
     def _give(self, connection: oracledb.Connection, *, lost: bool = False) -> None:
-        """Take a connection back, for the next table; once all is closed, close it.
+        """Take a connection back for the next table; after `close`, or when it is lost, close it.
 
-        :param lost: it may be, and is not used again. To cancel a call on one that is gone would crash the driver.
+        :param lost: the connection may be gone. No connection is cancelled at `close` from then on, since to cancel a call on
+            one that is gone would crash the driver.
         """
         with self._lock:
             self._busy.remove(connection)
@@ -116,8 +120,8 @@ def _close(connection: oracledb.Connection) -> None:
 
 
 def _outcome(future: Future[Found]) -> Outcome:
-    """What was found, or the error for which the table could not be read. Raises TransientSourceError, and a fault of the
-    reader's own code as it is."""
+    """What was found, or the MinerCdcError for which the table could not be read; TransientSourceError is raised, and so is
+    any error that is no MinerCdcError. The future has ended."""
     error = future.exception()
     if error is None:
         return future.result()

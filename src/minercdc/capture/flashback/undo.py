@@ -21,12 +21,12 @@ _DEFAULT_SECONDS: Final = 900.0  # of UNDO_RETENTION
 _LOOK_SECONDS: Final = 60.0
 _WARN_AT, _DEMOTE_AT = 0.5, 0.8  # of the retention, that the start of a window is old when it has been read
 STABLE_RUNS: Final = 3
-"""So many incremental readings in a row must be stable before the table's versions are tried again."""
+"""How many incremental readings in a row must be quick and alike before the table's versions are tried again."""
 _STABLE_SECONDS, _SPREAD_SECONDS = 60.0, 5.0
 
 
 class UndoWatch:
-    """Knows for how long undo is kept.
+    """Knows for how long undo is kept, and finds the table that is too slow for that; one for each stream.
 
     :ivar retention: seconds that undo is kept: configured, else read by `look`, else 900.
     """
@@ -38,8 +38,8 @@ class UndoWatch:
         self._looked = self._warned = float("-inf")
 
     def look(self, connection: oracledb.Connection) -> None:
-        """Read TUNED_UNDORETENTION once a minute, where it is granted and no retention is configured. Raises
-        TransientSourceError."""
+        """Set `retention` from TUNED_UNDORETENTION, at most once a minute, and only if no retention is configured. Where
+        V$UNDOSTAT is not granted or cannot be read, it stays. Raises TransientSourceError when the connection is lost."""
         now = monotonic()
         if self._given is not None or now - self._looked < _LOOK_SECONDS:
             return
@@ -53,10 +53,11 @@ class UndoWatch:
         self.retention = float(tuned) if tuned else _DEFAULT_SECONDS
 
     def too_slow(self, age: float, seconds: Mapping[TableId, float]) -> TableId | None:
-        """The table that has to leave the windows before undo runs out, None while none has to. Warns before.
+        """The table that has to leave the windows, the one that took longest, when `age` is 80 % of `retention` or more; else
+        None. From 50 % on it logs a warning, once a minute at most.
 
         :param age: seconds from the opening of the window before, where this one starts, to the end of its reading.
-        :param seconds: how long each table took.
+        :param seconds: how long each table took; {} gives None.
         """
         if age < _WARN_AT * self.retention or not seconds:
             return None
@@ -74,7 +75,8 @@ class UndoWatch:
 
 
 class Stability:
-    """How long the incremental readings of each table took."""
+    """Keeps how long the last incremental readings of each table took, so that its versions are tried again once these are
+    quick and alike."""
 
     def __init__(self) -> None:
         self._runs: dict[TableId, list[float]] = {}
@@ -88,6 +90,7 @@ class Stability:
         self._runs.pop(table, None)
 
     def is_stable(self, table: TableId) -> bool:
-        """Whether the table may be tried with its versions: the last readings were quick, and took about as long as each other."""
+        """Whether the versions of the table may be tried: STABLE_RUNS readings are noted, each took less than 60 s, and the
+        longest took less than 5 s more than the shortest."""
         runs = self._runs.get(table, [])
         return len(runs) == STABLE_RUNS and max(runs) < _STABLE_SECONDS and max(runs) - min(runs) < _SPREAD_SECONDS

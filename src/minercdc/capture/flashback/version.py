@@ -1,4 +1,4 @@
-"""What a transaction made of one row."""
+"""The form in which row versions are read, ordered and emitted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from minercdc.schema.table import TableSchema
 
 @dataclass(slots=True)
 class Version:
-    """One row version, or the delete of a row.
+    """What one transaction made of one row: a row version, or the delete of the row.
 
     :param scn: of the commit.
     :param xid: 16 lower-case hex digits; zeros when not known.
     :param op: VERSIONS_OPERATION: I, U or D.
-    :param before: the row as the transaction before left it, or as it was before the window where only last versions are read; None
-        of an insert.
+    :param before: the row as the transaction before left it, or as it was before the window where only last versions are
+        read; None of an insert, and until `VersionReader` has set it.
     :param after: None of a delete.
     :param time_us: of the commit, microseconds since the epoch in UTC, exact to three seconds; 0 when not known.
     """

@@ -1,4 +1,4 @@
-"""Where a window ends."""
+"""Chooses the SCN at which a window ends: the present one, or an earlier one where the stream is far back."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from minercdc.oracle.scn import one_row
 
 
 class WindowEnd:
-    """Chooses the end of each window: the present, or `minercdc.flashback.window.max.ms` after its start.
+    """Chooses the end of each window: the present SCN, or that of `minercdc.flashback.window.max.ms` after its start if that is
+    earlier; one for each stream.
 
-    :ivar is_cut: the last one ended before the present, so that another can follow at once.
+    :ivar is_cut: the window that was chosen last ends before the present, so that another can follow at once; False before
+        the first.
     """
 
     def __init__(self, config: FlashbackConfig) -> None:
@@ -26,10 +28,11 @@ class WindowEnd:
         self._most = timedelta(milliseconds=config.minercdc_flashback_window_max_ms)
 
     def choose(self, connection: oracledb.Connection, position: FlashbackPosition) -> tuple[int, bool]:
-        """First SCN after the window, which is `position.end` where that is set; and whether the present SCN is read exactly, not as
-        of up to three seconds ago.
+        """First SCN after the window, which is `position.end` where that is set; and whether the present SCN is read exactly,
+        not as of up to three seconds ago. Sets `is_cut`. The window is empty when that SCN is not above `position.next`.
 
-        :raises LogGapError: the database has not come to `position`: it was restored since. Not noticed while the SCN is not exact.
+        :raises LogGapError: the database has not come to `position`: it was restored since. Not noticed while the SCN is not
+            exact.
         :raises SourceError, PrerequisiteError: the present SCN cannot be read.
         """
         present = self._present.read(connection)
@@ -44,8 +47,9 @@ class WindowEnd:
         return end, exact
 
     def _bound(self, connection: oracledb.Connection, start: int) -> int | None:
-        """The SCN at the end of the longest window, or of one twice as long when the SCN did not move meanwhile, and so on; None
-        when it would lie in the future, or the times are not known any more."""
+        """The SCN at the end of the longest window that begins at `start`, or of one twice as long when the SCN did not move
+        meanwhile, and so on; None when that would lie in the future, or the times of these SCNs are not known any more or
+        cannot be read. Raises TransientSourceError when the connection is lost."""
         try:
             begun: Any = one_row(connection, f"SELECT SCN_TO_TIMESTAMP({start}) FROM DUAL", "finding the time of an SCN")[0]
             now: Any = one_row(connection, "SELECT CAST(SYSTIMESTAMP AS TIMESTAMP) FROM DUAL", "reading the clock")[0]

@@ -1,1 +1,1 @@
-"""Changes from FORS Oracle Logical Replicator, over TCP."""
+"""The adapter `fors_olr`: changes from FORS Oracle Logical Replicator, over TCP."""

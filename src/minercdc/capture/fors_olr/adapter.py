@@ -1,4 +1,4 @@
-"""The adapter `fors_olr`."""
+"""Makes the adapter `fors_olr`, which gets changes from FORS Oracle Logical Replicator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from minercdc.config.load import ConnectorConfig
 
 
 class ForsFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `fors_olr`: opens an adapter that gets changes from the server's TCP port."""
 
     family = "fors_olr"
     reads_redo = True
     prerequisites = ServerPrerequisites("FORS Oracle Logical Replicator has no values of columns of these types")
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet. Whether redo of a position is there, only the server knows, once
+        streaming begins: `unreadable` always gives None. Open transactions are not known."""
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             ForsCapture(context),

@@ -1,7 +1,7 @@
-"""The stream: connect, hand the server a position, then operation after operation.
+"""The stream of `fors_olr`: connect, have the server send from a position on, then request operation after operation.
 
-Each request for data says what is stored, too. A connection that breaks ends the run; the engine starts the next one from the
-stored position.
+Each request for data also acknowledges what is stored. A connection that breaks ends the run with an error; the engine starts the
+next run from the stored position.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _Result = TypeVar("_Result")
 
 
 class ForsCapture:
-    """See `contracts.Capture`."""
+    """The `contracts.Capture` of `fors_olr`, used by one thread. `stream` connects to the server and to the database, and closes
+    these connections when it ends."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
@@ -49,17 +50,21 @@ class ForsCapture:
         self._acknowledgement: Acknowledgement | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> ForsPosition:
-        """Back from `ForsPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `ForsPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(ForsPosition.from_json, saved, "fors_olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. Where the server had begun again, SchemaChanges
+        come first, for captured tables that were altered before that.
 
         :raises TypeError: `start` is of another adapter.
-        :raises TransientSourceError, UnknownSourceError: the server went away, answered by Error or by no answer.
-        :raises SourceError: the server cannot be used as it is, or no table is captured.
+        :raises TransientSourceError, UnknownSourceError: the server or the database went away, operations are missing or
+            cannot be read, or the server answered by Error or not at all.
+        :raises SourceError: the server cannot be used as it is, no table is captured, or the database cannot be read.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
+        :raises ConfigError: as `oracle.connect.connect`.
         """
         if not isinstance(start, ForsPosition):
             raise TypeError(f"{type(start).__name__} is no position of fors_olr")
@@ -69,12 +74,13 @@ class ForsCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may, with the next request, now that everything up to `position` is stored."""
+        """Note that everything up to `position` is stored: the next request acknowledges it to the server. Nothing is sent
+        here."""
         if self._acknowledgement is not None and isinstance(position, ForsPosition):
             self._acknowledgement.stored(position)
 
     def close(self) -> None:
-        """See `contracts.Capture`."""
+        """Close the connections to the server and the database, and those of `reselect`; safe to call twice."""
         for opened in (self._session, self._oldest, self._shapes, self._context.reselect):
             if opened is not None:
                 opened.close()
@@ -140,8 +146,8 @@ class ForsCapture:
     def _waited(
         self, waiting: Generator[None, None, Answer | None], delivery: Delivery, oldest: OldestUndelivered
     ) -> Generator[Event, None, Answer | None]:
-        """Yield idle Progress while the answer is awaited, unless a transaction has begun; returns the answer, None when the stop
-        came first."""
+        """Yield idle Progress each time that `waiting` yields, unless a transaction is under way; returns the answer, None
+        when the stop came first. Raises as `Session.ask`."""
         while True:
             try:
                 next(waiting)
@@ -170,7 +176,7 @@ def _progress(delivery: Delivery, oldest: OldestUndelivered) -> Progress:
 
 
 def _idling(waiting: Generator[None, None, _Result], idle: Progress) -> Generator[Event, None, _Result]:
-    """What a generator returns; `idle` each time that it yields."""
+    """Yield `idle` each time that `waiting` yields, and return what `waiting` returns. Its errors pass through."""
     while True:
         try:
             next(waiting)

@@ -1,4 +1,4 @@
-"""Text in Oracle's character sets, by their numbers (NLS_CHARSET_ID)."""
+"""Decodes text in Oracle's character sets, by their numbers (NLS_CHARSET_ID); 14 of them are known here."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ MULTI_BYTE: Final = frozenset({852, _UTF8, 873, AL16UTF16})
 
 
 def text_of(data: bytes, charset: int | None) -> str:
-    """The text of bytes.
+    """The text of bytes in a character set.
 
+    :param charset: its NLS_CHARSET_ID; None when the server did not give it.
     :raises ValueDecodeError: the character set is not given or not known here, or the bytes are no text in it.
     """
     codec = _CODECS.get(charset) if charset is not None else None

@@ -1,4 +1,4 @@
-"""Times of operations: 32 bits whose unit the protocol does not say."""
+"""Reads the times of operations: numbers of 32 bits whose unit the protocol does not say."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ _MICROSECONDS = 1_000_000
 
 
 class Clock:
-    """Makes microseconds since 1970 in UTC of times of operations.
+    """Makes microseconds since 1970 in UTC of times of operations; one for each connection. The unit is
+    `minercdc.fors.timestamp.unit`: seconds since 1970 in UTC, or redo's packed form by the database host's clock.
 
-    :param offset: reads the offset of the database host's zone from UTC; called once, for times of redo.
+    :param offset: reads how far the host's clock is ahead of UTC; called once, at the first time in redo's form.
     """
 
     def __init__(self, config: ForsConfig, offset: Callable[[], timedelta]) -> None:
@@ -24,8 +25,9 @@ class Clock:
         self._offset: int | None = None
 
     def us(self, timestamp: int) -> int:
-        """The time in microseconds, with the unit `redo` 0 for a number that is no time. With the unit `auto`, the first call
-        decides on the unit. Errors of reading the offset from UTC pass through."""
+        """The time in microseconds since 1970 in UTC. With the unit `redo`, 0 for a number that is no time. With the unit
+        `auto`, the first call decides on the unit, for good: the one by which its time is nearer to now. Errors of `offset`
+        pass through."""
         if self._unit == "auto":
             packed, now = _packed_seconds(timestamp), time()
             self._unit = "seconds" if packed is None or abs(timestamp - now) <= abs(packed - now) else "redo"
@@ -40,8 +42,8 @@ class Clock:
 
 
 def _packed_seconds(timestamp: int) -> int | None:
-    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second. None for
-    a number that is no such time."""
+    """Seconds since 1970 of (((((year - 1988) * 12 + month - 1) * 31 + day - 1) * 24 + hour) * 60 + minute) * 60 + second.
+    None for a number that is no such time."""
     rest, second = divmod(timestamp, 60)
     rest, minute = divmod(rest, 60)
     rest, hour = divmod(rest, 24)

@@ -1,12 +1,13 @@
-"""From operations to events.
+"""Turns operations of FORS Oracle Logical Replicator into events.
 
     Begin                   a transaction, with its commit SCN
     Insert Delete Update    its changes, numbered; one with columns in pieces waits for them
     Chunk                   a piece
-    Commit                  Progress
+    Commit                  the changes held back; Progress, if something of the transaction was emitted
 
-The time of the commit comes last: changes wait for it, up to `_WAITING` of them. A transaction that is delivered already, or part
-of the snapshot, is passed over. What shows that operations are missing ends the run, so that they are requested again.
+The time of the commit comes last: changes are held back until then, at most `_WAITING` of them; of a longer transaction no
+more are, and the time so far stands for that of the commit. A transaction that is delivered already, or part of the snapshot,
+is passed over. Where operations are missing, an error ends the run; the next run requests them again.
 """
 
 from __future__ import annotations
@@ -34,7 +35,11 @@ _OPERATION_NAMES: Final = {Op.CREATE: "INSERT", Op.UPDATE: "UPDATE", Op.DELETE: 
 
 @dataclass(slots=True)
 class _Waiting:
-    """A change whose columns come in pieces: a `Pieces` for each of them, None for one that is not read."""
+    """A change whose columns come in pieces.
+
+    :param pieces: by column; None for each column when the table is not captured, or the transaction is passed over.
+    :param ended: columns whose last piece has come.
+    """
 
     row: RowChange
     pieces: dict[str, Pieces | None]
@@ -46,9 +51,9 @@ class _Transaction:
     """A transaction whose Commit has not come.
 
     :param skip: it is delivered already.
-    :param held: events that wait for the time of the commit, None once there are too many.
+    :param held: events that wait for the time of the commit; None once there were too many, and they are emitted as they come.
     :param waiting: the change whose columns are coming in pieces; None while there is none.
-    :param seq: number of its last change, 0 for none; `operations` counts its operations.
+    :param seq: `ChangeEvent.seq` of its last change, 0 for none; `operations` counts its operations after Begin.
     """
 
     info: TransactionInfo
@@ -60,14 +65,15 @@ class _Transaction:
 
 
 class Delivery:
-    """Events of the operations of one connection.
+    """Makes events of the operations of one connection, given to `take` in the order they come. It keeps the transaction that is
+    under way, and counts `position` on at each end of one.
 
     :param position: where it begins.
     :param lob_max: `minercdc.fors.lob.max.bytes`.
     :param on_failure: `event.processing.failure.handling.mode`.
-    :param unread: see `CaptureContext`.
+    :param unread: names of suspended tables, whose rows in a transaction are not decoded.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the last commit that was emitted, 0 while there was none.
+    :ivar time_us: time of the last Commit that was not passed over, microseconds since the epoch in UTC; 0 while there was none.
     """
 
     def __init__(
@@ -97,26 +103,27 @@ class Delivery:
 
     @property
     def within(self) -> bool:
-        """Whether a transaction has begun and not ended."""
+        """Whether a transaction has begun whose Commit has not come."""
         return self._transaction is not None
 
     @property
     def place(self) -> str:
-        """Text for a message: what came last."""
+        """Text for a message: what came last, such as `after commit SCN n`."""
         open_ = self._transaction
         if open_ is None:
             return f"after commit SCN {self._last_scn}" if self._last_scn else "at the beginning"
         return f"in transaction {open_.info.id} of commit SCN {open_.info.commit_scn} after {open_.operations} operations"
 
     def position(self, begun: int) -> ForsPosition:
-        """The position that everything is emitted up to.
+        """The position up to which everything is emitted: as of the last transaction that ended.
 
         :param begun: every transaction that is not delivered began there or later.
         """
         return replace(self._position, begun=max(begun, self._position.begun))
 
     def take(self, operation: Operation, begun: int) -> Iterator[Event]:
-        """The events that an operation makes ready.
+        """The events that an operation makes ready, none for many. The caller takes them all before the next call. The first
+        operation of a transaction may compare the dictionary, and sleep up to a second before that (`Shapes.look`).
 
         :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: operations are missing.
@@ -179,7 +186,8 @@ class Delivery:
             yield Progress(self.position(begun), Scn(self.complete_scn), info.commit_us, committed=committed)
 
     def _emitted(self, transaction: _Transaction, operation: Chunk | RowChange, events: Iterator[Event]) -> Iterator[Event]:
-        """Hold events back until the Commit, unless there are many: then the time so far stands for that of the commit."""
+        """Hold events back until the Commit. From event number `_WAITING` + 1 on none is: that one sets the transaction's
+        `commit_us` to the time of `operation`, and yields those that were held before it. Raises as `Clock.us`."""
         for event in events:
             held = transaction.held
             if held is not None and len(held) < _WAITING:
@@ -272,7 +280,7 @@ class Delivery:
 
 
 def _shown(image: Image | None) -> dict[str, str | None] | None:
-    """Values of an image in hex digits, None for NULL and for those that come in pieces; None without an image."""
+    """Values of an image in hex digits, by column; None for NULL and for a value that comes in pieces. None without an image."""
     if image is None:
         return None
     return {name: None if value.value is None else value.value.hex() for name, value in image.items()}

@@ -1,4 +1,4 @@
-"""The operation in a Data answer.
+"""Reads the operation in a Data answer. Its code takes one byte; what follows, and the bytes of a whole operation:
 
     1 Begin     SCN, CommitSCN, XID, Timestamp, SerialNumber, SessionNumber              35 bytes
     2 Commit    SCN, CommitSCN, XID, Timestamp                                           29
@@ -31,8 +31,10 @@ _ROW_ID_CHARACTERS: Final = 18
 class Head(NamedTuple):
     """What every operation begins with.
 
+    :param scn: of the operation; of Begin, the transaction's first SCN.
+    :param commit_scn: of the transaction.
     :param xid: 16 lower-case hex digits, as LogMiner prints it.
-    :param timestamp: by `minercdc.fors.timestamp.unit`.
+    :param timestamp: when it was, as `Clock.us` takes it.
     """
 
     scn: int
@@ -43,7 +45,7 @@ class Head(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Begin:
-    """A transaction's begin."""
+    """A transaction's begin, with serial and number of the session that made it."""
 
     head: Head
     serial: int
@@ -52,7 +54,7 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A transaction's end."""
+    """A transaction's end. There is none for a rollback: the server sends committed transactions only."""
 
     head: Head
 
@@ -61,6 +63,8 @@ class Commit:
 class ColumnValue:
     """A column in an image of a row.
 
+    :param type: number of its Oracle type, see `values`.
+    :param charset: NLS_CHARSET_ID; `form` 1 is the database's character set, 2 the national one.
     :param precision, scale, charset, form: None where not given.
     :param chunked: the value comes in pieces after the row.
     :param value: None for NULL, and when it is `chunked`.
@@ -80,7 +84,8 @@ Image: TypeAlias = Mapping[str, ColumnValue]
 
 @dataclass(frozen=True, slots=True)
 class RowChange:
-    """A change of one row. `before` of an insert and `after` of a delete are None, and `row_id` where the server gives none."""
+    """A change of one row. `before` of an insert and `after` of a delete are None. `row_id` is None where the server gives
+    none, and in hex digits where it is no ROWID's text. `object_id` may be that of a partition."""
 
     head: Head
     op: Op
@@ -94,10 +99,11 @@ class RowChange:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A piece of a column's value.
+    """A piece of the value of a column in the RowChange before it, with `ColumnValue.chunked` set.
 
+    :param type: number of the piece's Oracle type: CLOB or BLOB.
     :param ends_value: it is the last of its column.
-    :param ends_row: it is the last of its row.
+    :param ends_row: it is the last of its row, and thus of its column.
     """
 
     head: Head
@@ -114,7 +120,8 @@ Operation: TypeAlias = Begin | Commit | RowChange | Chunk
 def read_operation(payload: memoryview, order: ByteOrder) -> Operation:
     """The operation of a Data answer.
 
-    :raises ValueError: these bytes are none.
+    :param order: of the bytes of its numbers.
+    :raises ValueError: these bytes are no operation, or more than one.
     """
     reader = _Reader(payload, MARKS[order])
     (code,) = reader.take("B")
@@ -136,7 +143,10 @@ def read_operation(payload: memoryview, order: ByteOrder) -> Operation:
 
 
 def xid_of(number: int) -> str:
-    """XID as LogMiner prints it (RAW, little-endian parts): undo segment, slot and sequence from the highest bits down."""
+    """XID as LogMiner prints it (RAW, little-endian parts), as 16 lower-case hex digits.
+
+    :param number: 64 bits: 16 of the undo segment, 16 of the slot, 32 of the sequence, from the highest down.
+    """
     return struct.pack("<HHI", number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF).hex()
 
 
@@ -144,7 +154,8 @@ _layout = lru_cache(struct.Struct)
 
 
 class _Reader:
-    """Takes fields from the front of bytes."""
+    """Takes fields from the front of an operation's bytes, one after the other; `end` last. Each raises ValueError when the
+    bytes do not suffice, `end` when some are left."""
 
     def __init__(self, payload: memoryview, mark: str) -> None:
         self._payload = payload
@@ -152,7 +163,8 @@ class _Reader:
         self._at = 0
 
     def take(self, fields: str) -> tuple[int, ...]:
-        """The next numbers, by `struct`'s letters. Raises ValueError when too few bytes are left."""
+        """The next numbers, one for each letter of `fields` as `struct` has them. Raises ValueError when too few bytes are
+        left."""
         layout = _layout(self._mark + fields)
         return layout.unpack(self.bytes(layout.size))
 
@@ -183,7 +195,7 @@ def _row(reader: _Reader, head: Head, code: int) -> RowChange:
 
 
 def _row_id(row_id: bytes) -> str | None:
-    """The text of a ROWID; hex digits of other bytes; None for no bytes."""
+    """The text of a ROWID, of 18 ASCII characters; hex digits of other bytes; None for no bytes."""
     if not row_id:
         return None
     return row_id.decode() if len(row_id) == _ROW_ID_CHARACTERS and row_id.isascii() else row_id.hex()

@@ -1,8 +1,8 @@
-"""How far the stream has come.
+"""The position of `fors_olr`: how far the stream has come.
 
 scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: a server that begins again is started there (StartSCN)
-listed      of the table list that the server was started with, '' when this connector has not started it
+listed      `TableList.digest` of the list that this connector started the server with, '' when it has not started it
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ForsPosition(CommitPosition):
-    """Where to go on from; see the module."""
+    """The position of `fors_olr`, which is stored in the offset: the transactions that are delivered, see `CommitPosition`.
+
+    :param listed: `TableList.digest` of the list that this connector started the server with, '' when it has not started it.
+    """
 
     listed: str = ""
 
@@ -32,7 +35,7 @@ class ForsPosition(CommitPosition):
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> ForsPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError or TypeError for anything else."""
         return cls(
             int(saved["fors_scn"]),
             frozenset(map(str, saved.get("fors_xids", ()))),

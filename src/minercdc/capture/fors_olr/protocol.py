@@ -1,7 +1,7 @@
 """Commands to FORS Oracle Logical Replicator 1.2 and its answers.
 
-A message is a frame: MessageSize in 32 bits, which counts what follows it; a code in 16 bits; the body. Each command but LogOff has
-one answer, and is sent once the answer to the one before has come.
+A message is a frame: MessageSize in 32 bits, which counts what follows it; a code in 16 bits; the body. Each command but
+LogOff has one answer, and is sent once the answer to the one before has come.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Final, Literal, TypeAlias
 
 ByteOrder: TypeAlias = Literal["little", "big"]
 MARKS: Final[dict[ByteOrder, str]] = {"little": "<", "big": ">"}
-"""Of `struct`'s formats."""
+"""The character that `struct` takes for each byte order."""
 
 _LARGEST: Final = 2**64 - 1
 
 
 class CommandCode(IntEnum):
-    """OperationCode of a command."""
+    """OperationCode of a command: what the client wants of the server."""
 
     TABLE_LIST = 1
     START_SCN = 2
@@ -31,7 +31,7 @@ class CommandCode(IntEnum):
 
 
 class AnswerCode(IntEnum):
-    """OperationCode of an answer."""
+    """OperationCode of an answer: what kind of answer follows it."""
 
     OK = 1
     NO_MORE = 2
@@ -42,7 +42,7 @@ class AnswerCode(IntEnum):
 
 
 class ServerStatus(IntEnum):
-    """What the server waits for."""
+    """State of the server: which command it waits for, or that it sends changes (REPLICATING)."""
 
     WAIT_TABLE_LIST = 1
     WAIT_START_SCN = 2
@@ -51,10 +51,10 @@ class ServerStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command.
+    """A command, to be sent by `Session`.
 
     :param scn: of START_SCN, LAST_COMMITED_SCN and BACK_TO_SCN; None for other commands.
-    :param sql: of TABLE_LIST; None for other commands.
+    :param sql: of TABLE_LIST: a query with the columns OWNER and NAME of the tables; None for other commands.
     """
 
     code: CommandCode
@@ -63,11 +63,11 @@ class Command:
 
     @property
     def name(self) -> str:
-        """The command as the protocol spells it."""
+        """The command as the protocol spells it, such as `BackToSCN`; for messages."""
         return _NAMES[self.code]
 
     def encoded(self, order: ByteOrder) -> bytes:
-        """The bytes of the message after MessageSize."""
+        """The bytes of the message after MessageSize. An SCN outside of 64 bits is sent as the nearest one within."""
         mark = MARKS[order]
         found = struct.pack(f"{mark}H", self.code)
         if self.scn is not None:
@@ -90,17 +90,17 @@ _NAMES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Ok:
-    """The command is done."""
+    """The answer to TABLE_LIST and START_SCN: the command is done."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoMore:
-    """No operation is ready."""
+    """The answer to a request for data when no operation is ready."""
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """The answer Error: a number and what the server says."""
+    """The answer Error: the server's number of the error, and its text, which may be ''."""
 
     code: int
     text: str
@@ -108,21 +108,22 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """The bytes of one operation."""
+    """The answer to a request for data: the bytes of one operation, for `read_operation`."""
 
     payload: memoryview
 
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """The server's state."""
+    """The answer to GET_STATUS: the server's state."""
 
     status: ServerStatus
 
 
 @dataclass(frozen=True, slots=True)
 class SavedScn:
-    """Least begin SCN of the transactions that are not confirmed, None when the server has none."""
+    """The answer to GET_SAVED_SCN: least begin SCN of the transactions that are not acknowledged, None when the server has
+    none."""
 
     scn: int | None
 
@@ -131,9 +132,9 @@ Answer: TypeAlias = Ok | NoMore | Refusal | Data | Status | SavedScn
 
 
 def read_answer(frame: bytes, order: ByteOrder) -> Answer:
-    """An answer, of what follows MessageSize.
+    """The server's answer, from what follows MessageSize.
 
-    :raises ValueError: these bytes are none.
+    :raises ValueError: these bytes are no answer.
     """
     if len(frame) < 2:
         raise ValueError(f"{len(frame)} bytes are no answer")

@@ -1,4 +1,4 @@
-"""The images of a row to Rows of a table version."""
+"""Turns the images of a row into Rows of a table version."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from minercdc.values.codec import LARGE_TYPES
 
 
 class RowReader:
-    """Reads rows of one table version.
+    """Reads rows of one table version; `Shapes` makes another one for the next version.
 
-    :param time_zone: reads DBTIMEZONE.
-    :param lobs: `lob.enabled`; without it large values are UNAVAILABLE.
+    :param time_zone: reads DBTIMEZONE; called at the first value that needs it, and its errors pass through.
+    :param lobs: `lob.enabled`; without it large values are UNAVAILABLE, in both images.
     """
 
     def __init__(self, schema: TableSchema, config: ForsConfig, time_zone: Callable[[], str], *, lobs: bool) -> None:
@@ -31,22 +31,25 @@ class RowReader:
         self._convert = {column.name: converter(column, config, time_zone) for column in kept}
 
     def unknown(self, row: RowChange) -> frozenset[str]:
-        """Columns of the row that the table version does not have."""
+        """Names of columns in the row's images that the table version does not have. A column that is stored and not read
+        (`TableSchema.stored`) is not among them."""
         return frozenset((*(row.before or ()), *(row.after or ()))) - self._names - self._passed_over
 
     def unlisted(self, row: RowChange) -> frozenset[str]:
-        """Columns of the table version that an insert does not have, large ones left out."""
+        """Names of columns of the table version that an insert does not have, large ones left out; empty for an update or
+        delete."""
         return self._names - self._large - frozenset(row.after or ()) if row.op is Op.CREATE else frozenset()
 
     def reads(self, column: str) -> bool:
-        """Whether values of a column are wanted."""
+        """Whether `read` reads values of the column with this name: False for large ones without `lobs`, and for unknown
+        names."""
         return column in self._convert
 
     def read(self, row: RowChange, pieces: Mapping[str, Pieces]) -> tuple[Row | None, Row | None]:
-        """Row before (None for an insert) and row after (None for a delete). What is not listed is UNAVAILABLE; what only the image
-        before has, an update did not change. A large value that the image after lacks is UNAVAILABLE there.
+        """Row before (None for an insert) and row after (None for a delete). A column that no image has is UNAVAILABLE; what
+        only the image before has, an update did not change. A large value that the image after lacks is UNAVAILABLE there.
 
-        :param pieces: values of `after` that came in pieces.
+        :param pieces: values of `after` that came in pieces, by column.
         :raises ValueDecodeError: a value does not fit its column.
         :raises SchemaMismatchError: a value is of another type than its column.
         """

@@ -1,4 +1,4 @@
-"""One conversation with the server: one command, one answer; and its beginning.
+"""A conversation with the server, one command and one answer at a time; and how it begins, by the answer to GetStatus.
 
 GetStatus   WaitTableList, WaitStartSCN   the server has begun again: TableList, then StartSCN with the SCN at which the oldest transaction
                                           that is not delivered began. A connector that was killed in between left its list there.
@@ -53,18 +53,19 @@ _HINTS: Final = {
 
 
 class RefusedError(UnknownSourceError):
-    """The server answered by Error."""
+    """The server answered a command by Error, that is by `Refusal`."""
 
 
 Waiting: TypeAlias = Generator[None, None, Answer | None]
-"""Yields now and then while it waits; the answer, None when the stop came first."""
+"""Yields every `tick` seconds while it waits; returns the answer, None when the stop came first."""
 
 
 class Session:
-    """Connects at once.
+    """One connection to the server; the constructor connects, and the owner calls `close`.
 
-    :param timeout: seconds for the connection, and for each answer.
+    :param timeout: seconds for the connection, and for each answer; as the attribute `timeout` it may be set later, for answers.
     :param tick: seconds after which `ask` yields while it waits.
+    :param stop: once it is set, `ask` ends without an answer.
     :raises TransientSourceError: the server is not reachable.
     """
 
@@ -95,11 +96,13 @@ class Session:
         self._connection.send(command.encoded(self.order))
 
     def ask(self, command: Command) -> Waiting:
-        """Send a command and take its answer. Does nothing until it is iterated over.
+        """Send a command and take its answer. Nothing is sent until it is iterated over. After a stop the connection is of no
+        more use, since the answer may still come.
 
         :raises TransientSourceError: the connection broke, or the answer did not come in time.
         :raises SourceError: the answer is longer than `minercdc.fors.message.max.bytes`.
-        :raises UnknownSourceError: the server answered by Error, by another answer than belongs to the command, or by other bytes.
+        :raises UnknownSourceError: the server answered by Error, by another answer than belongs to the command, or by other
+            bytes.
         """
         self.send(command)
         deadline = monotonic() + self.timeout
@@ -133,10 +136,11 @@ class Session:
 
 
 def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None, None, tuple[Session, ServerStatus] | None]:
-    """A session in the server's byte order, and the server's state. Yields now and then while it waits; None when the stop came
-    first.
+    """A session in the server's byte order, and the server's state; None when the stop came first. Yields every `tick`
+    seconds while it waits. The caller closes the session; after an error none is open. With `minercdc.fors.byte.order`
+    `auto`, little is tried first, for 5 s at most.
 
-    :raises TransientSourceError, UnknownSourceError: the server does not answer GetStatus, or not as it should.
+    :raises TransientSourceError, UnknownSourceError: the server is not reachable, does not answer GetStatus, or not as it should.
     :raises SourceError: the answer is too long, as with another byte order than the configured one.
     """
     timeout = config.minercdc_fors_timeout_ms / 1000
@@ -168,10 +172,13 @@ def connected(config: ForsConfig, tick: float, stop: StopFlag) -> Generator[None
 
 
 class Opening:
-    """Has the server send from a position on.
+    """Has the server send from a position on; for one session, whose state `connected` found. `run` once, then see the
+    attributes.
 
-    :ivar answer: to the first request for data; None where none was made.
-    :ivar restarted: the server began again, and read the dictionary; `listed` stands for its tables, '' where that is not known.
+    :param log_off: `minercdc.fors.log.off`.
+    :ivar answer: to BackToSCN, which is the first request for data; None where the server was started instead.
+    :ivar restarted: the server was started here, and has read its dictionary; `listed` is `TableList.digest` of its tables, ''
+        where that is not known.
     """
 
     def __init__(self, session: Session, position: ForsPosition, tables: TableList, *, log_off: bool) -> None:
@@ -184,12 +191,13 @@ class Opening:
         self.listed = ""
 
     def run(self, status: ServerStatus) -> Generator[None, None, bool]:
-        """Request the stream; yields now and then while it waits.
+        """Request the stream; yields every `tick` seconds while it waits.
 
         :param status: what the server waits for.
         :returns: True once the server sends changes, False when the stop came first.
-        :raises SourceError: the server replicates other tables.
-        :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
+        :raises SourceError: the server replicates other tables, and `log_off` is not set; or an answer is too long.
+        :raises TransientSourceError: it does not answer; or it replicates other tables and got LogOff.
+        :raises UnknownSourceError: it refused a command, or its answer is not as it should be.
         """
         session, position = self._session, self._position
         if status is ServerStatus.REPLICATING:
@@ -222,7 +230,8 @@ class Opening:
         return True
 
     def _check_list(self) -> None:
-        """Check that the server was started with our tables, which it keeps.
+        """Check that the server, which replicates already, was started with the present list of tables; where the position
+        does not say with which, only log a warning.
 
         :raises TransientSourceError: it was not, and got LogOff.
         :raises SourceError: it was not, and `minercdc.fors.log.off` is not set.

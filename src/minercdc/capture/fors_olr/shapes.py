@@ -1,12 +1,12 @@
-"""The captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary when it
-starts.
+"""The shapes of captured tables. The server takes for granted that there is no DDL on them while it runs: it reads its dictionary
+when it starts.
 
 So the shapes are those of the server's start. A row of an altered table cannot be relied on: it is refused.
 
     seen by the row         a column or type that the table does not have; another object id, or an insert without some column, where
                             the dictionary shows another shape
-    seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL came after
-                            that SCN, so changes up to it are as the known shape has them.
+    seen by the dictionary  it is compared before a transaction that commits after the SCN of the last comparison. The DDL came
+                            after that SCN, so changes up to it are as the known shape has them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ _HINT = (
 
 
 class Shapes:
-    """Keeps `tables` of the context as the server has them since its start, and notices DDL."""
+    """Keeps `tables` of the context as the server has them since its start, and notices DDL; one for each run of the stream.
+    It reads the dictionary by a connection that `look` opens and `close` ends."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
@@ -57,9 +58,11 @@ class Shapes:
         return TableId(self._context.database, row.owner, row.table) if found else None
 
     def started(self, present: Sequence[TableSchema], scn: int) -> Iterator[SchemaChange]:
-        """Yield the changes of shape that came with a new begin of the server, which has read the dictionary then.
+        """Put shapes that differ from those in `tables` there, with a warning, and yield a SchemaChange for each; to be
+        called when the server was started, since it has read the dictionary then. A table that `tables` does not have stays out.
 
-        :param scn: delivered up to here.
+        :param present: the tables as the dictionary has them now.
+        :param scn: of the changes: everything up to it is delivered.
         """
         for schema in present:
             known = self._tables.find(schema.id)
@@ -68,10 +71,11 @@ class Shapes:
                 yield self._change(schema, known, scn)
 
     def look(self, commit_scn: int) -> None:
-        """Compare the tables with the dictionary if a transaction committed after the last time; it waits so that this takes a
-        tenth of the time at most.
+        """Compare the tables with the dictionary, if `commit_scn` is above the SCN of the last comparison. A table that was
+        altered or dropped is logged as an error, and `renewed` refuses later rows of it. It sleeps first, for a second at
+        most, so that comparisons take about a tenth of the time.
 
-        :raises MinerCdcError: the dictionary cannot be read.
+        :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or the dictionary cannot be read.
         """
         if commit_scn <= self._looked:
             return
@@ -89,10 +93,12 @@ class Shapes:
         self._next_look = ended + _PAUSES * (ended - begun)
 
     def renewed(self, table: TableId, row: RowChange, time_us: int) -> Iterator[SchemaChange]:
-        """Yield a SchemaChange with the dictionary's shape of the table, where none is known yet and the table is there.
+        """Check that a row is of the known shape. Where `tables` does not have the table and the dictionary does, put its present
+        shape there and yield a SchemaChange.
 
-        :raises SchemaMismatchError: the row is not of the known shape.
-        :raises MinerCdcError: the dictionary cannot be read.
+        :param time_us: of the row, microseconds since the epoch in UTC.
+        :raises SchemaMismatchError: the row is not of the known shape, or later than DDL that `look` found.
+        :raises SourceError, PrerequisiteError, ConfigError: the dictionary cannot be read.
         """
         known = self._tables.find(table)
         if known is None:
@@ -120,11 +126,12 @@ class Shapes:
             raise SchemaMismatchError(f"the row {what}, and {table} was altered or dropped", hint=_HINT)
 
     def close(self) -> None:
-        """Close the connection; safe to call twice."""
+        """Close the connection; safe to call twice. `look` opens another one."""
         self._connection.close()
 
     def reader(self, table: TableId) -> RowReader:
-        """The reader for the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        """The reader for the version of the table that `tables` has; kept until there is another version. Raises
+        SchemaMismatchError when `tables` does not have the table."""
         schema = self._tables.find(table)
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known: it is not in the dictionary")
@@ -151,7 +158,8 @@ def _since(scn: int) -> str:
 
 
 def _same(present: TableSchema | None, known: TableSchema) -> bool:
-    """Whether a table is there and has the known shape. Comments may differ: they change no row."""
+    """Whether a table is there (`present` is not None) and has the known shape. Version and comments may differ: they change
+    no row."""
     return present is not None and without_comments(replace(present, version=known.version)) == without_comments(known)
 
 

@@ -1,4 +1,4 @@
-"""The tables that the server is to replicate, and their present shapes."""
+"""Reads which tables the server is to replicate, and their present shapes."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ _IN_LIST = 1_000  # ORA-01795
 
 
 class TableList:
-    """What is read of the dictionary when the connector begins.
+    """The captured tables that are there when the stream begins. The constructor reads the dictionary, by a connection of its
+    own that it closes.
 
-    :raises SourceError: no table is captured.
-    :raises MinerCdcError: the dictionary cannot be read.
+    :ivar schemas: their present shapes, without columns of types that are not supported.
+    :ivar sql: the query for TableList: `minercdc.fors.table.list.sql`, else `query_of` these tables.
+    :raises SourceError: no captured table is there, or the dictionary cannot be read.
+    :raises PrerequisiteError, ConfigError: connecting failed, or a grant is missing.
     """
 
     def __init__(self, context: CaptureContext) -> None:
@@ -37,12 +40,12 @@ class TableList:
 
     @property
     def digest(self) -> str:
-        """16 hex digits that stand for `sql` in a position."""
+        """16 hex digits of a hash of `sql`, which a position has in its place."""
         return hashlib.sha256(self.sql.encode()).hexdigest()[:16]
 
 
 def query_of(tables: Iterable[TableId]) -> str:
-    """A query with the columns OWNER and NAME of these tables."""
+    """A query of ALL_TABLES that selects OWNER and NAME of these tables; at least one table."""
     conditions = []
     for owner, found in groupby(sorted(tables), key=lambda table: table.schema):
         names = [_quoted(table.table) for table in found]

@@ -1,4 +1,4 @@
-"""Values as the server sends them, to canonical Row text (`minercdc.rows`).
+"""Turns values as the server sends them into canonical Row text (`minercdc.rows`), by `minercdc.fors.value.encoding`.
 
 oracle   Oracle's internal formats, as redo has them; text in the character set that comes with the column
 text     UTF-8: numbers in decimals, dates in ISO 8601, bytes in hex digits
@@ -61,15 +61,17 @@ _SIZES: Final[Mapping[str, frozenset[int]]] = {
 }
 
 Convert: TypeAlias = Callable[[ColumnValue, "Pieces | None"], Value]
-"""Row text of a column; None for NULL, UNAVAILABLE for what is not read. Raises ValueDecodeError and SchemaMismatchError."""
+"""Makes Row text of a value, and of its pieces where it came in some; None for NULL, UNAVAILABLE for what is not read. Raises
+ValueDecodeError for what does not fit, SchemaMismatchError for another type than the column's."""
 
 
 @dataclass(slots=True)
 class Pieces:
-    """The value of a column that came in pieces.
+    """The value of a column that comes in pieces, as far as they have come.
 
-    :param type: ColumnType of its pieces.
-    :param size: bytes that came; those beyond `minercdc.fors.lob.max.bytes` are not in `data`.
+    :param type: number of their Oracle type, 0 until one has come.
+    :param data: their bytes; empty when there are more than `minercdc.fors.lob.max.bytes`.
+    :param size: how many bytes came.
     """
 
     type: int
@@ -78,9 +80,9 @@ class Pieces:
 
 
 def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) -> Convert:
-    """A function that makes Row text of this column's values; what it raises, see `Convert`.
+    """A function that makes Row text of this column's values; what it takes and raises, see `Convert`.
 
-    :param time_zone: reads DBTIMEZONE.
+    :param time_zone: reads DBTIMEZONE; called at the first value that needs it.
     """
     plain = _from_text(column) if config.minercdc_fors_value_encoding == "text" else _from_oracle(column, config, time_zone)
     name = column.type_name
@@ -106,7 +108,8 @@ def converter(column: Column, config: ForsConfig, time_zone: Callable[[], str]) 
 
 
 def _is_binary_xml(found: ColumnValue, pieces: Pieces | None) -> bool:
-    """Whether a value of an XMLTYPE column is stored as a BLOB, in compressed tokens that only the database can read."""
+    """Whether a value of an XMLTYPE column is not NULL and did not come as a CLOB: then it is in compressed tokens that only the
+    database can read."""
     if found.value is None and not found.chunked:
         return False
     return (pieces.type if pieces is not None else found.type) != CLOB_TYPE
@@ -140,8 +143,8 @@ def _from_oracle(column: Column, config: ForsConfig, time_zone: Callable[[], str
 
 
 def _of_lob(column: Column, found: ColumnValue) -> int | None:
-    """Number of the character set that a LOB is stored in, None when that of the column is not given. Oracle stores character LOBs
-    in AL16UTF16 where characters of the column may have several bytes."""
+    """NLS_CHARSET_ID of the character set that a character LOB is stored in: AL16UTF16 for an NCLOB, and where characters of
+    the column's character set may have several bytes; else that of the column, None when it is not given."""
     is_wide = column.type_name in _NATIONAL or found.charset in MULTI_BYTE
     return AL16UTF16 if is_wide else found.charset
 

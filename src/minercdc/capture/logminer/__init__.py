@@ -1,1 +1,1 @@
-"""Changes from the redo logs, through LogMiner."""
+"""The adapters `logminer` and `logminer_unbuffered`: changes from the redo logs, through LogMiner."""

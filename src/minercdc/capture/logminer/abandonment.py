@@ -1,4 +1,5 @@
-"""Open transactions that may never end: those that got too old or too large, and those the database does not know any more.
+"""Gives up open transactions that may never end: those that got too old or too large, and those the database does not know any
+more.
 
 A transaction that is given up is lost, which is why nothing is given up unless the configuration says so, and each is
 reported by a warning with its XID and the number of its changes.
@@ -34,7 +35,8 @@ class Limits:
     changes: int = 0
 
     def enforce(self, assembly: Assembly, host_time: datetime) -> None:
-        """Give up open transactions that are beyond a limit, each with a warning.
+        """Give up open transactions that are older, or have more changes, than a limit says, each with a warning; to be
+        called after a pass. Without limits it has no effect.
 
         :param host_time: of the database's host now, without zone.
         """
@@ -53,14 +55,16 @@ class Limits:
 
 
 def limits_of(config: LogMiningConfig) -> Limits:
-    """The limits that the configuration sets."""
+    """The limits by `log.mining.transaction.retention.ms` and `log.mining.buffer.transaction.events.threshold`; 0 in either
+    sets none."""
     retention = config.log_mining_transaction_retention_ms
     age = timedelta(milliseconds=retention) if retention else None
     return Limits(age, config.log_mining_buffer_transaction_events_threshold)
 
 
 class UnknownTransactions:
-    """Looks for open transactions that the database does not know any more: their COMMIT or ROLLBACK was not seen.
+    """Looks for open transactions that the database does not know any more: their COMMIT or ROLLBACK was not seen. Around a
+    pass `due` comes first, then XIDs are read from the database, then, after the pass, `judge`.
 
     :param mode: `fail` stops, `warn` warns once for each and keeps waiting, `skip` gives them up.
     """
@@ -85,8 +89,8 @@ class UnknownTransactions:
         return bool(self._suspects)
 
     def judge(self, assembly: Assembly, known: set[bytes]) -> None:
-        """To be called after the pass: what `due` remembered will not end if it is still open, and not in `known`; `mode`
-        decides.
+        """To be called after the pass: a transaction that `due` remembered will not end if it is still open, and not in
+        `known`; `mode` decides what is done with it. What `due` remembered is forgotten.
 
         :param known: XIDs that were open in the database before the pass.
         :raises LostTransactionError: there is one, and the mode is `fail`.

@@ -1,4 +1,4 @@
-"""The adapters `logminer` and `logminer_unbuffered`."""
+"""Makes the adapters `logminer` and `logminer_unbuffered`, which mine redo by LogMiner."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from minercdc.offset import Position
 
 
 class LogMinerFactory:
-    """See `capture.adapter.AdapterFactory`.
+    """The `capture.adapter.AdapterFactory` of `logminer` and `logminer_unbuffered`: opens an adapter that mines redo by LogMiner.
 
     :param committed: let LogMiner hold back what is not committed (COMMITTED_DATA_ONLY) instead of buffering it here.
     """
@@ -36,7 +36,8 @@ class LogMinerFactory:
         self._committed = committed
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet, for all pluggable databases of `context`. It knows the open transactions
+        only when they are buffered here; its `unreadable` raises TypeError for a position of another adapter."""
         config, connect = context.config, context.connect_root
         pdbs = tuple(pdb.database for pdb in context.pdbs)
         container: ContainerNames = pdbs or (context.database if config.database.database_pdb_name else None)

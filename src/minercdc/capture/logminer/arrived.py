@@ -1,4 +1,4 @@
-"""What logs amount to that arrive one by one in another database in which LogMiner runs."""
+"""Judges logs that arrive one by one in another database in which LogMiner runs: which can be read, and what is still to come."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from minercdc.capture.logminer.position import RedoAddress
 
 
 def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], scn: int) -> list[RedoThread]:
-    """The threads as the logs of that database show them: one that is closed in the primary, and has redo after `scn`, counts as
-    open, and holds the others back, until the log with the last of its redo is among them.
+    """The threads, in the same order, as the logs of that database show them: one that is closed in the primary, and has redo
+    after `scn`, counts as open, and holds the others back, until the log with the last of its redo is among `logs`.
 
+    :param threads: as the primary shows them.
     :param logs: those that end after `scn`, which begins what is wanted.
     """
     ends: dict[int, int] = {}
@@ -27,7 +28,8 @@ def with_redo_to_come(threads: Sequence[RedoThread], logs: Sequence[LogFile], sc
 
 
 def is_unbroken(logs: Sequence[LogFile], begins: Mapping[int, RedoAddress], scn: int) -> bool:
-    """Whether no log is missing in any thread between the first of these and the one with which it goes on.
+    """Whether no log is missing in any thread between the first of these and the one with which the thread goes on; True without
+    logs.
 
     :param begins: where each thread goes on; one that is not among them does with the log that holds `scn`, or follows it.
     """
@@ -41,10 +43,11 @@ def is_unbroken(logs: Sequence[LogFile], begins: Mapping[int, RedoAddress], scn:
 
 
 def before_holes(logs: Sequence[LogFile], begins: Mapping[int, RedoAddress], start_scn: int) -> list[LogFile]:
-    """The logs up to the first one, in each thread, that has not arrived while a later one has: what lies before it can be read
-    meanwhile. A hole where a thread begins stays, as one for `select_logs`.
+    """Those of the logs that lie, in each thread, before the first one that has not arrived: they can be read meanwhile.
+    Where the log that a thread begins with has not arrived, all of its logs stay, and `select_logs` finds the gap.
 
-    :param begins, start_scn: where each thread goes on, and where one that is not among them begins.
+    :param begins: where each thread goes on.
+    :param start_scn: where a thread that is not in `begins` begins.
     """
     there = {(log.thread, log.sequence) for log in logs}
     last: dict[int, int] = {}

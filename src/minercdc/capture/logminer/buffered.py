@@ -1,4 +1,4 @@
-"""Rows in redo order to committed transactions in commit order.
+"""Makes committed transactions in commit order of rows in redo order.
 
     START         remembered
     DML           captured table? kept until the COMMIT        ROLLBACK=1: takes out the row it undoes
@@ -55,11 +55,13 @@ class _Reading:
 
 
 class BufferedAssembly:
-    """Assembles what LogMiner shows without COMMITTED_DATA_ONLY.
+    """Makes events of what LogMiner shows without COMMITTED_DATA_ONLY: it buffers the rows of each transaction until its COMMIT.
 
-    Lasts as long as the capture: passes over redo follow one another, each from where the last one ended.
+    Lasts as long as one `stream` of the capture: passes over redo follow one another, each from where the last one ended. For one
+    thread. It owns `buffer`, and closes it.
 
-    :param buffer: gets the transactions that `start` has as given up.
+    :param start: position that the stream starts from.
+    :param buffer: keeps the open transactions; gets the XIDs that `start` has as given up.
     :param lobs: `lob.enabled`.
     """
 
@@ -82,14 +84,14 @@ class BufferedAssembly:
         self._threads = {thread: _Reading(mark.resume.rs_id, scn=mark.resume_scn) for thread, mark in start.threads.items()}
 
     def keep(self, files: KeptFiles, rules: KeepingRules, loaded: Loaded) -> None:
-        """Keep open transactions over restarts, and go on with those of `loaded`. To be called before the first pass; `start` has
-        to be the position of `loaded`."""
+        """From now on keep open transactions over restarts, and go on with those of `loaded`. To be called before the first
+        pass; the assembly's `start` has to be the position of `loaded`."""
         self._keeping = Keeping(files, rules, self._buffer, loaded, self._has_held)
         if self._miner is not None:
             self._miner.keeping = self._keeping
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the record at which the next pass begins, see `_Reading.rs_id`."""
+        """Per thread, the record at which the next pass begins, see `_Reading.rs_id`; without the threads that have none."""
         return {thread: RedoAddress(at.rs_id, at.rows) for thread, at in self._threads.items() if at.rs_id}
 
     def begins(self) -> dict[int, RedoAddress]:
@@ -101,7 +103,8 @@ class BufferedAssembly:
         return begins
 
     def _oldest(self, thread: int, mark: RedoAddress, scn: int) -> tuple[RedoAddress, int]:
-        """Record and SCN of the oldest transaction that is still needed from its start, else `mark` and `scn`."""
+        """Record and SCN of the start of the oldest transaction that is still needed from there, if that is before `mark`;
+        else `mark` and `scn`."""
         starts = [self._buffer.oldest(thread)]
         if self._lobs:
             starts.append(self._buffer.oldest_untouched(thread))
@@ -111,11 +114,11 @@ class BufferedAssembly:
         return mark, scn
 
     def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """See `passes.Assembly`."""
+        """SQL and binds that read all rows, committed or not, from `marks` on; the parameters as of `query.build_query`."""
         return build_query(self.marks(), container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
-        """Rows from `marks` on are about to come, those of the marked records once more."""
+        """Begin a pass: rows from `marks` on are about to come, those of the marked records once more."""
         self._bound = begun.bound
         if self._keeping is not None:
             self._keeping.begin_pass()
@@ -123,8 +126,10 @@ class BufferedAssembly:
             at.skip = at.rows
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """A pass came to its end. All of a finished log is read, so the next pass need not begin in it, even when no row
-        of it was shown."""
+        """End a pass, all of whose rows were taken; yields what was held until now, and was committed below `begun.bound`.
+        All of a finished log is read, so the next pass need not begin in it, even when no row of it was shown. STARTs of
+        transactions without captured rows that have ended are forgotten. Nothing is done until it is iterated over. Raises as
+        `take`."""
         yield from self._release(begun.bound)
         for thread, sequence in begun.complete.items():
             at = self._thread(thread)
@@ -137,11 +142,13 @@ class BufferedAssembly:
             self._buffer.drop_untouched(begun.oldest_scn)
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
-        """Take note of whole rows in redo order, and yield what became ready."""
+        """Take whole rows in redo order, and yield the events that become ready; nothing is taken until it is iterated over.
+        Raises as `dispatch.dispatch`."""
         return dispatch(self._unread(rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`. The native path takes the rows, where there is one; those it cannot take go to `take`."""
+        """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch. The
+        native path takes the rows, where there is one; those it cannot take go to `take`."""
         if self._miner is None:
             yield from self.take(joiner.join(batch))
             return
@@ -160,7 +167,8 @@ class BufferedAssembly:
             at += 1
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call; and (schema, table) of those among them
+        that are captured, or were."""
         return self._delivery.counted(self._buffer.counted())
 
     def _unread(self, rows: Iterable[LogMinerRow]) -> Iterator[tuple[LogMinerRow, RedoAddress | None]]:
@@ -177,20 +185,22 @@ class BufferedAssembly:
                 yield row, address
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Keep a change of a captured table until its transaction ends, as `TransactionBuffer.append`; its errors."""
         self._buffer.append(row, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`: the row that it undoes is taken out of the buffer."""
+        """Take the row that this one undoes out of the buffer; no effect when it is not there. Raises as
+        `TransactionBuffer.undo`."""
         self._buffer.undo(row, address)
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Remember the START of a transaction, as `TransactionBuffer.begin`."""
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`. The COMMIT's number within its redo record is counted now, even when other threads delay the
-        delivery."""
+        """Yields the transaction that this COMMIT ends, after what was held and was committed earlier; nothing when it was
+        delivered before. At or above the pass's bound it is held: other threads may have earlier commits. The COMMIT's number
+        within its redo record is counted now in any case. Raises as `Delivery.commit`."""
         at = self._threads.get(row.thread)
         place = None
         if at is not None and address is not None:
@@ -205,13 +215,14 @@ class BufferedAssembly:
             self._buffer.end(row)  # its START is of no use any more
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """See `dispatch.RowHandler`."""
+        """Drop the changes of a transaction, and its files."""
         if transaction := self._buffer.end(row):
             self._forget(transaction)
             transaction.close()
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`."""
+        """Yields the SchemaChanges of a DDL statement and a Progress, after what was held and was committed earlier; at or
+        above the pass's bound it is held. Raises as `Delivery.ddl`."""
         if self._waits(row):
             self._hold(row, address)
         else:
@@ -219,11 +230,15 @@ class BufferedAssembly:
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """See `passes.Assembly`."""
+        """A Progress with the present position, for when there are no events.
+
+        :param time_us: source time up to which every commit was emitted, in microseconds since 1970 in UTC; 0: not known.
+        """
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """The position of all that was emitted: a restart goes on from it."""
+        """The position after all that was emitted. Each thread's redo is read again from the oldest transaction that is open
+        or held and not kept, or from where the rows of the kept ones end."""
         threads = {}
         for thread, at in self._threads.items():
             if not at.rs_id:
@@ -246,27 +261,29 @@ class BufferedAssembly:
         return LogMinerPosition(*base, given_up, *kept, pdbs=start.pdbs)
 
     def open(self) -> list[Transaction]:
-        """Transactions that wait for their end; not those whose COMMIT was read and is held."""
+        """Transactions that wait for their end, those that lie in files included; not those whose COMMIT was read and is held."""
         held = [self._buffer.find(row) for _, _, row, _ in self._held if row.code == OpCode.COMMIT]
         asleep = self._keeping.open() if self._keeping else []
         return [transaction for transaction in self._buffer.open() if transaction not in held] + asleep
 
     def give_up(self, transaction: Transaction) -> None:
-        """Do not wait for the end of an open transaction any more: its changes are lost."""
+        """Do not wait for the end of a transaction of `open` any more: its changes are lost, and positions name it as given
+        up."""
         if self._keeping is not None and self._keeping.give_up(transaction):
             return
         self._forget(transaction)
         self._buffer.give_up(transaction)
 
     def close(self) -> None:
-        """Forget the open transactions; they are mined again, but for those that are kept."""
+        """Forget the open transactions, and close the buffer; the next run mines them again, except those that are kept. The
+        assembly is of no use afterwards."""
         if self._keeping is not None:
             self._keeping.close()
         self._buffer.close()
 
     def _advance(self, row: LogMinerRow) -> RedoAddress | None:
         """Move the thread's reading on to this row, and return the row's address: None when it has none; with `rows` 0 when an
-        earlier pass has read it."""
+        earlier pass has read it. For a new record, kept transactions are written out before that; raises as `Keeping.meet`."""
         place = address_of(row.thread, row.rs_id)
         if place is None:
             return None
@@ -290,7 +307,7 @@ class BufferedAssembly:
         return at
 
     def _forget(self, transaction: Transaction) -> None:
-        """Positions that are made from now on do not name it as kept."""
+        """Have positions that are made from now on not name the transaction as kept."""
         if self._keeping is not None:
             self._keeping.end(transaction)
 
@@ -304,7 +321,8 @@ class BufferedAssembly:
         heapq.heappush(self._held, (row.scn, next(self._holding), row, place))
 
     def _release(self, before_scn: int) -> Iterator[Event]:
-        """Deliver what had to wait for the other threads, as far as they are read now."""
+        """Yield the events of the held COMMITs and DDL below `before_scn`, in order of SCN, and hold them no longer; not of those
+        at the pass's bound or above it. Raises as `Delivery.commit` and `Delivery.ddl`."""
         while self._held and self._held[0][0] < min(before_scn, self._bound):
             _, _, row, place = heapq.heappop(self._held)
             if row.code == OpCode.DDL:

@@ -68,7 +68,8 @@ _TIMESTAMP = LogMinerRow._fields.index("timestamp")
 
 
 class LogMinerCapture:
-    """Reads committed changes through LogMiner. See `contracts.Capture`.
+    """Reads committed changes through LogMiner; the `contracts.Capture` and `contracts.OpenTransactions` of both adapters,
+    for one thread. `stream` opens one LogMiner session at a time, and closes all when it ends.
 
     :param context: `connect_root` has to lead to where LogMiner runs, unless it runs in `secondary`; by `monotonic` it is decided
         how much a pass reads, when the next one is due, and when a session is renewed.
@@ -131,19 +132,21 @@ class LogMinerCapture:
         )
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> LogMinerPosition:
-        """Back from `LogMinerPosition.to_json`. Raises ConfigError for anything else, such as the position of another
-        adapter, or of other pluggable databases."""
+        """The position that `LogMinerPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of
+        another adapter, or of other pluggable databases."""
         return with_pdbs(loaded(LogMinerPosition.from_json, saved, "LogMiner"), self._pdbs)
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. Open transactions are in memory, and in spill files
+        below `minercdc.state.dir`, while it runs.
 
         :raises TypeError: `start` is of another adapter.
         :raises StateDirectoryError: `minercdc.state.dir` cannot be written.
+        :raises DeliveryError, SinkError: copies of kept transactions cannot be written to Kafka, or read.
         :raises LogGapError: redo is gone, or the database was opened with RESETLOGS after `start`.
         :raises LostTransactionError: see `UnknownTransactions.judge`.
         :raises DecodeError: see `TransactionDecoder.events`.
-        :raises SourceError, PrerequisiteError: Oracle's other errors; a MiningSessionError once retries are used up.
+        :raises SourceError, PrerequisiteError, ConfigError: Oracle cannot be used; a MiningSessionError once retries are used up.
         """
         if not isinstance(start, LogMinerPosition):
             raise TypeError(f"{type(start).__name__} is no position of LogMiner")
@@ -167,11 +170,11 @@ class LogMinerCapture:
             self.close()
 
     def open_transactions(self) -> list[OpenTransaction]:
-        """See `contracts.OpenTransactions`; none when LogMiner holds them back itself, or nothing is streamed."""
+        """The open transactions with captured changes; none when LogMiner holds them back itself, or nothing is streamed."""
         return [shown(transaction, self._containers.tx_id(transaction.key)) for transaction in self._open()]
 
     def drop_transaction(self, xid: str) -> bool:
-        """See `contracts.OpenTransactions`."""
+        """Give an open transaction up, with a warning: its changes are lost for good. False when none of this id is open."""
         found = [transaction for transaction in self._open() if self._containers.tx_id(transaction.key) == xid]
         for transaction in found:
             _log.warning("transaction %s is dropped by a signal: its %d changes are lost", xid, transaction.changes)
@@ -183,7 +186,7 @@ class LogMinerCapture:
         return self._assembly.open() if self._assembly is not None else []
 
     def confirm(self, position: Position) -> None:
-        """LogMiner keeps no position for its readers; files of kept transactions that the position does not name are removed."""
+        """Remove files of kept transactions that the position, which is durable now, does not name."""
         if isinstance(position, LogMinerPosition):
             self._files.confirm(position)
 
@@ -204,7 +207,8 @@ class LogMinerCapture:
             self._assembly = None
 
     def _sessions(self, assembly: Assembly, start: LogMinerPosition, stop: StopFlag) -> Iterator[Event]:
-        """One LogMiner session after another; a broken one is replaced and nothing is read twice."""
+        """Events of one LogMiner session after another, until the stop. A broken one is replaced, and nothing is delivered
+        twice; the MiningSessionError is raised once `log.mining.log.query.max.retries` in a row failed. Raises as `stream`."""
         failures = 0
         while not stop.is_set():
             self._measuring.asks_source()
@@ -282,7 +286,8 @@ class LogMinerCapture:
         self._measuring.asks_source()
 
     def _begin(self, connection: oracledb.Connection, assembly: Assembly) -> datetime:
-        """Before the logs are listed: the time of the database's host; what was committed until then is in them."""
+        """Begin a pass, before the logs are listed: have the log writer write, set the clock's offset, and return the time of the
+        database's host, without zone; what was committed until then is in the logs. Raises as `codes.classify`."""
         self._measuring.begin(assembly)
         if self._flush is not None:
             self._flush.push(current_scn(connection))
@@ -293,9 +298,10 @@ class LogMinerCapture:
         return host_time
 
     def _start(self, session: MiningSession, assembly: Assembly, logs: PassLogs, *, lagging: bool) -> Pass:
-        """Start LogMiner on the logs of a pass.
+        """Start LogMiner on the logs of a pass; returns what the assembly has to know of the pass. Raises Oracle's errors, as
+        `MiningSession.use_logs` and `MiningSession.start`.
 
-        :param lagging: there are later logs.
+        :param lagging: there are later logs, which this pass does not read.
         """
         selection = logs.selection
         if session.use_logs(selection.files):
@@ -315,7 +321,7 @@ class LogMinerCapture:
         return Pass(selection.files, selection.complete, bound, 0 if lagging else logs.complete_scn, oldest_scn)
 
     def _look(self, connection: oracledb.Connection) -> frozenset[tuple[int, Scn]]:
-        """What is written; a database that does not answer is a cause of lag of its own."""
+        """The last redo that is written, per thread; raises as `last_redo`. The time of the query counts as lag by the source."""
         self._measuring.asks_source()
         found = last_redo(connection)
         self._measuring.waits_for_redo()
@@ -330,8 +336,8 @@ class LogMinerCapture:
         *,
         held: bool,
     ) -> Iterator[Event]:
-        """Events of one query; a tick when poll.interval.ms has passed. Raises MiningSessionError when the rows end within a
-        statement.
+        """Events of one query, and idle Progress each time that `poll.interval.ms` has passed; ends early at the stop. Raises
+        MiningSessionError when the rows end within a statement.
 
         :param held: not every commit that is read is emitted at once.
         """
@@ -362,8 +368,9 @@ class LogMinerCapture:
     def _select(
         self, session: MiningSession, assembly: Assembly, start: LogMinerPosition, stop: StopFlag
     ) -> Generator[Event, None, PassLogs | None]:
-        """The logs of the next pass; None when stopped. A list that looks incomplete, as while a switch is archived, is read
-        again."""
+        """The logs of the next pass, at least one; None when stopped. Yields idle Progress while there is none to read. A
+        list that looks incomplete, as while a switch is archived, is read again; LogGapError is raised once
+        `log.mining.log.query.max.retries` are used up."""
         tries = 0
         while not stop.is_set():
             try:
@@ -387,7 +394,8 @@ class LogMinerCapture:
         return None
 
     def _waited_for(self, session: MiningSession, assembly: Assembly) -> Cause:
-        """Why there is no log to read."""
+        """Why there is no log to read: redo is not written or archived (REDO), or not shipped to, or not applied in, the database
+        that mines. Raises as `LogWindow.is_archived`."""
         if session.mined is None or not self._window.is_archived(session.primary, assembly):
             return Cause.REDO
         return Cause.SHIPPING if session.mined.is_downstream else Cause.APPLY

@@ -1,4 +1,4 @@
-"""Committed transactions as LogMiner hands them out with COMMITTED_DATA_ONLY.
+"""Delivers committed transactions as LogMiner hands them out with COMMITTED_DATA_ONLY.
 
     START, the transaction's rows, COMMIT; then the next transaction, in order of commit; nothing that was rolled back
 
@@ -43,7 +43,8 @@ def beginning(files: Sequence[LogFile], oldest_scn: int) -> dict[int, RedoAddres
 class CommittedAssembly:
     """Assembles what LogMiner shows with COMMITTED_DATA_ONLY; the counterpart of `BufferedAssembly`.
 
-    Only the transaction that is being handed out is held, in `buffer`: its COMMIT shows whether it is new.
+    Only the transaction that is being handed out is held, in `buffer`, which it owns: its COMMIT shows whether it is new.
+    Lasts as long as one `stream` of the capture, for one thread.
     """
 
     committed = True
@@ -64,7 +65,7 @@ class CommittedAssembly:
         self._waiting_scn = NO_BOUND  # least SCN of what was passed over in this pass
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, the address that the next pass has to begin at."""
+        """Per thread, the address that the next pass has to begin at; {} before the first pass of a new connector."""
         return {thread: address for thread, (address, _) in self._resume.items()}
 
     def begins(self) -> dict[int, RedoAddress]:
@@ -72,12 +73,13 @@ class CommittedAssembly:
         return self.marks()
 
     def query(self, container: ContainerNames, excluded_owners: frozenset[str]) -> tuple[str, dict[str, str | int]]:
-        """See `passes.Assembly`."""
+        """SQL and binds that read all committed transactions from the least SCN of `marks` on; the parameters as of
+        `query.build_query`."""
         least = min([scn for _, scn in self._resume.values()], default=self._start.start_scn)
         return committed_query(least, container, excluded_owners, lobs=self._lobs)
 
     def begin_pass(self, begun: Pass) -> None:
-        """All transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
+        """Begin a pass: all transactions from `marks` on are about to come; one that an earlier pass broke off in comes whole."""
         self._buffer.close()
         self._delivery.settle(keep=False)
         self._commits.clear()
@@ -91,8 +93,8 @@ class CommittedAssembly:
         self._before = {thread: done.last_commit for thread, done in self._delivery.threads.items()}
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """A pass came to its end: `marks` move to where the oldest transaction can begin that was open before the previous
-        pass. Yields nothing, but has to be iterated over."""
+        """End a pass, all of whose rows were taken: `marks` move to where the oldest transaction can begin that was open
+        before the previous pass. Yields nothing, but has to be iterated over."""
         for thread, (mark, scn) in self._next_resume.items():
             if self._resume[thread][0] < mark:
                 self._resume[thread] = mark, scn
@@ -103,19 +105,21 @@ class CommittedAssembly:
         yield from ()
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
-        """Take note of whole rows in LogMiner's order, and yield what became ready."""
+        """Take whole rows in LogMiner's order, and yield the events that become ready; nothing is taken until it is iterated
+        over. Raises as `dispatch.dispatch`."""
         return dispatch(((row, address_of(row.thread, row.rs_id)) for row in rows), self, self._delivery)
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """See `passes.Assembly`."""
+        """As `take`, of the rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next batch."""
         return self.take(joiner.join(batch))
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """See `passes.Assembly`: of transactions that no earlier pass delivered."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call, of transactions that no earlier pass
+        delivered; and (schema, table) of those among them that are captured, or were."""
         return self._delivery.settled()
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Keep a change of a captured table until its COMMIT, as `TransactionBuffer.append`; its errors."""
         self._buffer.append(row, address)
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
@@ -123,11 +127,12 @@ class CommittedAssembly:
         raise MiningSessionError(f"LogMiner shows an undone change at {row.rs_id.strip()} as committed")
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """See `dispatch.RowHandler`."""
+        """Remember the START of a transaction, as `TransactionBuffer.begin`."""
         self._buffer.begin(row, address)
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """Yields the transaction, unless an earlier pass delivered it or it has to wait for the next one."""
+        """Yields the transaction that this COMMIT ends, with a Progress; nothing when an earlier pass delivered it, or the
+        next pass has to, which then reads it again. Raises as `Delivery.commit`."""
         transaction = self._buffer.end(row)
         place = self._place(row, address)
         if self._waits(row, place):
@@ -147,16 +152,20 @@ class CommittedAssembly:
             raise MiningSessionError(f"LogMiner shows the rolled back transaction {row.xid.hex()} as committed")
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """See `dispatch.RowHandler`."""
+        """Yields the SchemaChanges of a DDL statement and a Progress; nothing when the next pass has to, which then reads it
+        again. Raises as `Delivery.ddl`."""
         if not self._waits(row, address):
             yield from self._delivery.ddl(row, address, self.position)
 
     def idle(self, time_us: int) -> Progress:
-        """See `passes.Assembly`."""
+        """A Progress with the present position, for when there are no events.
+
+        :param time_us: source time up to which every commit was emitted, in microseconds since 1970 in UTC; 0: not known.
+        """
         return Progress(self.position(), Scn(self._delivery.complete_scn), time_us)
 
     def position(self) -> LogMinerPosition:
-        """Where to go on from after a restart, in this way of mining or the other."""
+        """The position of all that was emitted: where to go on from after a restart, in this way of mining or the other."""
         threads = {}
         for thread, done in self._delivery.threads.items():
             resume, scn = self._resume[thread]
@@ -174,7 +183,8 @@ class CommittedAssembly:
         """Does nothing, since `open` is always empty."""
 
     def close(self) -> None:
-        """Forget what was not handed out whole."""
+        """Forget the rows of transactions whose COMMIT was not taken, and delete their spill files: the next run reads them
+        again."""
         self._buffer.close()
 
     def _place(self, row: LogMinerRow, address: RedoAddress | None) -> RedoAddress | None:
@@ -186,8 +196,8 @@ class CommittedAssembly:
         return RedoAddress(address.rs_id, self._commits[key])
 
     def _waits(self, row: LogMinerRow, place: RedoAddress | None) -> bool:
-        """Whether a COMMIT or DDL is left to the next pass. Not where the thread's mark is past it already, as when commits
-        do not come by address: the next pass would take it for delivered."""
+        """Whether a COMMIT or DDL is left to the next pass, as are all after it: then it is noted. Not where the thread's
+        mark is past it already, as when commits do not come by address: the next pass would take it for delivered."""
         if row.scn < self._bound and self._waiting_scn == NO_BOUND:
             return False
         done = self._delivery.threads.get(row.thread)

@@ -1,4 +1,4 @@
-"""The containers whose rows are captured: one, or several pluggable databases.
+"""Finds which container a row is of, where several pluggable databases are captured, and with what it is decoded.
 
 Names, object ids and XIDs are unique within a container only, and each has a character set and time zone of its own. So each
 has its own shapes and decoder.
@@ -41,9 +41,9 @@ _of_several: Callable[[LogMinerRow], RowName] = itemgetter(*_NAME, _CON_ID)
 class Container:
     """What decodes the rows of one container.
 
-    :param name: SRC_CON_NAME of its rows; '' where that is not looked at.
+    :param name: SRC_CON_NAME of its rows; '' where only one container is captured.
     :param time_zone: reads its DBTIMEZONE.
-    :param connect: to it; None: its character set is that of where LogMiner runs.
+    :param connect: opens a connection to it; None: it has the character set of the source, which is read instead.
     """
 
     name: str
@@ -54,9 +54,10 @@ class Container:
 
 
 class Containers:
-    """The containers, by the SRC_CON_ID of their rows.
+    """Finds the container of a row by its SRC_CON_ID; one for each capture. `begin_session` is called for each LogMiner
+    session, and each batch goes through `taken` before its rows are looked at.
 
-    :param containers: their shapes have the same `tables`.
+    :param containers: at least one; their shapes have the same `tables`.
     :ivar are_several: there is more than one.
     :ivar name_of: the name of a row, by which is known whether it is captured.
     """
@@ -73,7 +74,7 @@ class Containers:
 
     @property
     def scans(self) -> bool:
-        """Whether their transactions are wanted as the native path has them."""
+        """Whether transactions are wanted from the native buffer: of one container whose decoder may give ChangeRuns."""
         return self._only is not None and self._only.decoder.scans
 
     @property
@@ -111,9 +112,9 @@ class Containers:
             yield [row[:-1] for row in batch[begin:]]
 
     def tx_id(self, key: tuple[int, bytes]) -> str:
-        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where several containers are captured. As long as no
-        row of the container was taken, as with transactions that an earlier run kept, its SRC_CON_ID stands in place of the PDB's
-        name."""
+        """Id of a transaction by its container and XID: the XID, or `PDB:XID` where several containers are captured. As long
+        as no row of the container was taken, as with transactions that an earlier run kept, its SRC_CON_ID stands in place of
+        the PDB's name."""
         if self._only is not None:
             return key[1].hex()
         known = self._by_id.get(key[0])
@@ -126,8 +127,12 @@ class Containers:
         return owner if self._only is not None else f"{self.of(name[3]).name}.{owner or ''}"
 
     def begin_session(self, connection: oracledb.Connection) -> None:
-        """To be called with a connection to the source for each LogMiner session, before its rows are decoded. Raises SourceError
-        and PrerequisiteError, as `codes.classify` makes them of Oracle's errors."""
+        """Read the character sets, and set `encoding` of each decoder; to be called for each LogMiner session, before its
+        rows are decoded. The character set of one of several containers is read once, by a connection of its own.
+
+        :param connection: to the source.
+        :raises SourceError, PrerequisiteError, ConfigError: a character set cannot be read, or connecting failed.
+        """
         for container in self._all:
             if container.connect is None:
                 container.decoder.encoding = Encoding(character_set(connection), container.time_zone)
@@ -138,7 +143,10 @@ class Containers:
 
 
 def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], TransactionDecoder]) -> Containers:
-    """The containers that are captured. Nothing is connected yet."""
+    """The containers that are captured: all of `context.pdbs`, or one. Nothing is connected yet.
+
+    :param decoder_of: makes the decoder of a container with these shapes.
+    """
     tables, read, unlogged = context.tables, context.read_table, context.unlogged
     if not context.pdbs:
         shapes = ShapeTracker(tables, context.mined, context.database, read, unlogged)
@@ -152,5 +160,5 @@ def containers_of(context: CaptureContext, decoder_of: Callable[[ShapeTracker], 
 
 
 def tx_id_in(pdb: str, xid: bytes) -> str:
-    """Id of a transaction of one of several pluggable databases."""
+    """Id of a transaction of one of several pluggable databases: `PDB:XID`."""
     return f"{pdb}:{xid.hex()}"

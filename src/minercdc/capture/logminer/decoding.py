@@ -1,4 +1,4 @@
-"""A committed transaction's rows to ChangeEvents.
+"""Turns the rows of a committed transaction into ChangeEvents.
 
 Text is parsed here, after the COMMIT, and not when it is read: what was rolled back costs nothing, and what was mined
 again after a restart is dropped before old text meets a newer shape of its table.
@@ -42,12 +42,12 @@ _NOT_LOOKED_UP: Final = object()
 # Committed before all others: every suspended table is one whose rows in it are not looked at.
 _BEFORE_ALL: Final = TransactionInfo("", Scn(0), Scn(-1), 0, 0, 0, None)
 RUN: Final = 32
-"""So many rows are decoded before the first is handed on. To decode one, print it, decode the next .. is a sixth slower: the
-code of each step drives that of the other out of the processor's cache."""
+"""How many rows are decoded before the first of them is handed on. To decode one, print it, decode the next .. is a sixth
+slower: the code of each step drives that of the other out of the processor's cache."""
 
 
 class TransactionDecoder:
-    """Decodes rows with the shape their table has now.
+    """Decodes the rows of committed transactions, with the shape their table has now; one for each container of a capture.
 
     DDL cannot pass an open transaction on its table, so at a COMMIT the current shape is that of the transaction's rows.
 
@@ -59,7 +59,7 @@ class TransactionDecoder:
     :param runs: whether `events` may give ChangeRuns; needs the native path, and has no effect with `reselect` or
         `include_redo_sql`.
     :param without_dictionary: rows come as stored bytes, and without the NULLs at their end.
-    :ivar undecodable_rows: rows left out; `unsupported_rows` those that LogMiner does not show.
+    :ivar undecodable_rows: how many rows were left out; `unsupported_rows`: how many of these LogMiner does not show.
     :ivar counters: counts LOBs that were changed in part while their value was not known.
     :ivar encoding: of the database, for rows that LogMiner prints as stored bytes.
     """
@@ -106,8 +106,7 @@ class TransactionDecoder:
     def events(self, transaction: Transaction, info: TransactionInfo) -> Iterator[ChangeEvent | ChangeRun | UndecodableRow]:
         """The transaction's changes in order, `seq` counting from 1; between them what could not be decoded.
 
-        Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not
-        count.
+        Rows of suspended tables come as UndecodableRows that `seq` counts; those that could not be decoded it does not count.
 
         :raises DecodeError: a row could not be decoded, and `on_failure` is `fail`, or `suspend` and the row has no table to
             suspend.
@@ -217,7 +216,8 @@ class TransactionDecoder:
             yield event
 
     def _decoded(self, rows: Iterable[LogMinerRow], large: bool) -> Iterator[Decoded]:
-        """What the rows say, in order. Each stands for itself, but that of a `large` transaction may be a piece of a value."""
+        """Changes, failures and unread rows of `rows`, in order; rows without event are left out. Each row stands for itself,
+        but in a `large` transaction it may be a piece of a value."""
         assembler: LargeRowAssembler[_Failure | _Unread] | None = LargeRowAssembler(self.encoding.charset) if large else None
         for row in rows:
             decoded: Decoded | None = None
@@ -285,7 +285,7 @@ class TransactionDecoder:
         return decoder
 
     def _renew(self) -> None:
-        """Forget the decoders when a table's shape has changed."""
+        """Forget the decoders when `tables` has changed since the last call."""
         if self._generation != self._shapes.tables.generation:
             self._forget()
             self._decoder_of.clear()
@@ -333,8 +333,8 @@ class TransactionDecoder:
             _log.info("%s: columns in redo that are not captured: %s", decoder.schema.id, ", ".join(names))
 
     def _left_out(self, error: DecodeError, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """A row that goes without event. Raises the error, located, when `on_failure` is `fail`, or is `suspend` and there is no
-        table to suspend."""
+        """What stands for a row that cannot be decoded; it is counted, and logged with `warn`. Raises the error, with the
+        row's place, when `on_failure` is `fail`, or is `suspend` and there is no table to suspend."""
         self.undecodable_rows += 1
         where = (
             f"SCN {row.scn}, thread {row.thread}, RS_ID {row.rs_id.strip()}, SSN {row.ssn}, XID {row.xid.hex()}, "
@@ -352,7 +352,7 @@ class TransactionDecoder:
         return left_out
 
     def _unread_row(self, row: LogMinerRow, info: TransactionInfo, seq: int) -> UndecodableRow:
-        """A row of a suspended table."""
+        """What stands for a row of a suspended table, which is not decoded; `seq` is its number."""
         table = self._shapes.captured(row.owner, row.table, row.object_id)
         left_out = self._raw(table, "the table is suspended", row, info, seq)
         left_out.counted = True
@@ -394,7 +394,7 @@ def _log_json(schema: TableSchema) -> str:
 
 
 def _whole(decoded: Decoded) -> Decoded:
-    """A failure in place of a change with a value that came in pieces and cannot be decoded."""
+    """The same, but a failure in place of a change with a value that came in pieces and cannot be decoded."""
     if isinstance(decoded, Assembled) and decoded.error is not None:
         return _Failure(decoded.error, decoded.row)
     return decoded

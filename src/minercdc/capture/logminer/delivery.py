@@ -1,4 +1,4 @@
-"""From the ends of transactions and from DDL to events, each once: what both ways of mining share.
+"""Makes events of the ends of transactions and of DDL, each once: what both ways of mining share.
 
 COMMIT   delivered before, or part of the snapshot? forgotten; else its events, then Progress
 DDL      of a captured table: SchemaChange, then Progress
@@ -21,7 +21,8 @@ from minercdc.figures.redo import Counted
 
 @dataclass(slots=True)
 class Delivered:
-    """What of one thread has been delivered; see `ThreadMark`."""
+    """What of one redo thread has been delivered: COMMITs up to `last_commit` and its SCN, DDL up to `last_ddl`; None and 0 for
+    nothing."""
 
     last_commit: RedoAddress | None = None
     last_commit_scn: int = 0
@@ -29,15 +30,15 @@ class Delivered:
 
 
 class Delivery:
-    """Yields what is new, in the order it is given.
+    """Yields the events of what is new, in the order it is given; one for each stream. It keeps what is delivered of each thread.
 
     The argument `position` of its methods says where to go on from at this moment; it is called for each Progress.
 
     :param wants: whether transactions of this user and CLIENT_ID (None: not known) are captured; None: all are.
     :ivar threads: by thread number; a thread is here from its first row on.
     :ivar captured: whether rows of a name are captured, as far as `learn` was called.
-    :ivar name_of: the name of a row.
-    :ivar complete_scn: every commit at or below it has been delivered.
+    :ivar name_of: the name of a row, as `containers` has it.
+    :ivar complete_scn: every commit at or below it has been delivered; it never falls.
     """
 
     def __init__(
@@ -69,7 +70,7 @@ class Delivery:
         return self._generation == self._tables.generation and name in self.captured
 
     def count(self, name: RowName, sql: str | None) -> None:
-        """Count a row of redo under its name."""
+        """Count a row of redo under its name, and the bytes of its SQL_REDO in UTF-8, for `counted`."""
         found = self._counted.get(name)
         if found is None:
             found = self._counted[name] = [0, 0]
@@ -95,8 +96,8 @@ class Delivery:
         return found, frozenset(captured)
 
     def settle(self, *, keep: bool) -> None:
-        """To be called by a way of mining that shows transactions again: what was counted since the last call is part of `settled`
-        when `keep`, else it is forgotten."""
+        """To be called by a way of mining that shows transactions again: what was counted since the last call is part of
+        `settled` when `keep`, else it is forgotten."""
         for name, counts in self._counted.items() if keep else ():
             found = self._settled.setdefault(name, [0, 0])
             found[0] += counts[0]
@@ -154,7 +155,9 @@ class Delivery:
         return self._containers.scans
 
     def scanner_of_whole_transactions(self) -> RowScanner | None:
-        """See `TransactionDecoder`; None when only transactions of some users are wanted, or of several containers."""
+        """The scanner by which the native path may decode a whole transaction at its COMMIT, as
+        `TransactionDecoder.scanner_of_whole_transactions`; None when that has none, when only transactions of some users are
+        wanted, and with several containers."""
         only = self._containers.only
         return only.decoder.scanner_of_whole_transactions() if self._wants is None and only is not None else None
 
@@ -164,13 +167,13 @@ class Delivery:
         return self._clock.offset_us
 
     def forget_old_names(self) -> None:
-        """Empty `captured` when `knows` would be False for all."""
+        """Empty `captured` when `tables` has changed since it was filled, so that `knows` would be False for all names."""
         if self._generation != self._tables.generation:
             self.captured.clear()
             self._generation = self._tables.generation
 
     def is_snapshot(self, row: LogMinerRow) -> bool:
-        """Whether what this row ends is part of the snapshot."""
+        """Whether what this row ends, or executed, is part of the snapshot: its SCN is at or below that of the snapshot."""
         return row.scn <= self._start.snapshot_scn
 
     def note_commit(self, thread: int, place: RedoAddress, scn: int) -> None:
@@ -187,7 +190,7 @@ class Delivery:
         self, row: LogMinerRow, address: RedoAddress | None, position: Callable[[], LogMinerPosition]
     ) -> Iterator[Event]:
         """Follow a user's DDL, unless it was followed before or is part of the snapshot: a SchemaChange for each captured
-        table it concerns, then a Progress if there was one. Errors of `ShapeTracker.follow` pass through."""
+        table it concerns, then a Progress if there was one. Errors of `ShapeTracker.follow` and `Containers.of` pass through."""
         if not (row.info or "").lstrip().startswith("USER DDL") or self.is_snapshot(row):
             return
         at = self.threads.get(row.thread)
@@ -204,7 +207,8 @@ class Delivery:
             yield Progress(position(), Scn(self.complete_scn), time_us)
 
     def complete(self, scn: int) -> None:
-        """A pass has delivered every commit at or below `scn`."""
+        """Note that every commit at or below `scn` has been delivered by a pass that ended; a lower SCN than before has no
+        effect."""
         self.complete_scn = max(self.complete_scn, scn)
 
     def _info(self, row: LogMinerRow, transaction: Transaction) -> TransactionInfo:

@@ -1,4 +1,4 @@
-"""What each OPERATION_CODE of V$LOGMNR_CONTENTS means for a way of assembling transactions.
+"""Hands rows of V$LOGMNR_CONTENTS by their OPERATION_CODE to a way of assembling transactions.
 
 INSERT, UPDATE, DELETE, large values ..   kept when the table is captured; with ROLLBACK=1 it undoes an earlier row
 START, COMMIT, ROLLBACK                   a transaction begins and ends
@@ -21,32 +21,34 @@ _log = logging.getLogger(__name__)
 
 
 class RowHandler(Protocol):
-    """The way of assembling; addresses are None for rows without one."""
+    """A way of assembling transactions, as `dispatch` uses it. The argument `address` is the row's place in redo, None for a row
+    without one."""
 
     def append(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Take a change of a captured table."""
+        """Take a change of a captured table, a row without ROLLBACK."""
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """Take a row that undoes a change of a captured table."""
+        """Take a row with ROLLBACK=1: it undoes an earlier change of a captured table within its transaction."""
 
     def start(self, row: LogMinerRow, address: RedoAddress | None) -> None:
-        """A transaction begins."""
+        """Take the START of a transaction, which says when it began and who began it. It may be missing, or come again."""
 
     def commit(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A transaction is committed: yields the events that are due now."""
+        """Take the COMMIT of a transaction: yields the events that are due now, none when they have to wait."""
 
     def roll_back(self, row: LogMinerRow) -> None:
-        """A transaction is rolled back."""
+        """Take the ROLLBACK of a whole transaction: its changes are dropped."""
 
     def ddl(self, row: LogMinerRow, address: RedoAddress | None) -> Iterator[Event]:
-        """A DDL statement was executed: yields the events that are due now."""
+        """Take a DDL statement: yields the events that are due now, none when they have to wait."""
 
 
 def dispatch(
     rows: Iterable[tuple[LogMinerRow, RedoAddress | None]], handler: RowHandler, delivery: Delivery
 ) -> Iterator[Event]:
-    """Hand each row to the handler's method for its code, and yield what becomes ready. All rows of tables are counted, those of
-    tables that are not captured then dropped; a gap of SCNs that LogMiner reports is logged."""
+    """Hand each row to the handler's method for its code, and yield the events that become ready. All rows of tables are
+    counted, those of tables that are not captured then dropped; a gap of SCNs that LogMiner reports is logged as a warning.
+    Raises what the handler and `Delivery.learn` raise."""
     append, knows, captured, count = handler.append, delivery.knows, delivery.captured, delivery.count
     name_of = delivery.name_of
     for row, address in rows:

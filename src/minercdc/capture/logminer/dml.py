@@ -1,4 +1,4 @@
-"""Statements of SQL_REDO to the Rows they stand for.
+"""Turns statements of SQL_REDO into the Rows they stand for.
 
 `RedoDecoder` reads nearly all of them by what lies between their literals, see `glue`. `redo_text` is the general path,
 for the few that cannot be read that way, and the test oracle.
@@ -24,11 +24,12 @@ _STORED = re.compile(r"COL (\d+)")
 
 
 class RedoDecoder:
-    """Statements of one table version -> rows. Not for use by two threads at once.
+    """Reads the statements of one table version. Not for use by two threads at once.
 
-    :param lobs: `lob.enabled`; without it LOB, XML and JSON columns are always unavailable, since the rows that hold them are not read.
-    :ivar unknown: columns that redo named and the table version has not; for the caller to warn about.
-    :ivar passed_over: those of them that the caller has warned about.
+    :param lobs: `lob.enabled`; without it LOB, XML and JSON columns are always unavailable, since the rows that hold them are
+        not read.
+    :ivar unknown: names of columns that redo named and the table version has not; for the caller to warn about.
+    :ivar passed_over: names of those of them that the caller has warned about; the caller moves them here.
     :ivar readings: of the columns, in their order: how a literal becomes Row text.
     :ivar hidden: names of columns whose values are always unavailable.
     :ivar following: positions of columns whose values may follow an INSERT that leaves them out.
@@ -70,7 +71,7 @@ class RedoDecoder:
         return self._glue.read(sql) or self.decode_generally(sql)
 
     def decode_generally(self, sql: str) -> RowChange:
-        """As `decode`, by the general path: right for every statement, at a tenth of the speed."""
+        """As `decode`, with the same errors, by the general path: right for every statement, at a tenth of the speed."""
         try:
             dml = parse_redo(sql)
         except RedoSyntaxError:
@@ -88,7 +89,7 @@ class RedoDecoder:
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
 
     def row_of(self, sql: str, at: int) -> Row:
-        """What the condition at index `at`, which ends the statement, holds of a row; the rest is UNAVAILABLE. Raises
+        """What the condition that goes from index `at` to the end of `sql` holds of a row; other columns are UNAVAILABLE. Raises
         RedoSyntaxError and ValueDecodeError."""
         known = self._glue.read_condition(sql[at:])
         if known is None:
@@ -98,7 +99,9 @@ class RedoDecoder:
 
     def decode_images(self, sql: str, encoding: Encoding, *, may_end_early: bool = False) -> RowChange:
         """As `decode`, of a row that LogMiner could not match with its dictionary: `"COL n" = HEXTORAW('stored bytes')`.
+        Large values are UNAVAILABLE.
 
+        :param encoding: of the database that wrote the bytes.
         :param may_end_early: an INSERT or DELETE may leave out the last columns: they are NULL, as a row is stored without the
             NULLs at its end.
         :raises SchemaMismatchError: the row has other columns than this table version.
@@ -125,7 +128,8 @@ class RedoDecoder:
         return dml.op, None if dml.op is Op.CREATE else before, None if dml.op is Op.DELETE else after
 
     def _after_last(self, literals: Mapping[str, Literal]) -> Iterator[int]:
-        """Positions of the columns that are stored after the last of those given; not of LOBs, which are never in a condition."""
+        """Positions of the captured columns that are stored after the last of those in `literals`; not of large ones, which
+        are never in a condition."""
         last = max((int(match[1]) for name in literals if (match := _STORED.fullmatch(name))), default=0)
         for name in self.schema.stored[last:]:
             i = self.positions.get(name)
@@ -180,7 +184,7 @@ def _bytes(digits: str) -> bytes:
 
 
 def _may_follow(column: Column) -> bool:
-    """Whether values of a column may come in rows of their own: XML documents, and strings that may be longer than 4000 bytes, with
-    up to four for a character."""
+    """Whether values of a column may come in rows of their own: XML documents, VARCHAR2 and NVARCHAR2 that may be longer than
+    4000 bytes, with up to four for a character, and RAW longer than 2000."""
     extended = column.type_name in ("VARCHAR2", "NVARCHAR2") and (column.length or 0) > 1000
     return column.type_name == "XMLTYPE" or extended or (column.type_name == "RAW" and (column.length or 0) > 2000)

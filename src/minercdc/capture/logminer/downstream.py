@@ -1,4 +1,4 @@
-"""A downstream database that LogMiner runs in: whether it is one for this source.
+"""Checks a downstream database that LogMiner is to run in: whether it is one for this source, and the grants there.
 
 The facts are docs/reference/logminer-facts.md#a-10.
 """
@@ -35,9 +35,10 @@ def downstream_findings(source: Identity, downstream: Identity) -> Iterator[Find
 
 
 def grant_findings(connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-    """What the user lacks there, each with the statement that grants it.
+    """A blocking finding for each privilege that the session lacks in the downstream database, with the statement that grants it.
 
     :param connection: to the root of the downstream database.
+    :param user: whom the statements grant it to.
     :raises SourceError, PrerequisiteError: the session's privileges, or a view, cannot be read for another reason than a grant.
     """
     missing = chain(grants.missing_mining(connection), grants.missing_views(connection, grants.DOWNSTREAM_VIEWS))

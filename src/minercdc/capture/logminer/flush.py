@@ -14,9 +14,10 @@ from minercdc.oracle.connect import close_unless_lost
 
 
 class RedoFlush:
-    """The table and the connection to it, made when they are needed. After a `push` the table has one row, whatever it had before.
+    """Changes a row of the table by a connection of its own; both are made by the first `push`, and the owner calls `close`.
+    After a `push` the table has one row, whatever it had before.
 
-    :param connect: makes a connection to where the tables are; its user owns the table. On RAC only the instance that it reaches
+    :param connect: opens a connection to where the tables are; its user owns the table. On RAC only the instance that it reaches
         writes its redo.
     :param table: name in any case; in the dictionary it is in upper case.
     """
@@ -44,7 +45,7 @@ class RedoFlush:
             raise
 
     def close(self) -> None:
-        """Close the connection; the next `push` makes another."""
+        """Close the connection; safe to call twice. The next `push` makes another."""
         connection, self._connection = self._connection, None
         if connection is not None:
             close_unless_lost(connection)

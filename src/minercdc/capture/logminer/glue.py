@@ -55,7 +55,7 @@ RowChange: TypeAlias = tuple[Op, Row | None, Row | None]
 
 
 class _Unknown(Exception):
-    """A statement of another form."""
+    """The statement is of a form that is not read here; never escapes from GlueReader."""
 
 
 @dataclass(slots=True)
@@ -88,7 +88,9 @@ class _Picture:
     pick: Callable[[list[Any]], Row]
 
     def row(self, pieces: list[Any]) -> Row:
-        """The row; `pieces` is used up."""
+        """The Row whose values are in `pieces`, a statement of this form split at its apostrophes; the list is changed. Raises
+        ValueDecodeError for a value that does not fit its column.
+        """
         for i, convert in self.conversions:
             pieces[i] = convert(pieces[i])
         pieces += _CHOICES
@@ -109,7 +111,8 @@ class _Layout:
 
 
 class GlueReader:
-    """Statements of one table version to rows.
+    """Reads statements of one table version, faster than the general parser `redo_text`, to which it leaves what it cannot
+    read. It learns the forms of statements as they come, so it is kept as long as the table version.
 
     :param position: where a column is; None when it is not captured.
     :param readings: of the columns, in their order.
@@ -128,7 +131,8 @@ class GlueReader:
         self._pictures: dict[str, _Picture] = {}
 
     def read(self, sql: str) -> RowChange | None:
-        """The change of a row; None when the general parser has to look at the statement."""
+        """The change of a row, as of `RedoDecoder.decode`; None when the general parser has to look at the statement. Raises
+        nothing."""
         pieces = split(sql)
         if not len(pieces) & 1:  # a text without end
             return None
@@ -200,7 +204,8 @@ class GlueReader:
         return _keep(self._assignments[call], text, glue)
 
     def _read_assignments(self, rest: str, glue: _Glue) -> None:
-        """`"A" = NULL, "B" = NULL, "C" = FUNCTION(`, or up to WHERE or the end."""
+        """Note in `glue` what `"A" = NULL, "B" = NULL, "C" = FUNCTION(` says, or the text up to WHERE or the end. Raises
+        _Unknown for another form."""
         while True:
             column, rest = self._column(rest, " = ")
             constant = self._constant(column, rest, glue)
@@ -214,7 +219,7 @@ class GlueReader:
             rest = rest[2:]
 
     def _learn_where(self, key: str, head: str, pieces: Sequence[str], at: int) -> _Picture:
-        """Learn the picture of a WHERE.
+        """Learn the picture of a WHERE, under `key`. Raises _Unknown for another form.
 
         :param head: the part of the glue at `at` that belongs to the picture.
         """
@@ -236,7 +241,8 @@ class GlueReader:
         return _keep(self._conditions[call], text, glue)
 
     def _read_conditions(self, rest: str, before: str, glue: _Glue) -> None:
-        """`and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(`, or up to the end."""
+        """Note in `glue` what `and "A" IS NULL and "B" IS NULL and "C" = FUNCTION(` says, or the text up to the end. Raises
+        _Unknown for another form."""
         while True:
             if rest.rstrip() in _ENDS:
                 glue.end = True
@@ -280,7 +286,8 @@ class GlueReader:
         return _keep(self._layouts, text, layout)
 
     def _learn_value(self, layout: _Layout, place: int, call: bool, text: str) -> _Glue:
-        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one.
+        """Learn the text between two literals, such as `),NULL,NULL,FUNCTION(`, or after the last one. Raises _Unknown for
+        another form.
 
         :param place: of the literal before it; -1 before the first.
         :param call: it stands within a call.
@@ -316,7 +323,8 @@ class GlueReader:
         return self._position(match[1]), rest[match.end() + len(after) :]
 
     def _constant(self, column: int | None, rest: str, glue: _Glue) -> str | None:
-        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none."""
+        """The text of the value that stands here without apostrophes, noted in the glue; None if there is none. Raises
+        _Unknown for a value that is not read here."""
         match = _CONSTANT.match(rest)
         if match is None:
             return None
@@ -331,7 +339,7 @@ class GlueReader:
         return match[0]
 
     def _literal(self, column: int | None, rest: str, glue: _Glue) -> None:
-        """Learn how the literal is read that follows `rest`, the text up to its apostrophe."""
+        """Note in `glue` how the literal is read that follows `rest`, the text up to its apostrophe. Raises _Unknown."""
         call = _CALL.fullmatch(rest)
         if call is None:
             raise _Unknown
@@ -379,7 +387,8 @@ def _undouble(pieces: list[str]) -> None:
 
 
 def _place(glue: _Glue, i: int, sources: dict[int, int], conversions: list[tuple[int, Convert]]) -> bool:
-    """Note what the glue with piece number `i` and the text after it say; True at the end."""
+    """Note in `sources` and `conversions` what the glue, which is piece number `i`, and the text after it say; True at the
+    end."""
     for column, value in glue.constants:
         sources[column] = _INDEX[value]
     if glue.column is not None and not glue.end:
@@ -397,7 +406,8 @@ def _picker(sources: list[int]) -> Callable[[list[Any]], Row]:
 
 
 def _after_literal(text: str, call: bool) -> tuple[_Glue, str]:
-    """The glue after a literal, and what of it is to be read: nothing before the format that a call may have."""
+    """A new glue for the text after a literal, and what of that is to be read: '' before the format that a call may have. Raises
+    _Unknown when a call does not end there."""
     if call and text == _BEFORE_FORMAT:
         return _Glue(call=True), ""
     if call and not text.startswith(")"):

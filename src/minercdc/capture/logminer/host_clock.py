@@ -1,4 +1,4 @@
-"""The clock of the database's host."""
+"""Converts times by the clock of the database's host."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 class HostClock:
-    """V$LOGMNR_CONTENTS.TIMESTAMP is the database host's time without zone; this makes it UTC.
+    """Makes UTC of V$LOGMNR_CONTENTS.TIMESTAMP, which is the database host's time without zone.
 
-    :ivar offset: of the host's zone from UTC; to be refreshed, for it changes with daylight saving time.
+    :ivar offset: by how much the host's zone is ahead of UTC, 0 until the owner sets it; to be set again before each pass, for it
+        changes with daylight saving time.
     """
 
     def __init__(self) -> None:
@@ -23,5 +24,5 @@ class HostClock:
         return self.offset // _MICROSECOND
 
     def utc_us(self, time: datetime) -> int:
-        """Microseconds since the epoch in UTC, of a time of the host."""
+        """Microseconds since the epoch in UTC, of a time of the host without zone, by the present `offset`."""
         return (time - self.offset - _EPOCH) // _MICROSECOND

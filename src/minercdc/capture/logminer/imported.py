@@ -1,4 +1,4 @@
-"""The position after what another reader of the same redo has delivered, exactly to the transaction.
+"""Finds the position after what another reader of the same redo has delivered, exactly to the transaction.
 
 That reader knows SCNs and transactions, a position has redo addresses. Both are in the redo:
 
@@ -63,7 +63,7 @@ class LastCommit:
     rs_id: str = ""
 
     def covers(self, commit: Done) -> bool:
-        """Whether this commit is delivered."""
+        """Whether this commit of the same thread is delivered."""
         if commit.scn != self.scn:
             return commit.scn < self.scn
         return commit.xid in self.xids if self.xids else not self.rs_id or commit.address.rs_id <= self.rs_id
@@ -71,7 +71,7 @@ class LastCommit:
 
 @dataclass(frozen=True, slots=True)
 class DeliveredElsewhere:
-    """What another reader has delivered.
+    """What another reader has delivered, as its offset says it.
 
     :param since: what was committed before this SCN is delivered, in every thread.
     :param commits: per thread, where it got to from there on.
@@ -105,8 +105,8 @@ class Marks:
 class Imported:
     """Where to go on from.
 
-    :param partial: the transaction that the other reader delivered last, in part or in whole, where the position does not count it
-        as delivered; else None.
+    :param partial: the transaction that the other reader delivered last, in part or in whole, where the position does not
+        count it as delivered; else None.
     :param moved: owner and name of the table whose row the last delivered event of `partial` updated; None when it did something
         else, when that is not known (large values), and without `partial`.
     """
@@ -119,14 +119,17 @@ class Imported:
 def position_after(
     connect: Connect, done: DeliveredElsewhere, container: str | None, captured: Callable[[str, str], bool]
 ) -> Imported:
-    """Where to go on from, found in the redo that Oracle has.
+    """Where to go on from, found in the redo that Oracle has: it mines the redo from the first transaction that is needed to the
+    present, by connections of its own.
 
+    :param connect: opens a connection for mining.
     :param container: SRC_CON_NAME of the rows; None outside a container database.
     :param captured: whether a table (owner, name) is captured.
     :raises LogGapError: redo that this takes is gone.
     :raises SourceError: what is delivered is not a beginning of what was committed, thread by thread; or the number of the last
         event does not say where in its transaction that is.
-    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+    :raises SourceError, PrerequisiteError, ConfigError: Oracle's other errors, as `codes.classify` makes them; or connecting
+        failed.
     """
     first = mine_from(connect, done.since - 1, container)
     with closing(connect()) as connection:
@@ -148,7 +151,11 @@ def position_after(
 
 
 def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
-    """Marks for the COMMITs and DDL of redo, in its order. Raises SourceError when `done` is not a beginning of each thread."""
+    """The marks up to which `done` has delivered the COMMITs and DDL of redo. Raises SourceError when, in a thread, a COMMIT
+    that is not delivered lies before one that is.
+
+    :param found: each COMMIT and DDL from `done.since` on, in redo order per thread.
+    """
     commits: dict[int, Done] = {}
     first_new: dict[int, Done] = {}
     partial: PartialTransaction | None = None
@@ -175,7 +182,7 @@ def marks_of(found: Sequence[Done], done: DeliveredElsewhere) -> Marks:
 
 
 class _Change(NamedTuple):
-    """A change of a transaction."""
+    """A row of redo that changes a table, or holds a piece of a large value: OPERATION_CODE, SEG_OWNER and TABLE_NAME."""
 
     code: int
     owner: str
@@ -185,7 +192,8 @@ class _Change(NamedTuple):
 def _changes(
     connection: oracledb.Connection, selection: LogSelection, container: str | None, partial: PartialTransaction
 ) -> list[_Change]:
-    """The changes of a transaction that were not undone, in order."""
+    """The changes of a transaction that were not undone, in order, those of Oracle's own schemas left out. Mines the logs of
+    `selection` by this connection, which the caller closes. Raises Oracle's errors, as `MiningSession`."""
     session = MiningSession(connection, _FETCH)
     session.use_logs(selection.files)
     session.start(selection.start_scn, committed=True)
@@ -201,10 +209,10 @@ def _changes(
 def _placed(
     partial: PartialTransaction, changes: Sequence[_Change], done: DeliveredElsewhere, captured: Callable[[str, str], bool]
 ) -> tuple[PartialTransaction, tuple[str, str] | None]:
-    """The partial transaction with our number of its last delivered event; and owner and name of the table whose row that event
-    updated, None when it did something else or is not known.
+    """The partial transaction with the number that its last delivered event has here, which counts captured tables only; and
+    owner and name of the table whose row that event updated, None when the event did something else or is not known.
 
-    :param changes: of the transaction.
+    :param changes: of the transaction, in order.
     :raises SourceError: the number does not say where in the transaction that is.
     """
     own = [change for change in changes if captured(change.owner, change.table)]
@@ -236,7 +244,8 @@ def _read(connection: oracledb.Connection, selection: LogSelection, container: s
 
 
 def _numbered(rows: Iterator[tuple[int, int, bytes, int, str, str | None]]) -> Iterator[Done]:
-    """The rows with their addresses; the n-th COMMIT of a redo record has the number n."""
+    """The COMMITs and users' DDL among the rows, with their addresses; the n-th COMMIT of a redo record has the number n.
+    Rows without address are left out."""
     last: dict[int, RedoAddress] = {}
     for scn, code, xid, thread, rs_id, info in rows:
         address = address_of(thread, rs_id)

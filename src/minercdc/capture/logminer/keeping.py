@@ -1,4 +1,4 @@
-"""Open transactions whose rows are kept over restarts, so that the redo of their beginning is not needed any more.
+"""Keeps the rows of open transactions over restarts, so that the redo of their beginning is not needed any more.
 
     keep      at the beginning of a redo record: all rows of the records before it are on disk then (`kept_files.py`), and a restart
               mines from there, or from the oldest transaction that is not kept
@@ -39,13 +39,14 @@ from minercdc.schema.filter import TableFilter
 _log = logging.getLogger(__name__)
 
 MOST_KEPT = 200
-"""Transactions that are kept at a time: each is part of every offset that is stored."""
+"""How many transactions are kept at a time, at most: each is part of every offset that is stored."""
 
 Lost: TypeAlias = tuple[KeptTransaction, str]
 
 
 def captured_tables(tables: TableFilter, container: ContainerNames) -> str:
-    """16 hex digits that differ with the filter and the container: rows kept under other digits may not be all that is captured."""
+    """16 hex digits that differ with the filter and the container: rows kept under other digits may not be all that is
+    captured."""
     lists = tables.schema_include, tables.schema_exclude, tables.table_include, tables.table_exclude
     text = repr((*(sorted(names) for names in lists), sorted(tables.also), sorted(tables.never), container))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -55,8 +56,8 @@ def captured_tables(tables: TableFilter, container: ContainerNames) -> str:
 class KeepingRules:
     """Which open transactions are kept.
 
-    :param after: age from which on a transaction is kept; None: no further ones. With zero, all are kept that are open when a pass
-        begins, without waiting for a log switch.
+    :param after: age from which on a transaction is kept; None: no further ones. With zero, all are kept that are open when a
+        pass begins, without waiting for a log switch.
     :param tables: `captured_tables`.
     """
 
@@ -65,10 +66,10 @@ class KeepingRules:
 
 
 def unusable(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None) -> dict[TransactionKey, Lost]:
-    """Kept transactions of a position that cannot be gone on with, and why, by a look at names and lengths of files, and where one
-    is missing at which copies Kafka has. Raises as `KeptFiles.has_copy`.
+    """Kept transactions of a position whose files cannot be used, with the reasons; {} when all can be. It looks at names and
+    lengths of files, not at their content, and where one is missing at which copies Kafka has. Raises as `KeptFiles.has_copy`.
 
-    :param rules: None: none can be, since this way of mining needs each from its start.
+    :param rules: None: no files can be used, since this way of mining needs each transaction from its start.
     """
     found: dict[TransactionKey, Lost] = {}
     for kept in position.kept:
@@ -88,11 +89,11 @@ def unusable(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules |
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What is left of the kept transactions of a position.
+    """What `load` made of the kept transactions of a position.
 
-    :param position: to begin at: transactions whose rows are lost are mined from their start.
-    :param transactions: the others, with their rows.
-    :param lost: with the reasons.
+    :param position: to begin at, without the lost ones: they are mined from their start.
+    :param transactions: those whose rows are there, with them.
+    :param lost: those whose rows are not usable, with the reasons.
     """
 
     position: LogMinerPosition
@@ -101,8 +102,10 @@ class Loaded:
 
 
 def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | None, buffer: TransactionBuffer) -> Loaded:
-    """Check and read the kept transactions of a position; what is lost is logged and in `Loaded.lost`, and raises nothing.
+    """Check and read the kept transactions of a position. Missing files are made again from their copies in Kafka. A
+    transaction whose rows are lost is logged as a warning and in `Loaded.lost`, and raises nothing.
 
+    :param buffer: its path, native or not, is that of the rows; nothing is put into it.
     :raises DeliveryError, SinkError: copies of files are needed, and cannot be read.
     :raises StateDirectoryError: the files cannot be made again from them.
     """
@@ -122,12 +125,15 @@ def load(position: LogMinerPosition, files: KeptFiles, rules: KeepingRules | Non
 
 
 class Keeping:
-    """The kept transactions of one capture.
+    """Keeps the transactions of one `stream` of the capture, for one thread; the BufferedAssembly owns it, calls its methods
+    for each row, and `close` at the end.
 
-    :param loaded: those that go on; `position` is where the capture begins.
+    :param files: where the rows are; not closed here.
+    :param buffer: has the transactions that are awake.
+    :param loaded: transactions to go on with; its `position` is where the capture begins.
     :param is_held: whether a COMMIT or DDL of a thread was read and waits for other threads.
-    :ivar kept: as the next position names them.
-    :ivar floors: by thread, `ThreadMark.kept_to` and its SCN.
+    :ivar kept: what the next position names as kept, asleep or awake.
+    :ivar floors: by thread, `ThreadMark.kept_to` and its SCN; without threads that have no kept transaction.
     """
 
     def __init__(
@@ -160,22 +166,23 @@ class Keeping:
 
     @property
     def version(self) -> int:
-        """See `LogMinerPosition.kept_version`."""
+        """How many times what is kept has changed in this run: the `LogMinerPosition.kept_version` of positions made now."""
         return self._files.version
 
     def begin_pass(self) -> None:
-        """A pass begins: with an age of zero, transactions are kept again at each thread's next record."""
+        """Note that a pass begins: with an age of zero, transactions are kept again at each thread's next record."""
         if self._rules.after == timedelta(0):
             self._switched_at.clear()
             self._show_buffer()
 
     def meet(self, row: LogMinerRow, rs_id: str) -> None:
-        """A record begins with this row: what came before it is read whole. Wakes the thread's transactions whose files end here,
-        and keeps those that are due.
+        """To be called for the first row of each redo record, before it is taken: all records before it are read whole. Wakes the
+        thread's transactions whose files end here. In each log it then writes out the transactions that are kept or due, once.
 
-        :raises StateDirectoryError: they cannot be written.
+        :param rs_id: of the row, without blanks.
+        :raises StateDirectoryError: rows cannot be written.
         :raises TransientSourceError: a file is damaged, or was removed.
-        :raises DeliveryError, SinkError: they cannot be copied to Kafka.
+        :raises DeliveryError, SinkError: rows cannot be copied to Kafka.
         """
         thread, log = row.thread, rs_id.partition(".")[0]
         if thread in self._asleep and (thread not in self.floors or rs_id >= self.floors[thread][0].rs_id):
@@ -190,8 +197,8 @@ class Keeping:
         self._show_buffer()
 
     def passes_over(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Whether the row belongs to a transaction that is asleep, whose files have it; one without address that they do not have
-        is put aside for `waiting`."""
+        """Whether the row belongs to a transaction that is asleep, so that the caller leaves it out: the files have the row.
+        A row without address that they do not have is put aside for `waiting`, and left out now, too."""
         for thread in (row.thread,) if address is not None else tuple(self._asleep):
             for found in self._asleep.get(thread, {}).get((row.con_id or 0, row.xid[:4]), ()):
                 is_its_own, is_partial = row.xid == found.key[1], row.xid[4:] == PARTIAL_XID
@@ -209,19 +216,20 @@ class Keeping:
         return False
 
     def waiting(self) -> list[LogMinerRow]:
-        """Take out the rows without address that came too early for transactions that are awake now: they are to be read after
-        all."""
+        """Take out the rows that `passes_over` put aside for transactions that are awake now; [] for none. The caller reads
+        them now."""
         if not self._early:
             return []
         found, self._early = self._early, []
         return found
 
     def open(self) -> list[Transaction]:
-        """The transactions that are asleep."""
+        """The transactions that are asleep; those that are awake are in the buffer."""
         return [one for slots in self._asleep.values() for found in slots.values() for one in found]
 
     def end(self, transaction: Transaction) -> None:
-        """It has ended: positions that are made from now on do not name it."""
+        """Note that a transaction has ended: positions that are made from now on do not name it. No effect for one that is
+        not kept. Its file is not touched here."""
         if transaction.kept is not None and self.kept.pop(transaction.key, None) is not None:
             self._files.version += 1
             if not any(kept.thread == transaction.thread for kept in self.kept.values()):
@@ -229,7 +237,8 @@ class Keeping:
             self._show_buffer()
 
     def give_up(self, transaction: Transaction) -> bool:
-        """Forget one that is asleep; False when it is not."""
+        """Forget a transaction that is asleep, close it, and note it in the buffer as given up; False, without effect, when
+        it is not asleep."""
         for slots in self._asleep.values():
             for found in slots.values():
                 if transaction in found:
@@ -241,7 +250,8 @@ class Keeping:
         return False
 
     def close(self) -> None:
-        """The run is over: the files of the stored offset stay. To be called before the buffer is closed."""
+        """End the run: from now on closing a transaction leaves its files, which the stored offset may name. To be called
+        before the buffer is closed."""
         self._files.closing = True
         for transaction in self.open():
             transaction.close()
@@ -307,7 +317,8 @@ class Keeping:
         self._early += self._waiting.pop(thread, ())
 
     def _show_buffer(self) -> None:
-        """What the native path has to know, to leave these rows to Python."""
+        """Give the buffer what the native path has to know to leave rows of records that begin, and of sleeping transactions, to
+        Python."""
         self._buffer.watch(
             self._switched_at,
             {

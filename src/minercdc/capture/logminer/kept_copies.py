@@ -3,9 +3,9 @@
     key     <connector>/<file>/<number of the piece>
     value   the piece: 256 KiB, the last one of a file less; a tombstone once the file is not needed
 
-A file is only appended to, so its pieces are final but for the last one, which is written again with what came after it. A length that
-an offset counts is therefore in the topic for as long as the file is not removed, whatever was appended later. Two processes never
-write to the same file, nor so to the same key.
+A file is only appended to, so its pieces are final but for the last one, which is written again with what came after it. A
+length that an offset counts is therefore in the topic for as long as the file is not removed, whatever was appended later.
+Two processes never write to the same file, nor so to the same key.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _log = logging.getLogger(__name__)
 
 PIECE: Final = 256 * 1024
 SUFFIX: Final = ".topic.rows"
-"""Of the names of files that are copied."""
+"""How names of files end that are copied; the others end in `.rows` alone."""
 
 
 def is_copied(name: str) -> bool:
@@ -35,10 +35,10 @@ def is_copied(name: str) -> bool:
 
 
 class KeptCopies:
-    """The copies of one connector's files.
+    """Writes and reads the copies of one connector's files. The topic is not closed here.
 
     :param connector: a name that no other connector has in that topic.
-    :param spent: counts the time for which Kafka is waited for; None: nothing does.
+    :param spent: counts the time for which Kafka is waited for; None: that is not counted.
     """
 
     def __init__(self, topic: KeyedTopic, connector: str, spent: TimeSpent | None = None) -> None:
@@ -47,14 +47,15 @@ class KeptCopies:
         self._there: dict[str, set[int]] | None = None  # by name, the pieces that the topic has; None until it is read
 
     def has(self, name: str, length: int) -> bool:
-        """Whether the topic has the first `length` bytes of a file. Reads it, the first time. Raises DeliveryError or SinkError when
-        it cannot be read."""
+        """Whether the topic has the first `length` bytes of the file of this name. The first call reads the whole topic;
+        later ones go by what it had, and by what was copied since. Raises DeliveryError or SinkError when it cannot be read."""
         if self._there is None:
             self._there = self._read({})
         return self._there.get(name, set()).issuperset(range(_pieces(length)))
 
     def copy(self, name: str, file: int, begin: int, end: int) -> None:
-        """Copy the bytes from `begin` to before `end`; all before `begin` are there. They are durable when this returns.
+        """Copy the bytes of a file from `begin` to before `end`; those before `begin` were copied earlier. They are durable
+        in the topic when this returns.
 
         :param file: descriptor of the file.
         :raises DeliveryError, SinkError: they may not be in the topic.
@@ -70,9 +71,11 @@ class KeptCopies:
             self._there.setdefault(name, set()).update(pieces)
 
     def restore(self, wanted: Mapping[str, int], directory: Path) -> set[str]:
-        """Read the topic, and make files again from their pieces, in the place of those that are there.
+        """Read the topic, and make files again from their pieces, in the place of those that are there. Each is logged: one
+        of which the topic has too little as a warning, and the one that is there stays.
 
-        :param wanted: name of each file, and the bytes that are needed; one of which the topic has fewer is not made.
+        :param wanted: name of each file, and how many bytes of it are needed.
+        :param directory: of the files; made if there is none and files are wanted.
         :returns: the names of all files of the connector that the topic has some of.
         :raises DeliveryError, SinkError: the topic cannot be read.
         :raises OSError: a file cannot be written.
@@ -94,7 +97,7 @@ class KeptCopies:
         return set(self._there)
 
     def remove(self, name: str, length: int) -> None:
-        """Remove the copy of a file; a failure is logged, and leaves some of it in the topic.
+        """Remove the copy of a file from the topic; a failure is logged as a warning, and leaves some of it there.
 
         :param length: how long the file is, 0 where it is not known.
         """
@@ -107,7 +110,8 @@ class KeptCopies:
             _log.warning("the copy of %s is left in Kafka: %s", name, error.message)
 
     def _read(self, files: Mapping[str, BinaryIO]) -> dict[str, set[int]]:
-        """The pieces that the topic has, by name; those of `files` are written to these."""
+        """The pieces that the topic has, by name; those of names in `files` are written to these files, each in its place. Raises
+        DeliveryError, SinkError, OSError."""
         found: dict[str, set[int]] = {}
         with self._spent.during(Cause.KAFKA):
             for name, piece, value in self._stored():

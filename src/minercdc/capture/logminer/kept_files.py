@@ -1,8 +1,9 @@
-"""Files with the rows of open transactions that survive the process: what an offset names of them is on disk before it is stored.
+"""Keeps rows of open transactions in files that survive the process: what an offset names of them is on disk before it is stored.
 
 `kept_frames.py` has the form of a file. It is only appended to, and only by the run that made it. A run that goes on with a
 transaction leaves the files it finds as they are and appends to one of its own, so two processes, of which one is fenced without
-knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not stored.
+knowing it, never write to the same. An offset counts a file to some length; what follows belongs to an offset that was not
+stored.
 
 A file is removed once an offset is stored that does not name it, by the process that stored it: a fenced one stores nothing.
 
@@ -45,16 +46,17 @@ from minercdc.errors import TransientSourceError
 _log = logging.getLogger(__name__)
 
 _MOST_FILES = 8
-"""Of one transaction, beside the one that is written: with more, they are copied into that one."""
+"""How many files a transaction may have beside the one that is written: with more, all are copied into one."""
 
 
 class KeptFiles:
-    """The directory of one connector's files.
+    """The directory of one connector's files, and which of them are still needed; one for each process, `begin` for each run.
 
     :param directory: `minercdc.state.dir`.
     :param connector: a name that no other connector has in that directory.
     :param copies: of the files, in Kafka; None for none.
     :ivar version: of the set of kept transactions; see `LogMinerPosition.kept_version`.
+    :ivar closing: the run ends, so that files stay; set by `Keeping.close`.
     """
 
     def __init__(self, directory: Path, connector: str, copies: KeptCopies | None = None) -> None:
@@ -107,10 +109,10 @@ class KeptFiles:
         return found
 
     def fetch(self, kept: Sequence[KeptTransaction]) -> None:
-        """Read the topic, and make files that are missing or too short again from their copies. Does nothing without copies. Errors
-        as of `load`, but for TransientSourceError.
+        """Read the topic, and make files that are missing or too short again from their copies. No effect without `copies`.
+        Errors as of `load`, except TransientSourceError.
 
-        :param kept: all that are gone on with.
+        :param kept: all transactions that the run goes on with.
         """
         parts = (part for one in kept for part in one.files)
         self._restore({part.name: part.length for part in parts if is_copied(part.name) and self._lacks(part)})
@@ -121,12 +123,14 @@ class KeptFiles:
                 self._found |= self.copies.restore(wanted, self.directory)
 
     def has_copy(self, part: KeptPart) -> bool:
-        """Whether Kafka has all of it, too. Raises DeliveryError or SinkError when it cannot be read."""
+        """Whether Kafka has all that counts of the file, too; False without `copies`. Raises DeliveryError or SinkError when
+        the topic cannot be read."""
         return self.copies is not None and is_copied(part.name) and self.copies.has(part.name, part.length)
 
     def lacks(self, kept: KeptTransaction) -> str:
-        """Why its files cannot be used: the path of the first one that is missing, too short or not accessible, and the cause. ''
-        when all can be, or have a copy. Looks at names and lengths only; `damage` reads the content. Raises as `has_copy`."""
+        """Why the transaction's files cannot be used: the path of the first one that is missing, too short or not accessible,
+        and the cause; '' when each is there or has a copy. Looks at names and lengths only; `damage` reads the content.
+        Raises as `has_copy`."""
         reasons = ((part, self._lacks(part)) for part in kept.files)
         return next((reason for part, reason in reasons if reason and not self.has_copy(part)), "")
 
@@ -138,8 +142,8 @@ class KeptFiles:
             return f"{path}: {error.strerror or error}"
 
     def damage(self, kept: KeptTransaction) -> str:
-        """What is wrong with its files, '' for nothing; they are read as `load` reads them. Copies are not read, but for which there
-        are. Raises as `has_copy`."""
+        """What is wrong with the transaction's files, '' for nothing, as when each has a copy; else they are read as `load`
+        reads them, with its effects and errors, TransientSourceError apart."""
         if kept.files and all(map(self.has_copy, kept.files)):
             return ""
         try:
@@ -153,13 +157,14 @@ class KeptFiles:
         self._own.add(name)
 
     def retire(self, names: Sequence[str]) -> None:
-        """Remove these files once a position that is made from now on is stored. Does nothing while the run ends (`closing`)."""
+        """Have `confirm` remove these files, once a position that is made from now on is stored. No effect while the run ends
+        (`closing`)."""
         if not self.closing:
             self._own.difference_update(names)
             self._retired += [(self.version, name) for name in names]
 
     def remove(self, name: str, *, sealed: bool = True) -> None:
-        """Remove a file that no position names, and its copy; a failure is passed over.
+        """Remove a file that no position names, and its copy, at once; a failure is passed over, or logged for the copy.
 
         :param sealed: False: nothing of it was copied.
         """
@@ -172,10 +177,10 @@ class KeptFiles:
             self.copies.remove(name, length)
 
     def confirm(self, position: LogMinerPosition) -> None:
-        """An offset with the position is stored: remove the files that the position does not need. The first call of a run shows
-        that this process owns the connector's name, so it also removes files of earlier runs that the position does not name; none
-        that was made since this run began, for this process may have stood still since it stored, and another may have taken
-        over."""
+        """To be called once an offset with the position is stored: remove the files given to `retire` that it does not need.
+        The first call of a run shows that this process owns the connector's name, so it also removes files of earlier runs
+        that the position does not name; none that was made since this run began, for this process may have stood still since
+        it stored, and another may have taken over."""
         named = {part.name for kept in position.kept for part in kept.files}
         left: list[tuple[int, str]] = []
         for version, name in self._retired:
@@ -192,9 +197,10 @@ class KeptFiles:
 
 
 class KeptFile:
-    """One transaction's rows on disk, a stack of frames, in place of `spill.SpillFile`. Its rows survive from `seal` on.
+    """One transaction's rows on disk, a stack of frames, in place of `spill.SpillFile`. Its rows survive from `seal` on. It
+    is true while it has rows. Writing raises StateDirectoryError.
 
-    :param native: the buffer whose rows they are; None on the Python path.
+    :param native: converts the rows of the native path's buffer; None on the Python path.
     """
 
     def __init__(self, files: KeptFiles, native: NativeRows | None) -> None:
@@ -214,55 +220,60 @@ class KeptFile:
 
     @property
     def size(self) -> int:
-        """Bytes that it holds."""
+        """Bytes of its files on disk, those of earlier runs and of rows that were taken back included."""
         return self._length + sum(part.length for part in self._stored)
 
     @property
     def rows(self) -> int:
-        """Rows that it holds."""
+        """Number of the rows that count, those that were taken back not included."""
         return sum(frame.rows for frame in self._frames)
 
     @property
     def seen(self) -> set[tuple[Any, ...]]:
-        """Identities of rows without address that `seal` stored, or `load` found."""
+        """Identities (`row_identity`) of undo rows without address that `seal` stored, or `load` found; a copy."""
         return set(self._seen)
 
     # ---- as `SpillFile` ----
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """See `SpillFile.append`. Raises MiningSessionError, too, as `kept_rows.parts_of`."""
+        """Append rows after those that are there, in frames of about 1 MiB. Raises MiningSessionError, too, as
+        `kept_rows.parts_of`."""
         if rows:
             self._who = rows[-1].user, rows[-1].client_id
         for names, part, count in parts_of(rows):
             self._append(names, part, count)
 
     def pop(self) -> list[LogMinerRow]:
-        """See `SpillFile.pop`. They stay in the file, as ones that do not count. Raises as `read`."""
+        """Take back the last frame, and return its rows, oldest first; there must be one. Its bytes stay in the file, as ones
+        that do not count. Raises as `read`."""
         names, part = self._read(self._frames.pop())
         return list(rows_of(names, part, *self._who))
 
     def read(self) -> Iterator[LogMinerRow]:
-        """See `SpillFile.read`. Raises TransientSourceError for a damaged file."""
+        """All rows that count, oldest first, one frame in memory at a time. Raises TransientSourceError for a damaged file."""
         for frame in self._frames.copy():
             names, part = self._read(frame)
             yield from rows_of(names, part, *self._who)
 
     def append_part(self, part: bytes) -> None:
-        """See `SpillFile.append_part`."""
+        """Append rows as the native buffer has them, as one frame, in place of `append`."""
         assert self._native is not None
         self._append(*self._native.pack(part))
 
     def pop_part(self) -> bytes:
-        """See `SpillFile.pop_part`. It stays in the file, as one that does not count. Raises as `read`."""
+        """Take back the last frame, and return its rows as the native buffer has them, in place of `pop`; there must be one.
+        Its bytes stay in the file, as ones that do not count. Raises as `read`."""
         return self._unpacked(self._frames.pop())
 
     def parts(self) -> Iterator[bytes]:
-        """See `SpillFile.parts`. Raises TransientSourceError for a damaged file."""
+        """The rows of each frame that counts as the native buffer has them, oldest first, in place of `read`. Raises
+        TransientSourceError for a damaged file."""
         for frame in self._frames.copy():
             yield self._unpacked(frame)
 
     def close(self) -> None:
-        """The transaction has ended, or the run has. In the latter case what was sealed stays."""
+        """To be called once, when the transaction or the run has ended. What was sealed goes to `KeptFiles.retire`, and so
+        stays when the run ends; what was not is removed at once."""
         if self._file >= 0:
             with suppress(OSError):
                 os.close(self._file)
@@ -275,12 +286,13 @@ class KeptFile:
     # ---- what survives ----
 
     def seal(self, seen: set[tuple[Any, ...]]) -> tuple[KeptPart, ...]:
-        """Make all rows so far durable; returns what an offset has to name.
+        """Make all rows so far durable, in Kafka too where files are copied; returns what an offset has to name. Files of
+        earlier runs are replaced by a new one when there are many, or one of them has no copy.
 
-        :param seen: identities of rows without address.
-        :raises StateDirectoryError: they cannot be written.
+        :param seen: identities of undo rows without address, all so far.
+        :raises StateDirectoryError: the rows cannot be written.
         :raises TransientSourceError: a file is damaged, or was removed.
-        :raises DeliveryError, SinkError: they cannot be copied.
+        :raises DeliveryError, SinkError: the rows cannot be copied.
         """
         copies = self._files.copies
         if len(self._stored) > _MOST_FILES or (copies is not None and not all(map(self._files.has_copy, self._stored))):
@@ -321,7 +333,8 @@ class KeptFile:
             self._file = -1
 
     def load(self, kept: KeptTransaction) -> None:
-        """Take over what a position names; nothing must be in here. Errors as of `KeptFiles.load`."""
+        """Take over the files that a position names, after a check of all bytes that count; nothing must be in here. Raises
+        TransientSourceError when a file is missing or damaged."""
         self._who = kept.user, kept.client_id
         for number, part in enumerate(kept.files):
             path = self._files.directory / part.name
@@ -345,7 +358,8 @@ class KeptFile:
         self._frame(ROWS, struct.pack("<I", len(listed)) + listed + part, rows)
 
     def _cut(self) -> None:
-        """Note in the file that frames were taken back since the last one."""
+        """Append a CUT frame with how many frames still count, if some that are in the files were taken back since the last
+        call."""
         if len(self._frames) < len(self._written):
             self._frame(CUT, struct.pack("<I", len(self._frames)), 0)
             self._written = self._frames.copy()
@@ -379,7 +393,8 @@ class KeptFile:
         self._length, self._checksum, self._is_synced = at, zlib.crc32(data, self._checksum), False
 
     def _gather(self) -> None:
-        """Copy all that counts into a file of this run, one frame in memory at a time."""
+        """Copy all frames that count into a new file of this run, one in memory at a time, and retire the former ones. Raises
+        StateDirectoryError, and as `_payload`."""
         whole = KeptFile(self._files, self._native)
         for frame in self._frames:
             with disk_errors(self._files.directory):

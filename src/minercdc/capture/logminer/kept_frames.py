@@ -1,4 +1,4 @@
-"""The form of a file with the rows of an open transaction.
+"""Reads and writes the frames of a file with the rows of an open transaction.
 
 file    head line, then frames
 frame   kind, length, rows, CRC-32 of kind to payload; payload
@@ -6,7 +6,7 @@ ROWS    names as JSON with their length before it, then rows (`kept_rows.py`)
 CUT     of all frames of rows so far, only the first n count: later rows were taken back by undo
 SEEN    undo rows without redo address, which are recognized by their content
 
-Also the errors of reading and writing such files.
+The errors of reading and writing such files are made here, too. Numbers are little-endian.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ ROWS, CUT, SEEN = 1, 2, 3
 
 
 class Frame(NamedTuple):
-    """A frame of rows: its file (an index), place and length of its payload there, number of rows, and CRC-32."""
+    """A frame of rows: index of its file among those of the transaction, place and length of its payload there in bytes,
+    number of rows, and CRC-32 as of `checksum_of`."""
 
     file: int
     at: int
@@ -39,10 +40,10 @@ class Frame(NamedTuple):
 
 
 def scan(file: BinaryIO, number: int, part: KeptPart, frames: list[Frame], seen: set[tuple[Any, ...]]) -> None:
-    """Read a file once, to the length that `part` counts; put its frames that count into `frames`, and identities of rows without
-    address into `seen`.
+    """Read a file once, to the length that `part` counts, and check it. Add its frames of rows to `frames`, less those that a
+    CUT takes back, and identities of rows without address to `seen`.
 
-    :param number: of the file among those of its transaction.
+    :param number: index of the file among those of its transaction; `frames` has those of the files before.
     :raises ValueError, KeyError, TypeError, IndexError: it is damaged.
     :raises OSError: it cannot be read.
     """
@@ -83,12 +84,15 @@ def _next(file: BinaryIO, at: int, end: int) -> tuple[bytes, int, bytes, int, in
 
 
 def checksum_of(kind: int, length: int, rows: int, payload: bytes) -> int:
-    """CRC-32 of a frame."""
+    """CRC-32 of a frame: of kind, length of the payload, number of rows, and payload."""
     return zlib.crc32(payload, zlib.crc32(struct.pack("<BII", kind, length, rows)))
 
 
 def read_at(file: int, at: int, length: int) -> bytes:
-    """Bytes from a place of a file on; fewer at its end. Raises OSError."""
+    """`length` bytes of a file from byte `at` on; fewer where it ends before. Raises OSError.
+
+    :param file: its descriptor, whose own place is not moved.
+    """
     parts = []
     while length:
         part = os.pread(file, length, at)
@@ -101,7 +105,8 @@ def read_at(file: int, at: int, length: int) -> bytes:
 
 @contextmanager
 def disk_errors(directory: Path) -> Iterator[None]:
-    """Raise StateDirectoryError in place of OSError."""
+    """Within the context, an OSError is raised as a StateDirectoryError, which says that rows could not be written in
+    `directory`."""
     try:
         yield
     except OSError as error:
@@ -113,7 +118,7 @@ def disk_errors(directory: Path) -> Iterator[None]:
 
 
 def damaged(path: Path, how: str) -> TransientSourceError:
-    """The error of a file that cannot be used.
+    """The error, to be raised, of a file with rows that cannot be used.
 
     :param how: what is wrong with it.
     """

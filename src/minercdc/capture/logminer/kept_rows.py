@@ -1,7 +1,8 @@
-"""The form in which rows of kept transactions are stored: the same from both paths, so that a restart may change the path.
+"""Packs rows of kept transactions into the form they are stored in: the same from both paths, so that a restart may change
+the path.
 
-A row is stored as `native/store.c` has it in memory, little-endian: a head of 144 bytes, then its texts, to a multiple of 8 bytes.
-In place of its table it has a number in the list of names of its frame.
+A row is stored as `native/store.c` has it in memory, little-endian: a head of 144 bytes, then its texts, to a multiple of 8
+bytes. In place of its table it has a number in the list of names of its frame.
 
     head    size, size of the row before, sizes of RS_ID, ROW_ID and SQL (-1: none), -
             scn, ssn, time (us by the host's clock), container, start_scn     8 bytes each
@@ -27,21 +28,23 @@ _EPOCH: Final = datetime(1970, 1, 1)
 _MICROSECOND: Final = timedelta(microseconds=1)
 _HAS_CONTAINER, _HAS_START, _IS_UNDO, _GOES_ON, _HALF_PAIR = 1, 2, 4, 8, 16
 PART_BYTES: Final = 1 << 20
-"""Most bytes of a part; a single row may be longer."""
+"""Most bytes of a part; one with a single row may be longer."""
 
 
 class NativeRows(Protocol):
-    """The buffer of the native path."""
+    """Converts rows between the form of the native path's buffer and the stored form; `native` implements it."""
 
     def pack(self, part: bytes) -> tuple[list[Name], bytes, int]:
-        """Names, rows that have numbers of these, and how many rows."""
+        """Rows of the native buffer in their stored form: the names of the rows, the rows' bytes, which have indexes into
+        these names, and the number of rows."""
 
     def unpack(self, names: Sequence[Name], part: bytes) -> bytes:
-        """Back from `pack`: rows as the native buffer has them. Raises ValueError for what are no rows."""
+        """The rows, as the native buffer has them, of which `pack` made the names and bytes. Raises ValueError for what are
+        no rows."""
 
 
 def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, int]]:
-    """Rows in their stored form, in parts: names, bytes, number of rows.
+    """Rows in their stored form, in parts of PART_BYTES at most: names, bytes, number of rows. None without rows.
 
     :raises MiningSessionError: a value that no row of LogMiner has.
     """
@@ -60,10 +63,10 @@ def parts_of(rows: Iterable[LogMinerRow]) -> Iterator[tuple[list[Name], bytes, i
 
 
 def rows_of(names: Sequence[Name], part: bytes, user: str | None, client_id: str | None) -> Iterator[LogMinerRow]:
-    """Back from `parts_of`.
+    """The rows of a part of `parts_of`, in order.
 
-    :param user: of the transaction, and its CLIENT_ID: rows have none of their own.
-    :raises ValueError: these are no rows.
+    :param user, client_id: of the transaction, which each row gets: they are not stored.
+    :raises ValueError: these bytes are no rows; at the first wrong one, after those before it.
     """
     at = 0
     while at < len(part):

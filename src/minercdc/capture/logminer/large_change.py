@@ -1,4 +1,4 @@
-"""Changes of rows with large values, while their rows come in and when they are complete. The way is in `large_rows`."""
+"""Holds changes of rows with large values, while their rows come in and when they are complete. `large_rows` drives them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ RowKey: TypeAlias = tuple[TableId, Row]
 
 
 def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
-    """What a row is found by: its table and the values of its key; None when the table has no key, or redo does not hold
-    it."""
+    """What a row is found by: its table, and the values of its key in `row`; None when the table has no key, or a value of
+    the key is UNAVAILABLE."""
     key = tuple(row[i] for i in decoder.schema.key)
     return (decoder.schema.id, key) if key and UNAVAILABLE not in key else None
 
@@ -33,9 +33,10 @@ def row_key(decoder: RedoDecoder, row: Sequence[Value]) -> RowKey | None:
 class Assembled:
     """One whole change.
 
-    :param row: the first of its rows.
+    :param row: the first of its rows of redo.
     :param row_id: None when none of its rows had one.
-    :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured column.
+    :param before, after: as of `RedoDecoder.decode`: None for an INSERT or a DELETE, and both for an UPDATE of no captured
+        column.
     :param unknown: how many large values the change set that redo does not hold.
     :param error: why a value that came in pieces cannot be decoded; None when all can.
     """
@@ -57,8 +58,12 @@ class Pending:
     :param change: what its first row says of it; all of it when `is_complete`.
     :param takes_lobs: rows that begin the value of a LOB may belong to it; DBMS_LOB's pieces may in any case.
     :ivar key: of the row after the change, see `row_key`; None when it is not known.
-    :ivar awaited: LOB columns of an INSERT whose value may follow.
+    :ivar after: the row after the change, as far as it is known.
+    :ivar awaited: positions of LOB columns of an INSERT whose value may follow.
+    :ivar values: values that come in pieces, by the position of their column.
+    :ivar spoiled: positions of columns of whose value a piece is missing: they become UNAVAILABLE.
     :ivar size: characters of the pieces it got.
+    :ivar is_complete: `complete` was called.
     """
 
     change: Assembled
@@ -81,7 +86,7 @@ class Pending:
         return column in self.change.decoder.images and self.after[column] is UNAVAILABLE
 
     def fits(self, decoder: RedoDecoder, known: Row) -> bool:
-        """Whether the row with the values of a condition can be this one, before or after the change."""
+        """Whether the row with the values `known` of a condition can be the row of this change, before or after it."""
         if decoder is not self.change.decoder:
             return False
         before = self.change.before
@@ -93,7 +98,7 @@ class Pending:
         return True
 
     def has(self, column: int) -> bool:
-        """Whether it gives the LOB column a value already."""
+        """Whether the change gives the LOB column at this position a value already, whole or in pieces."""
         return column in self.values or (self.after[column] is not UNAVAILABLE and column not in self.awaited)
 
     def takes(self, update: Assembled) -> bool:
@@ -116,8 +121,8 @@ class Pending:
         return True
 
     def apply(self, column: int, edit: Edit) -> int:
-        """Apply a piece to the LOB in `values`, which must have the column; returns the characters that it brings, 0 unless
-        it is a Write."""
+        """Apply a piece to the LOB in `values`, which must have the column; returns the characters that the piece brings, 0
+        unless it is a Write."""
         self.awaited.discard(column)
         self.values[column].apply(edit)
         size = len(edit.data) if isinstance(edit, Write) else 0
@@ -125,7 +130,8 @@ class Pending:
         return size
 
     def complete(self) -> None:
-        """Nothing more belongs to it: its LOBs take their places in the change, or `change.error` says why one cannot."""
+        """To be called once, when nothing more belongs to the change: sets its `after` with the LOBs, UNAVAILABLE for those
+        that are not known, its `unknown`, and its `error` when an image cannot be decoded."""
         images = self.change.decoder.images
         unknown = self.spoiled | {i for i in self.awaited - self.values.keys() if self._is_open(i)}
         for i, value in self.values.items():
@@ -155,6 +161,7 @@ class Pending:
 class Document:
     """An XML document or a long string, while its fragments come in.
 
+    :ivar pending: the change that it belongs to.
     :ivar column: its position.
     :ivar binary: the XML is of binary storage.
     :ivar fragments: text, bytes in the database's character set, or None for null.
@@ -166,7 +173,7 @@ class Document:
     fragments: list[str | bytes | None] = field(default_factory=list)
 
     def end(self, charset: str) -> None:
-        """It is complete: put it into `pending.after`, as None when no fragment has text.
+        """To be called when it is complete: put its text into `pending.after`, None when no fragment has text.
 
         :param charset: NLS_CHARACTERSET, in which bytes are printed.
         :raises ValueDecodeError: its bytes are no text in `charset`, or that is not known.
@@ -180,19 +187,20 @@ class Document:
 
 
 class KnownLobs:
-    """Values of LOBs that a transaction knows, for DBMS_LOB to go on with."""
+    """Keeps values of LOBs that one transaction has set, as far as there is room (8 Mi characters), so that pieces by
+    DBMS_LOB of a later change can be applied to them."""
 
     def __init__(self) -> None:
         self._texts: dict[tuple[RowKey, int], str] = {}
         self._size = 0
 
     def get(self, key: RowKey | None, column: int) -> str | None:
-        """What a row has in the column; None when that is not known."""
+        """What the row with this key has in the column at this position; None when that is not known, or `key` is None."""
         return None if key is None else self._texts.get((key, column))
 
     def forget(self, key: RowKey | None, columns: Iterable[int]) -> dict[int, str]:
-        """To be called when a row is changed or deleted: forget its values in `columns`, and return those that were
-        known."""
+        """To be called when a row is changed or deleted: forget its values in `columns`, and return those that were known, by
+        position; {} without a key."""
         if key is None or not self._texts:
             return {}
         texts = {i: self._texts.pop((key, i)) for i in columns if (key, i) in self._texts}
@@ -200,7 +208,8 @@ class KnownLobs:
         return texts
 
     def remember(self, pending: Pending) -> None:
-        """Remember the LOBs that a complete change has set, and those it left as they were, as far as there is room."""
+        """Remember the LOBs that a change on which `complete` was called has set, and those it left as they were, as far as
+        there is room; what was known of the row before it is forgotten."""
         change = pending.change
         lobs, after = change.decoder.lobs, pending.after
         before = self.forget(row_key(change.decoder, change.before or after), lobs)

@@ -1,4 +1,4 @@
-"""The way of a large value: rows of one transaction -> whole changes, in three steps.
+"""Assembles whole changes of the rows of one transaction that carry large values, in three steps.
 
     INSERT, UPDATE, DELETE                  LOB, XML and 32K rows
            | decoding, dml                        | 1. large_text: the statement is parsed once, into the column and row it
@@ -59,7 +59,9 @@ _Other = TypeVar("_Other")
 
 
 class LargeRowAssembler(Generic[_Other]):
-    """Assembles the rows of one transaction, fed in order; what belongs to no change keeps its place among them.
+    """Assembles changes with large values from the rows of one transaction: their values come in rows of their own. The caller
+    feeds the rows in order (`take_dml`, `take_piece`, `take_other`), takes what is `ready` after each, and calls `end` after
+    the last; what belongs to no change keeps its place among the changes.
 
     :param charset: NLS_CHARACTERSET, in which binary XML is printed.
     """
@@ -96,9 +98,10 @@ class LargeRowAssembler(Generic[_Other]):
             self._queue.append(change)
 
     def take_piece(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take a row of one of the LARGE_CODES.
+        """Take a row of one of the LARGE_CODES: it is applied to the large value of the change that it belongs to, or begins an
+        UPDATE of its own. One of a column that is not captured has no effect.
 
-        :raises DecodeError: it cannot be read; the value it belongs to is not known any more.
+        :raises DecodeError: the row cannot be read; the value it belongs to is not known any more.
         """
         try:
             if row.code == OpCode.LOB_LOCATOR:
@@ -114,18 +117,20 @@ class LargeRowAssembler(Generic[_Other]):
             raise
 
     def take_other(self, item: _Other) -> None:
-        """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the changes."""
+        """Take something that belongs to no change, such as a row that cannot be decoded; it keeps its place among the
+        changes."""
         self._queue.append(item)
 
     def end(self) -> None:
-        """Nothing more belongs to any change."""
+        """To be called after the last row: all changes are complete, and `ready` yields what is left."""
         for pending in self._queue:
             if isinstance(pending, Pending) and not pending.is_complete:
                 self._complete(pending)
         self._latest = self._document = None
 
     def ready(self) -> Iterator[Assembled | _Other]:
-        """What waits no longer, in order; the oldest change has to go on without its pieces when too much waits."""
+        """Take out what waits no longer, in order. When too much waits (10 000 changes, or 8 Mi characters of LOBs), the
+        oldest change is completed without pieces that may follow; not the latest one."""
         while self._queue:
             head = self._queue[0]
             if isinstance(head, Pending):
@@ -141,7 +146,7 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- rows with a piece: 1. the statement is parsed, 2. the change of its row gets it ----
 
     def _locate(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
-        """Take SELECT_LOB_LOCATOR. Raises as `take_piece`."""
+        """Take SELECT_LOB_LOCATOR, which names the LOB that the edits after it are of. Raises as `take_piece`."""
         self._located, self._in_place = None, row.row_id != PLACEHOLDER_ROW_ID
         self._begins = not self._in_place
         if row.sql:
@@ -195,8 +200,8 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- 2. the change of a row is found, or begins ----
 
     def _change_of(self, row: LogMinerRow, decoder: RedoDecoder, known: Row) -> Pending | None:
-        """The change that waits for pieces of the row that a condition names, None for none; a row without a known key is found by
-        its ROWID only."""
+        """The change that waits for pieces of the row that a condition names, None for none; a row without a known key is
+        found by its ROWID only."""
         key = row_key(decoder, known)
         pending = self._latest if key is None else self._open.get(key)
         if key is None and pending is not None and PLACEHOLDER_ROW_ID != row.row_id != (pending.change.row_id or row.row_id):
@@ -204,14 +209,15 @@ class LargeRowAssembler(Generic[_Other]):
         return pending if pending is not None and pending.fits(decoder, known) else None
 
     def _begin_update(self, row: LogMinerRow, target: Target, *, takes_lobs: bool) -> Pending:
-        """An UPDATE of a large column alone."""
+        """A new change, the latest one: an UPDATE of a large column alone. The former change of the row is completed."""
         self._leave(target.decoder, target.known)
         row_id = None if row.row_id == PLACEHOLDER_ROW_ID else row.row_id
         change = Assembled(row, row_id, target.decoder, Op.UPDATE, target.known, target.known)
         return self._wait(Pending(change, takes_lobs))
 
     def _take_early_pieces(self, insert: Assembled) -> Pending | None:
-        """The pieces that came before the INSERT they belong to, None for none: LOBs without storage in the row."""
+        """Take the change with the pieces that came before the INSERT they belong to out of the queue; None for none. LOBs
+        without storage in the row come so."""
         early = self._latest
         if early is None or insert.after is None or insert.op is not Op.CREATE or early.change.row.code < OpCode.LOB_LOCATOR:
             return None
@@ -248,7 +254,8 @@ class LargeRowAssembler(Generic[_Other]):
         return pending
 
     def _go_on_with(self, pending: Pending | None) -> None:
-        """Pieces of rows without a known key find their change only while it is the latest."""
+        """Make `pending` the latest change, None for none. The one before is completed if it has no known key, since pieces
+        find such a change only while it is the latest."""
         latest, self._latest = self._latest, pending
         if latest is not None and latest is not pending and latest.key is None:
             self._complete(latest)
@@ -256,7 +263,11 @@ class LargeRowAssembler(Generic[_Other]):
     # ---- 3. a change is complete ----
 
     def _leave(self, decoder: RedoDecoder, before: Row | None) -> None:
-        """A row is about to be changed again: nothing more belongs to its change so far."""
+        """To be called when a row is about to be changed again: complete its change so far; without a known key, all open
+        changes of the table.
+
+        :param before: what is known of the row; None of an INSERT.
+        """
         self._document = None
         self._go_on_with(None)
         if before is None or not decoder.large:
@@ -270,7 +281,7 @@ class LargeRowAssembler(Generic[_Other]):
             self._complete(pending)
 
     def _complete(self, pending: Pending) -> None:
-        """Nothing more belongs to a change."""
+        """Complete a change, and remember its LOBs; `ready` yields it when its turn has come."""
         if pending.key is not None and self._open.get(pending.key) is pending:
             del self._open[pending.key]
         self._size -= pending.size
@@ -278,7 +289,7 @@ class LargeRowAssembler(Generic[_Other]):
         self._known.remember(pending)
 
     def _spoil(self, decoder: RedoDecoder) -> None:
-        """A piece is missing: what it may have belonged to must not look complete."""
+        """Note that a piece of a value in the table is missing: values that it may have belonged to become UNAVAILABLE."""
         document, self._document = self._document, None
         if document is not None:
             document.pending.spoiled.add(document.column)
@@ -291,8 +302,8 @@ class LargeRowAssembler(Generic[_Other]):
 
 
 def _text_of(row: LogMinerRow) -> str:
-    """Its statement. Raises RedoSyntaxError for a row without one: with the present dictionary, LogMiner prints no statement of a
-    large value for redo that is older than DDL of its table."""
+    """The statement of a row with a piece. Raises RedoSyntaxError for a row without one: with the present dictionary,
+    LogMiner prints no statement of a large value for redo that is older than DDL of its table."""
     if not row.sql:
         raise RedoSyntaxError(
             f"LogMiner shows no statement for a large value ({row.info or 'no INFO'}): this redo is older than the table's present structure",

@@ -1,4 +1,4 @@
-"""The texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `large_rows`.
+"""Parses the texts of rows that carry large values: LOB pieces, XML documents, extended strings. First step of `large_rows`.
 
     9   DECLARE .. BEGIN select "C" into loc_c from "S"."T" where .. for update;        up to 19c; nothing in 23ai
     10  buf_c := 'text'; dbms_lob.write(loc_c, amount, offset, buf_c);                   23ai: a block with the SELECT of 9
@@ -68,7 +68,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Data written at an offset.
+    """A piece of a LOB that is written at an offset.
 
     :param offset: from 0, in characters or bytes.
     :param data: text, or lower-case hex.
@@ -80,14 +80,14 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Trim:
-    """Cut to a length in characters or bytes."""
+    """A LOB is cut to a length in characters (CLOB) or bytes (BLOB)."""
 
     length: int
 
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """A stretch overwritten with blanks or zero bytes; the length stays.
+    """A stretch of a LOB is overwritten with blanks or zero bytes; the length stays.
 
     :param offset: from 0, in characters or bytes, as `amount`.
     """
@@ -158,7 +158,8 @@ def parse_xml_fragment(sql: str | None, *, binary: bool) -> str | bytes | None:
 
 
 def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
-    """The target of a row of code 91, whose text quotes an UPDATE as of a document. Raises RedoSyntaxError and ValueDecodeError."""
+    """The target of a row of code 91, whose text quotes an UPDATE as of a document. Raises RedoSyntaxError and
+    ValueDecodeError."""
     begin, end = _STATEMENT.search(sql), sql.rfind("'")
     if not begin or end < begin.end():
         raise RedoSyntaxError('"Stmt := \'" with a statement was expected')
@@ -166,7 +167,8 @@ def parse_string_begin(sql: str, decoder: RedoDecoder) -> Target:
 
 
 def parse_string_fragment(sql: str) -> str:
-    """The data of a row of code 92: text, or lower-case hex. Raises RedoSyntaxError, and ValueDecodeError for a text in UNISTR.
+    """The data of a row of code 92: text, or lower-case hex; '' for the empty string. Raises RedoSyntaxError, and
+    ValueDecodeError for UNISTR with a wrong escape.
 
     Apostrophes inside are not doubled, as everywhere in these columns (DBZ-8034): the last one of the row ends the data.
     """
@@ -188,7 +190,9 @@ def parse_string_fragment(sql: str) -> str:
 
 
 def _quoted_document(body: str) -> str:
-    """`'<a/>'` and a line with the amount. Whether apostrophes are doubled is not known, so the amount decides."""
+    """The document in `'<a/>'`, which a line with the amount (of characters or bytes) may follow. Whether apostrophes are
+    doubled is not known: they are not when the amount fits the text as it is; else, or without an amount, doubled ones become
+    single."""
     tail = _AMOUNT.search(body)
     head = body[: tail.start()] if tail else body
     head = head.rstrip()

@@ -1,4 +1,4 @@
-"""One LOB value while its pieces come in: what is known of it, and what not."""
+"""Builds one LOB value of its pieces, and knows whether all of it is known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class LargeValue:
         self._filler = "0" if binary else " "
 
     def apply(self, edit: Edit) -> None:
-        """One more edit. Writing beyond the end fills the hole; erasing does not shorten."""
+        """Apply one more edit. Writing beyond the end of a known value fills the hole with blanks or zero bytes, of an
+        unknown one it has no effect; erasing stops at the end."""
         width = self._width
         if isinstance(edit, Write):
             start = edit.offset * width
@@ -57,7 +58,8 @@ class LargeValue:
         self._length = max(self._length, start + len(data))
 
     def _cut(self, at: int) -> int:
-        """Index of the piece that begins at `at`, cutting the one that holds it."""
+        """Index of the piece that begins at `at`; the piece that holds it is cut in two there. The number of pieces at or
+        beyond the end."""
         if at >= self._length:
             return len(self._pieces)
         index = bisect_left(self._starts, at)

@@ -1,4 +1,4 @@
-"""Which logs the next pass of LogMiner reads, and how many at most."""
+"""Chooses which logs the next pass of LogMiner reads, and how many at most."""
 
 from __future__ import annotations
 
@@ -42,10 +42,11 @@ class PassLogs:
 
 
 class LogWindow:
-    """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long.
+    """Chooses the logs of each pass; takes more of them when passes are short, fewer when they are long. One for each
+    capture: `choose` before a pass, `read` after it.
 
     :param dictionary: in the redo, None when LogMiner uses the online catalog.
-    :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer.
+    :ivar reads_all: LogMiner reads all logs there are, as within a PDB, so that a pass cannot take fewer; the owner sets it.
     """
 
     def __init__(self, config: LogMiningConfig, *, lobs: bool, dictionary: RedoDictionary | None) -> None:
@@ -69,7 +70,8 @@ class LogWindow:
         the dictionary that was written to the redo has not arrived.
 
         :param start_scn: where threads without a mark begin.
-        :param mined: see `logs.read_logs`; what the threads have written is asked of the primary all the same.
+        :param mined: the other database in which LogMiner runs, whose logs are listed; None: it runs in the source. What the
+            threads have written is read from the primary in any case.
         :raises LogGapError: a log is missing in the list, as also for a moment while one is archived; or the dictionary that
             was written to the redo is not archived yet.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them.
@@ -84,8 +86,8 @@ class LogWindow:
         return PassLogs(selection, _complete_scn(threads), sum(thread.is_open for thread in threads) > 1)
 
     def is_archived(self, connection: oracledb.Connection, assembly: Assembly) -> bool:
-        """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs has not
-        received or applied it.
+        """Whether the database has archived redo that is not read, and that was not listed: the one in which LogMiner runs
+        has not received or applied it.
 
         :param connection: to the primary.
         :raises SourceError, PrerequisiteError: the views cannot be read.
@@ -100,7 +102,9 @@ class LogWindow:
         )
 
     def read(self, selection: LogSelection, seconds: float, assembly: Assembly) -> None:
-        """To be called after a pass over `selection` that took `seconds`: decides how many logs the next one takes."""
+        """To be called after a pass over `selection` that took `seconds`: if it left logs for the next pass, decides how many
+        of them per thread the next pass takes. Notes where `assembly` goes on: in another database than the source, the next
+        `choose` gives an empty selection while there is nothing beyond that."""
         self._read = selection, dict(assembly.begins())
         if selection.is_capped:
             self._most = next_window(self._most, self._config.log_mining_log_count_min, seconds, selection.bytes)
@@ -151,5 +155,5 @@ class LogWindow:
 
 
 def _complete_scn(threads: list[RedoThread]) -> int:
-    """Every commit at or below it was in the log files when the threads were read."""
+    """An SCN: every commit at or below it was in the log files when the threads were read; 0 when no thread is open."""
     return min((thread.last_scn for thread in threads if thread.is_open), default=1) - 1

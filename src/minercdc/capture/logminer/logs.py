@@ -1,4 +1,4 @@
-"""Which logs a pass has to read, with the proof that none is missing.
+"""Lists the redo logs, and selects those that a pass has to read, with the proof that none is missing.
 
 Within a thread, logs follow each other by sequence number. SCNs may have holes between them (after a restart of the
 instance), sequence numbers may not. So, per thread: begin with the log that holds the mark, go on without a hole, and
@@ -66,6 +66,7 @@ class LogFile:
     """One redo log, online or archived. SCNs: first inclusive, next exclusive.
 
     :param next_scn: has no meaning while the log is `current`.
+    :param name: path of the file.
     :param current: it is being written.
     :param bytes: size of the file; of an online one, what it can hold; 0 when not known.
     """
@@ -82,7 +83,7 @@ class LogFile:
 
 @dataclass(frozen=True, slots=True)
 class RedoThread:
-    """State of a redo thread.
+    """State of a redo thread, as V$THREAD has it.
 
     :param last_scn: everything up to it is in the log files.
     :param enabled_scn: when the thread was enabled; it has no redo before.
@@ -105,6 +106,7 @@ class RedoThread:
 class LogSelection:
     """The logs of one pass.
 
+    :param files: by thread and sequence; () when there is nothing to read.
     :param start_scn: STARTSCN for LogMiner: FIRST_CHANGE# of the earliest log, at or below every row still to come.
     :param complete: per thread, sequence number of the last selected log that is finished; missing when none is.
     :param bound: from this SCN on, the logs of some thread are not among them: what the others committed there has to wait,
@@ -120,12 +122,13 @@ class LogSelection:
 
     @property
     def bytes(self) -> int:
-        """Size of all its files."""
+        """Sum of the sizes of its files, those not known counting 0."""
         return sum(log.bytes for log in self.files)
 
 
 def read_threads(connection: oracledb.Connection) -> list[RedoThread]:
-    """Threads that have redo. One that was disabled may still have some that is not read. Raises SourceError, PrerequisiteError."""
+    """Threads that have redo. One that was disabled may still have some that is not read. Raises SourceError,
+    PrerequisiteError."""
     with oracle_errors("reading V$THREAD"), connection.cursor() as cursor:
         cursor.execute(_THREADS)
         return [
@@ -192,8 +195,9 @@ def read_ended(connection: oracledb.Connection, scn: int) -> dict[int, int]:
 
 
 def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> int:
-    """The least SCN with which an online log begins that follows the last one of `files` in its thread, NO_BOUND for none: a thread
-    that has switched since the logs were listed has commits from there on which are not in them. Raises as `read_threads`."""
+    """The least SCN with which an online log begins that follows the last one of `files` in its thread, NO_BOUND for none: a
+    thread that has switched since the logs were listed has commits from there on which are not in them. Raises as
+    `read_threads`."""
     last = {log.thread: log.sequence for log in sorted(files, key=lambda log: log.sequence)}
     with oracle_errors("looking for a log switch"), connection.cursor() as cursor:
         cursor.execute(_BEGINS)
@@ -202,8 +206,8 @@ def switched_scn(connection: oracledb.Connection, files: Sequence[LogFile]) -> i
 
 
 def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
-    """The SCN from which on logs are needed. A thread without a mark is read from the start SCN on, unless it has no redo after
-    that."""
+    """The SCN from which on logs are needed: the least one that a thread goes on from. A thread without a mark is read from the
+    position's start SCN on, unless it has no redo after that."""
     scns = [mark.resume_scn for mark in position.threads.values()]
     unmarked = (thread for thread in threads if thread.number not in position.threads)
     if not scns or not all(thread.is_down_since(position.start_scn) for thread in unmarked):
@@ -212,7 +216,7 @@ def begin_scn(position: LogMinerPosition, threads: Sequence[RedoThread]) -> int:
 
 
 def unique_logs(logs: Iterable[LogFile]) -> list[LogFile]:
-    """One file for each (thread, sequence): the first archived copy, else the online log.
+    """One file for each (thread, sequence), in that order: the first archived copy, else the online log.
 
     The same log is listed twice while it is archived, and again by each destination; added twice it is ORA-01289. The
     archived copy cannot be overwritten while it is read.
@@ -290,7 +294,8 @@ def _first_wanted(
     ended: int,
     archived_only: bool,
 ) -> int | None:
-    """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`."""
+    """Sequence number of the first log of a thread, None when nothing of it is wanted. Parameters as of `select_logs`. Raises
+    MissingLogError as `_first_sequence`."""
     if thread.number in marks:
         return marks[thread.number].sequence
     if thread.is_down_since(start_scn) or (archived_only and not logs):
@@ -301,7 +306,8 @@ def _first_wanted(
 def _covering(
     logs: Sequence[LogFile], threads: Sequence[RedoThread], chains: Mapping[int, list[LogFile]], begin: int
 ) -> list[LogFile]:
-    """The logs of all chains, and before them those that cover the range from `begin` on in every thread."""
+    """The logs of all chains, and before each those that cover the range from `begin` on in its thread; none before that of a
+    thread that was disabled by then."""
     over = {thread.number for thread in threads if 0 < thread.disabled_scn <= begin}
     return [
         log
@@ -326,8 +332,8 @@ def _before(logs: Sequence[LogFile], thread: int, chain: Sequence[LogFile], begi
 def _chain(
     thread: RedoThread, logs: Sequence[LogFile], sequence: int | None, start_scn: int, archived_only: bool
 ) -> list[LogFile]:
-    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises MissingLogError when one is
-    missing."""
+    """The logs from `sequence` on to the last one there is; [] when the thread is read to its end. Raises MissingLogError
+    when one is missing."""
     by_sequence = {log.sequence: log for log in logs}
     newest = max(by_sequence, default=0)
     if sequence is None or (sequence > newest and (archived_only or not thread.is_open)):
@@ -347,9 +353,9 @@ def _chain(
 
 def _first_sequence(thread: RedoThread, logs: Sequence[LogFile], start_scn: int, ended: int) -> int | None:
     """Sequence number of the log that holds `start_scn`; of a thread that was down then, the one that follows the last that it
-    wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that holds the
-    SCN of enabling; None when it ended before. Raises MissingLogError when that log is gone: that the thread was enabled later does
-    not prove that the first log there is its first.
+    wrote before; the thread's first log when it was enabled later, which is number 1 of the incarnation, or the one that
+    holds the SCN of enabling; None when the thread ended before `start_scn`. Raises MissingLogError when that log is not listed,
+    or an open thread has no log at all: that a thread was enabled later does not prove that the first log there is its first.
 
     :param ended: the last log that ended at or before `start_scn`, 0: not known.
     """

@@ -20,8 +20,9 @@ _MOST_SHOWN = 20
 
 
 class Measuring:
-    """The figures of one capture, which go into `counters`. Each method notes what begins or has ended; the time since the last
-    call counts for the cause of lag that was entered then.
+    """Writes the figures of one capture into `counters`. Each method notes what begins or has ended; the time since the last call
+    counts for the cause of lag that was entered then. In a pass the order is `begin`, `start`, then `came` and `taken` for each
+    batch, `end`.
 
     :param clock: of the database's host.
     """
@@ -41,24 +42,26 @@ class Measuring:
         self._looked = float("-inf")
 
     def asks_source(self) -> None:
-        """The database is connected to, or small queries are about to be made."""
+        """Note that the database is about to be connected to, or small queries are about to be made."""
         self._spent.enter(Cause.SOURCE)
 
     def begin(self, assembly: Assembly) -> None:
-        """A pass begins: logs are looked for."""
+        """Note that a pass begins: the time from now on counts as that of queries for logs, and redo is counted from the present
+        marks of `assembly`."""
         self._began = time.monotonic()
         self._marks = assembly.marks()
         self._spent.enter(Cause.SOURCE)
 
     def waits_for_redo(self, cause: Cause = Cause.REDO) -> None:
-        """Nothing can be read until more is written or archived, or the next pass is due.
+        """Note that nothing can be read until more is written or archived, or the next pass is due.
 
-        :param cause: APPLY or SHIPPING when the primary has archived more: until the other database, in which LogMiner runs, has it.
+        :param cause: APPLY or SHIPPING when the primary has archived more: until the other database, in which LogMiner runs,
+            has it.
         """
         self._spent.enter(cause)
 
     def start(self, files: tuple[LogFile, ...], complete_scn: int) -> None:
-        """LogMiner is about to be started on these logs."""
+        """Note that LogMiner is about to be started on these logs; `complete_scn` is as of `PassLogs`."""
         self._files = files
         self._figures.complete_scn = complete_scn
         self._figures.took_logs(tuple(log.name for log in files))
@@ -73,7 +76,7 @@ class Measuring:
         self._fetching = Cause.LOGMINER
 
     def came(self) -> None:
-        """A batch has come."""
+        """Note that a batch of rows has come; before its rows are taken."""
         now = time.monotonic()
         if self._fetching is Cause.LOGMINER:
             self._figures.starts.add(now - self._started)
@@ -82,7 +85,8 @@ class Measuring:
         self._before = self._spent.begin_batch()
 
     def taken(self, rows: int, assembly: Assembly) -> None:
-        """All events of a batch of so many fetched rows are taken; the next one is waited for."""
+        """Note that all events of a batch of so many fetched rows are taken, and the next batch is waited for. Counts the
+        batch's redo by table."""
         captured = self._count(assembly)
         seen = sum(captured)
         emitted = sum(self._counters.events.values()) - self._emitted
@@ -107,7 +111,7 @@ class Measuring:
         return ours, sum(rows for _, _, rows, _ in counted) - ours
 
     def end(self, assembly: Assembly, resume_scns: Iterable[int]) -> None:
-        """A pass has come to its end.
+        """Note that a pass has come to its end. Looks at the open transactions, at most every five seconds.
 
         :param resume_scns: of the threads, where a restart goes on.
         """
@@ -142,8 +146,9 @@ class Measuring:
 
 
 def read_through(before: Mapping[int, RedoAddress], after: Mapping[int, RedoAddress], files: tuple[LogFile, ...]) -> int:
-    """Bytes of redo between marks of the same threads.
+    """Bytes of redo between the marks of each thread, in all; 0 for a thread that has no mark before, or whose mark did not move.
 
+    :param before, after: marks at begin and end of a pass.
     :param files: that were read; the rest of a log that is not among them counts nothing.
     """
     total = 0
@@ -157,6 +162,6 @@ def read_through(before: Mapping[int, RedoAddress], after: Mapping[int, RedoAddr
 
 
 def _offset(address: RedoAddress) -> int:
-    """Bytes from the start of its log."""
+    """Bytes from the start of the record's log to the record, with blocks of 512 bytes."""
     _, block, offset = address.rs_id.split(".")
     return int(block, 16) * _BLOCK + int(offset, 16)

@@ -1,4 +1,5 @@
-"""Fetched rows to runs of committed transactions: the native path's way through the buffer. What it leaves is Python's."""
+"""Makes runs of committed transactions of fetched rows, by the native path. Rows that it does not take are left to the Python
+path of `BufferedAssembly`."""
 
 from __future__ import annotations
 
@@ -17,11 +18,13 @@ _MakeProgress: TypeAlias = Callable[[TransactionInfo, _Place, _Place, int], Prog
 
 
 class Mining:
-    """Takes the usual rows: changes, and the ends of transactions that can be scanned whole.
+    """Takes the usual rows into the buffer: changes, and the ends of transactions that can be scanned whole, which become runs.
+    One for each BufferedAssembly, where the native path is in use; it owns nothing that has to be closed.
 
+    :param start: position that the stream starts from.
     :param buffer: of the native path, see `transactions.transaction_buffer`.
     :param lobs: `lob.enabled`.
-    :ivar keeping: see `BufferedAssembly.keep`.
+    :ivar keeping: keeps transactions over restarts, set by `BufferedAssembly.keep`; None: none are kept.
     """
 
     def __init__(self, start: LogMinerPosition, buffer: TransactionBuffer, delivery: Delivery, *, lobs: bool) -> None:
@@ -31,7 +34,7 @@ class Mining:
         self._miner: Any = None
 
     def batch(self, rows: Sequence[tuple[Any, ...]]) -> object:
-        """Fetched rows in the form that `advance` takes."""
+        """A batch of fetched rows in the form that `advance` takes."""
         assert native.rows is not None
         return rows if isinstance(rows, native.rows.Batch) else native.rows.Batch(rows)
 
@@ -66,7 +69,8 @@ class Mining:
         return self._miner
 
     def _progress(self, thread: int) -> _MakeProgress:
-        """Makes what follows a transaction, from where a restart goes on and what was delivered then."""
+        """A function that makes the Progress after a transaction, from where a restart goes on, the COMMIT's place, and
+        `complete_scn`. The rest of the position is as of now."""
         start, last_ddl = self._start, self._delivery.threads[thread].last_ddl
         given_up = frozenset(xid.hex() for xid in self._buffer.given_up)
         floor = self.keeping.floors.get(thread, (None, 0)) if self.keeping else (None, 0)

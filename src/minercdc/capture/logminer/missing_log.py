@@ -6,7 +6,7 @@ from minercdc.errors import LogGapError
 
 
 class MissingLogError(Exception):
-    """Logs of a thread that are needed are not listed.
+    """Logs of a thread that are needed are not listed. Within `logs` only: `gap` makes the error that is raised further.
 
     :param first, last: sequence numbers of the first and the last of them in a row; 0: not known.
     :param from_scn, to_scn: what they hold of what is needed; `to_scn` 0: to the present.
@@ -23,7 +23,7 @@ class MissingLogError(Exception):
         self._logs = f"redo thread {thread}: {logs} (SCN {from_scn} to {to_scn or 'the present'})"
 
     def gap(self, *, received: bool) -> LogGapError:
-        """The error to raise.
+        """The error to raise in its place, with a hint of what to restore.
 
         :param received: the logs are those that a downstream database has received.
         """

@@ -44,7 +44,8 @@ _STORED_ELSEWHERE: Final = (
 
 
 class ObjectNames:
-    """Names rows; asks the primary once for each object id.
+    """Names rows of a physical standby; queries the primary once for each object id, by a connection of its own that the
+    first query opens and `close` ends.
 
     :param context: `connect_pdb` leads to where the tables are, in the primary; `tables` has what redo itself has shown.
     :param excluded: schemas whose rows are not wanted.
@@ -57,7 +58,8 @@ class ObjectNames:
         self._names: dict[int, tuple[str, str] | None] = {}
 
     def container(self) -> int | None:
-        """CON_ID of where the tables are; None outside a container database. Raises SourceError and PrerequisiteError."""
+        """CON_ID of where the tables are; None outside a container database; read at each call. Raises SourceError,
+        PrerequisiteError and ConfigError."""
         found = container_id(self._connection.get())
         return found if found >= ROOT else None
 
@@ -85,7 +87,7 @@ class ObjectNames:
         return found
 
     def close(self) -> None:
-        """End the connection; safe to call twice."""
+        """Close the connection; safe to call twice. The next query opens another one."""
         self._connection.close()
 
     def _row(self, row: LogMinerRow) -> tuple[Any, ...] | None:
@@ -132,7 +134,8 @@ class ObjectNames:
                 self._names[object_id] = owner, table
 
     def _asked(self, sql: str, ids: Sequence[int]) -> list[tuple[int, str, str, str]]:
-        """(object id, owner, table, object type) of those that the primary's dictionary has."""
+        """(object id, owner, table, object type) of those of `ids` that the primary's dictionary has. Raises SourceError and
+        PrerequisiteError."""
         with oracle_errors("reading ALL_OBJECTS"), self._connection.get().cursor() as cursor:
             cursor.execute(sql.format(ids=", ".join(map(str, ids))))
             return [(int(object_id), owner, table, kind) for object_id, owner, table, kind in cursor.fetchall()]

@@ -1,4 +1,5 @@
-"""The oldest transaction that was open at an SCN of the past: where mining has to begin, so that all that it changed is seen.
+"""Finds the oldest transaction that was open at an SCN of the past: there mining has to begin, so that all that it changed is
+seen.
 
 open now, begun at or before the SCN                          V$TRANSACTION has its START_SCN
 committed after the SCN, its START in the redo that is read   the START row has the SCN
@@ -51,7 +52,7 @@ class End(NamedTuple):
 class Begun:
     """What a range of redo says of the transactions that were open at an SCN and committed later, or have no end in it.
 
-    :param oldest: SCN at which the oldest of them began, as far as that is known; None for none.
+    :param oldest: SCN at which the oldest of them began, of those of which that is known; None for none.
     :param unplaced: number of those that began before the range, at an SCN that it does not say.
     """
 
@@ -60,7 +61,8 @@ class Begun:
 
 
 def begun_before(ends: Iterable[End], scn: int) -> Begun:
-    """Which transactions were open at `scn`, by the ends of redo in its order."""
+    """The transactions that were open at `scn` and were committed later, or do not end in the range: by the STARTs, COMMITs and
+    ROLLBACKs of a range of redo, in its order."""
     started: dict[tuple[int | None, bytes], int] = {}
     found: list[int] = []
     unplaced = 0
@@ -83,13 +85,15 @@ def begun_before(ends: Iterable[End], scn: int) -> Begun:
 
 
 def mine_from(connect: Callable[[], oracledb.Connection], scn: int, container: ContainerNames) -> int:
-    """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn` itself
-    when there was none. Reads the redo from `scn` to the present, online logs too; all of it from the returned SCN on is there.
+    """An SCN at or below the start of every transaction that was open at `scn`, and committed later or is open still; `scn`
+    itself when there was none. Reads the redo from `scn` to the present, online logs too; all of it from the returned SCN on
+    is there.
 
-    :param connect: makes a connection for mining.
-    :param container: of the rows.
+    :param connect: opens a connection for mining, which is closed here.
+    :param container: SRC_CON_NAME of the transactions that count; None: all do.
     :raises LogGapError: redo that this takes is gone.
-    :raises SourceError, PrerequisiteError: Oracle's other errors, as `codes.classify` makes them.
+    :raises SourceError, PrerequisiteError, ConfigError: Oracle's other errors, as `codes.classify` makes them; or connecting
+        failed.
     """
     with closing(connect()) as connection:
         open_now = oldest_open_scn(connection)
@@ -124,7 +128,7 @@ def await_written(connection: oracledb.Connection) -> None:
 
 
 def selection_from(connection: oracledb.Connection, first: int, scn: int) -> LogSelection:
-    """All logs from the one that holds SCN `first` on.
+    """All logs from the one that holds SCN `first` on, of each thread, online ones too.
 
     :param scn: where the stream is to begin, for the message.
     :raises LogGapError: one is missing.
@@ -146,7 +150,7 @@ def selection_from(connection: oracledb.Connection, first: int, scn: int) -> Log
 
 def _earlier(connection: oracledb.Connection, selection: LogSelection, back: int) -> int:
     """First SCN of the log that lies `back` logs before the selection, or of the oldest listed log when there are fewer. The SCN
-    before the selection's start when no earlier log is listed."""
+    before the selection's start when no earlier log is listed. Raises as `read_logs`."""
     older: list[LogFile] = sorted(
         (log for log in read_logs(connection, 0) if log.first_scn < selection.start_scn),
         key=lambda log: log.first_scn,

@@ -1,4 +1,4 @@
-"""How often LogMiner makes a pass, and how many logs one takes.
+"""Decides how often LogMiner makes a pass, and how many logs one takes.
 
 Each pass reads its first log from the start, so passes must not follow too fast, nor take too little. What one takes at a time is
 what a broken session has to read again, and what LogMiner holds open.
@@ -16,7 +16,7 @@ _MOST_BYTES = 16 << 30
 
 
 class PassRate:
-    """When the next pass may begin: one for each interval on average, five at once after a quiet time.
+    """Says when the next pass may begin: one for each interval on average, five at once after a quiet time.
 
     :param interval: seconds, `minercdc.log.mining.pass.interval.ms`.
     :param now: seconds of a clock that never goes back.
@@ -27,7 +27,8 @@ class PassRate:
         self._paid_until = now
 
     def ended(self, began: float, took: float) -> float:
-        """Count a pass; returns from when on the next one may begin. One that takes longer than half an interval counts for more.
+        """Count a pass that has ended; returns from when on the next one may begin, perhaps a time that is past. One that
+        takes longer than half an interval counts for more.
 
         :param began: by the clock of `now`, as what is returned.
         :param took: seconds.
@@ -37,7 +38,9 @@ class PassRate:
 
 
 def next_window(window: int, least: int, took_seconds: float, read_bytes: int) -> int:
-    """How many logs per thread the next pass takes, after one that left some for it.
+    """How many logs per thread the next pass takes, after one that left some for it: twice as many after less than 10 s,
+    unless that might be more than 16 GiB; half as many, and not less than `least`, after more than 60 s or 16 GiB; else as many
+    as the last one.
 
     :param window: how many the pass that just ended could take.
     :param least: `log.mining.log.count.min`; 0: as many as there are.

@@ -1,4 +1,4 @@
-"""One pass over the logs, as the two ways of assembling transactions see it."""
+"""Interface between the passes over the logs and the two ways of assembling transactions."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Pass:
     :param files: the logs it reads, to their end.
     :param complete: per thread, sequence number of the last of them that was finished.
     :param bound: what was committed at or after this SCN is not complete yet; see `LogSelection`.
-    :param complete_scn: every commit up to it was in redo; 0 when there are later logs that the pass does not read.
-    :param oldest_scn: transactions that were open had begun at or after it; 0 when it was not read.
+    :param complete_scn: every commit at or below it was in redo; 0 when there are later logs that the pass does not read.
+    :param oldest_scn: transactions that were open had begun at or after this SCN; 0 when it was not read.
     """
 
     files: tuple[LogFile, ...]
@@ -34,14 +34,17 @@ class Pass:
 
 
 class Assembly(Protocol):
-    """Rows of V$LOGMNR_CONTENTS to events, over all passes of one capture."""
+    """A way of assembling transactions: makes events of rows of V$LOGMNR_CONTENTS, over all passes of one stream. For each
+    pass: `query`, `begin_pass`, `take_fetched` for each batch, `end_pass`, which a pass that breaks off does not reach; at
+    the end `close`."""
 
     @property
     def committed(self) -> bool:
-        """Whether it reads what LogMiner shows with COMMITTED_DATA_ONLY."""
+        """Whether it takes rows of committed transactions only, as LogMiner shows them with COMMITTED_DATA_ONLY; the session has
+        to be started with that option then."""
 
     def marks(self) -> dict[int, RedoAddress]:
-        """Per thread, where the next pass has to begin."""
+        """Per thread, where the next pass has to begin; without threads of which nothing is known."""
 
     def begins(self) -> dict[int, RedoAddress]:
         """Per thread, where LogMiner has to begin to show all that the query selects: at or before `marks`."""
@@ -50,25 +53,31 @@ class Assembly(Protocol):
         """SQL and binds of the next pass; for the parameters see `query.build_query`."""
 
     def begin_pass(self, begun: Pass) -> None:
-        """To be called before the rows of a pass come."""
+        """Note which logs the pass reads. To be called after `query`, and before the rows of the pass are taken; also of a
+        pass that repeats one that broke off."""
 
     def take(self, rows: Iterable[LogMinerRow]) -> Iterator[Event]:
-        """Take note of whole rows, and yield what became ready."""
+        """Take whole rows, and yield the events that become ready; nothing is taken until it is iterated over. Raises
+        DecodeError and SourceError."""
 
     def take_fetched(self, batch: Sequence[tuple[Any, ...]], joiner: ContinuationJoiner) -> Iterator[Event]:
-        """`take` of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner`."""
+        """As `take`, of the whole rows of a batch as it was fetched; pieces of a statement wait in `joiner` for the next
+        batch."""
 
     def counted(self) -> tuple[list[Counted], frozenset[tuple[str, str]]]:
-        """Redo that was taken since the last call, by table; and (schema, table) of those among them that are captured, or were."""
+        """(Schema, table, rows, bytes) of redo that was taken since the last call; and (schema, table) of those among them
+        that are captured, or were."""
 
     def end_pass(self, begun: Pass) -> Iterator[Event]:
-        """All rows have come; yields what became ready by that."""
+        """To be called when all rows of the pass were taken; yields the events that became ready by that, and has to be iterated
+        over."""
 
     def open(self) -> list[Transaction]:
-        """Transactions that wait for their end."""
+        """The transactions with captured rows whose end has not been read; empty when LogMiner itself holds them back."""
 
     def give_up(self, transaction: Transaction) -> None:
-        """Do not wait for the end of an open transaction any more: its changes are lost."""
+        """Do not wait for the end of a transaction of `open` any more: its changes are lost, after a restart from a later
+        position too."""
 
     def idle(self, time_us: int) -> Progress:
         """A Progress with the present position, for when there are no events.
@@ -77,7 +86,8 @@ class Assembly(Protocol):
         """
 
     def position(self) -> LogMinerPosition:
-        """The position of all that was emitted: a restart goes on from it."""
+        """The position after all events that were emitted so far, made new at each call: a restart from it repeats none of
+        them, and reads open transactions again, or from their files."""
 
     def close(self) -> None:
-        """Forget what is not complete; it is mined again."""
+        """Forget what is not complete, and delete its spill files; the next run mines it again. To be called once, at the end."""

@@ -1,4 +1,4 @@
-"""A physical standby that LogMiner runs in: whether it is one, and what of the captured tables cannot be mined there.
+"""Checks a physical standby that LogMiner is to run in: whether it is one, and what of the captured tables cannot be mined there.
 
 The facts are docs/reference/logminer-facts.md#a-9.
 """
@@ -40,7 +40,7 @@ class Identity(NamedTuple):
 
 
 def identity(connection: oracledb.Connection) -> Identity:
-    """The Identity of the session's database. Raises SourceError, PrerequisiteError."""
+    """The Identity of the session's database now. Raises SourceError, PrerequisiteError."""
     dbid, role, mode = one_row(connection, _IDENTITY, "reading the database's role")
     return Identity(int(dbid), str(role), str(mode))
 
@@ -69,10 +69,11 @@ def role_findings(primary: Identity, standby: Identity) -> Iterator[Finding]:
 
 
 def table_findings(connection: oracledb.Connection, captured: TableFilter) -> Iterator[Finding]:
-    """Captured tables whose rows cannot be placed without a dictionary.
+    """A blocking finding for each captured table whose rows cannot be placed without a dictionary, in order of owner and name.
 
     :param connection: to where the tables are, in the primary.
     :raises SourceError, PrerequisiteError: the dictionary cannot be read.
+    :raises ConfigError: a pattern of `captured` took too long.
     """
     with oracle_errors("reading ALL_TABLES"), connection.cursor() as cursor:
         cursor.execute(_UNNAMED)
@@ -82,7 +83,8 @@ def table_findings(connection: oracledb.Connection, captured: TableFilter) -> It
 
 
 def unnamed_table(owner: str, table: str) -> Finding:
-    """The finding for a table whose rows cannot be placed without a dictionary."""
+    """The blocking finding for a table whose rows cannot be placed without a dictionary, since it is partitioned,
+    index-organized or clustered."""
     return Finding(
         f"{owner}.{table} is partitioned, index-organized or clustered: its rows have ids of their own in redo, which cannot be"
         " placed on a physical standby, where LogMiner has no dictionary",

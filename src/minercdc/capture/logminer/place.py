@@ -1,4 +1,4 @@
-"""Whether redo can be mined in the database, and the container, that a LogMiner session works in."""
+"""Checks whether redo can be mined in the database, and the container, that a LogMiner session works in."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from minercdc.oracle.scn import ROOT, container_id
 
 
 def place_findings(primary: oracledb.Connection, mined: oracledb.Connection, *, is_downstream: bool) -> list[Finding]:
-    """What keeps the primary's redo from being mined in another database. Raises SourceError and PrerequisiteError when one of both
-    cannot be read.
+    """What keeps the primary's redo from being mined in another database: one blocking finding, or []. Raises SourceError and
+    PrerequisiteError when one of both cannot be read.
 
+    :param mined: connection to that other database.
     :param is_downstream: it is to be a downstream database, else a physical standby.
     """
     find = downstream_findings if is_downstream else role_findings
@@ -26,8 +27,8 @@ def check_place(session: MiningSession, *, archived_only: bool) -> None:
     """Check that redo can be mined where the session is.
 
     :param archived_only: within a PDB, LogMiner reads to the newest redo, whatever logs are listed, which is not wanted then.
-    :raises PrerequisiteError: a database is not what the configuration says, as after roles were exchanged; the session is in a PDB
-        where that will not do; or a grant is missing.
+    :raises PrerequisiteError: a database is not what the configuration says, as after roles were exchanged; the session is in
+        a PDB where that will not do; or a grant is missing.
     :raises SourceError: a database cannot be read.
     """
     if session.mined is not None:

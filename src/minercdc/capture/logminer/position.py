@@ -1,4 +1,4 @@
-"""How far we are in the redo of each thread: the only order that never lies.
+"""The position of LogMiner: how far we are in the redo of each thread, the only order that never lies.
 
 An SCN is given when a change is made, but the change's record may reach the log later (private strands), so SCNs go up
 and down along the redo, and a bound by SCN can pass over rows for ever. A redo address cannot.
@@ -30,7 +30,7 @@ class RedoAddress(NamedTuple):
 
     @property
     def sequence(self) -> int:
-        """The sequence number of the log the record is in."""
+        """The sequence number of the log that the record is in. `rs_id` must not be ''."""
         return int(self.rs_id.partition(".")[0], 16)
 
 
@@ -42,13 +42,14 @@ def address_of(thread: int, rs_id: str) -> RedoAddress | None:
 
 
 def log_start(sequence: int) -> RedoAddress:
-    """The address before the first record of a log."""
+    """The address before the first record of the log with this sequence number, from which the whole log is read."""
     return RedoAddress(f"0x{sequence:06x}.00000000.0000")
 
 
 class KeptPart(NamedTuple):
-    """A file that holds rows of a kept transaction, or the beginning of it.
+    """A file that holds rows of a kept transaction, or the beginning of such a file.
 
+    :param name: of the file, in the directory of `KeptFiles`.
     :param length: bytes that count; what follows was not stored with an offset.
     :param checksum: CRC-32 of these.
     """
@@ -69,7 +70,7 @@ class KeptTransaction:
     :param time: of its start, by the database's host, ISO 8601 without zone.
     :param user, client_id: of its session, None when not known.
     :param rows: in the files, and not undone; `changes` counts undone ones, too.
-    :param is_large: see `transactions.Transaction`.
+    :param is_large: it has had rows of large values, or with a placeholder for the ROWID; as `Transaction.is_large`.
     :param tables: says which tables were captured when the rows were kept, see `keeping.captured_tables`.
     :param files: the rows, oldest first.
     """
@@ -91,16 +92,16 @@ class KeptTransaction:
 
     @property
     def key(self) -> tuple[int, bytes]:
-        """Container and XID."""
+        """Container and XID (8 bytes), as `Transaction.key`."""
         return self.container, bytes.fromhex(self.xid)
 
     @property
     def bytes(self) -> int:
-        """Length of its files."""
+        """Sum of the bytes that count in its files."""
         return sum(part.length for part in self.files)
 
     def __str__(self) -> str:
-        """For messages."""
+        """Describes the transaction and its files, for messages."""
         return (
             f"transaction {self.xid} of thread {self.thread}, user {self.user or 'unknown'}, begun {self.time} at SCN {self.scn},"
             f" {self.rows} rows in {', '.join(part.name for part in self.files) or 'no file'}"
@@ -127,7 +128,7 @@ class KeptTransaction:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> KeptTransaction:
-        """Back from `to_json`; errors as those of `LogMinerPosition.from_json`."""
+        """The transaction that `to_json` made `saved` of; errors as those of `LogMinerPosition.from_json`."""
         return cls(
             int(saved["container"]),
             str(saved["xid"]),
@@ -148,10 +149,12 @@ class KeptTransaction:
 
 @dataclass(frozen=True, slots=True)
 class ThreadMark:
-    """How far we are in one thread.
+    """How far we are in one redo thread: where mining begins after a restart, and what of it is delivered then already.
 
+    :param resume: first record of the oldest transaction that was open, and is not kept.
     :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
-    :param last_commit, last_ddl: None, with SCN 0, while none of this thread is delivered or followed.
+    :param last_commit: transactions that ended at or before it are delivered; `last_ddl` likewise for DDL. None, with SCN 0,
+        while none of this thread is delivered or followed.
     :param kept_to: record up to which, without it, the rows of kept transactions are in files; None when there are none. Not
         before `resume`. `kept_to_scn` is its SCN.
     """
@@ -180,7 +183,7 @@ class ThreadMark:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> ThreadMark:
-        """Back from `to_json`; errors as those of `LogMinerPosition.from_json`."""
+        """The mark that `to_json` made `saved` of; errors as those of `LogMinerPosition.from_json`."""
         return cls(
             RedoAddress(*saved["resume"]),
             int(saved["resume_scn"]),
@@ -194,10 +197,12 @@ class ThreadMark:
 
 @dataclass(frozen=True, slots=True)
 class LogMinerPosition:
-    """Where to go on from.
+    """The position of both LogMiner adapters, which is stored in the offset: where to go on from.
 
+    :param threads: by number of the redo thread.
     :param start_scn: where threads without a mark begin.
-    :param snapshot_scn: commits and DDL at or below it are part of the snapshot, or were delivered by another reader; 0: none are.
+    :param snapshot_scn: commits and DDL at or below it are part of the snapshot, or were delivered by another reader; 0: none
+        are.
     :param resetlogs: RESETLOGS_CHANGE# of the incarnation the addresses belong to; 0 when not known: it is not checked then.
     :param given_up: XIDs, as hex, of open transactions that are not wanted any more: what of them comes is dropped.
     :param kept: open transactions that are not mined again from their start.
@@ -215,7 +220,8 @@ class LogMinerPosition:
     pdbs: tuple[str, ...] = ()
 
     def mined_again(self, wanted: Callable[[KeptTransaction], bool] = lambda _: True) -> LogMinerPosition:
-        """The position without the kept transactions that are `wanted`: they are mined again from their start."""
+        """The position without the kept transactions for which `wanted` is true: it begins where they are mined again from their
+        start. The same object when there is none."""
         if not any(map(wanted, self.kept)):
             return self
         kept = tuple(one for one in self.kept if not wanted(one))
@@ -231,9 +237,9 @@ class LogMinerPosition:
         return replace(self, threads=threads, kept=kept)
 
     def precedes(self, other: Self) -> bool:
-        """True when going from `other` to this position would go backwards: in what is delivered, or in where a restart mines from,
-        with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two incarnations the
-        one of the older incarnation precedes; nothing else counts then."""
+        """True when going from `other` to this position would go backwards: in what is delivered, or in where a restart mines
+        from, with kept transactions mined again. So it is when a thread of `other` is missing here. Of positions of two
+        incarnations the one of the older incarnation precedes; nothing else counts then."""
         if self.resetlogs != other.resetlogs:
             return self.resetlogs < other.resetlogs
         begins = self.mined_again().threads
@@ -247,11 +253,11 @@ class LogMinerPosition:
 
     @property
     def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered: by the snapshot, or by any thread."""
+        """Highest SCN of what was delivered: of the snapshot, or of a commit in any thread; 0 for nothing."""
         return max(self.snapshot_scn, *(mark.last_commit_scn for mark in self.threads.values()), 0)
 
     def __str__(self) -> str:
-        """For the log."""
+        """Where each thread is read from after a restart, for the log."""
         threads = [
             f"thread {thread} at redo address {mark.resume.rs_id} (SCN {mark.resume_scn})"
             for thread, mark in sorted(self.threads.items())
@@ -274,7 +280,8 @@ class LogMinerPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> LogMinerPosition:
-        """Back from `to_json`. Raises KeyError, ValueError, TypeError or AttributeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError, TypeError or AttributeError for anything
+        else."""
         threads = {int(thread): ThreadMark.from_json(mark) for thread, mark in saved["threads"].items()}
         return cls(
             threads,

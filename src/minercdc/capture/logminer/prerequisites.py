@@ -1,4 +1,4 @@
-"""What LogMiner needs: privileges, ARCHIVELOG mode, supplemental logging, names and types that it shows."""
+"""Checks what LogMiner needs: privileges, ARCHIVELOG mode, supplemental logging, names and types that it shows."""
 
 from __future__ import annotations
 
@@ -21,10 +21,14 @@ _ROLE = "SELECT DATABASE_ROLE, OPEN_MODE FROM V$DATABASE"
 
 
 class LogMinerPrerequisites:
-    """See `oracle.prerequisites.CapturePrerequisites`."""
+    """The `oracle.prerequisites.CapturePrerequisites` of both LogMiner adapters. Findings come as they are iterated, and so
+    do errors."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """What LogMiner lacks in the session's container, each with the statement that grants it."""
+        """A blocking finding for each privilege that mining lacks in the session's container, with the statement that grants it.
+
+        :raises SourceError, PrerequisiteError: what is granted cannot be read.
+        """
         missing = list(chain(grants.missing_mining(connection), grants.missing_views(connection, grants.MINING_VIEWS)))
         if not missing:
             return
@@ -35,7 +39,11 @@ class LogMinerPrerequisites:
             yield Finding(f"{grant.name} is not granted ({why}): {grant.purpose}", fix, blocking=True, rule=rule)
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """The database's role, ARCHIVELOG mode and supplemental logging, and whether rows with JSON are logged."""
+        """Findings about the database's role, ARCHIVELOG mode and supplemental logging, and, not blocking, a finding for each
+        table with JSON whose rows LogMiner does not show.
+
+        :raises SourceError, PrerequisiteError: V$DATABASE cannot be read, or as `redo_findings`.
+        """
         role, mode = one_row(connection, _ROLE, "reading the database's role")
         if role not in ("PRIMARY", "SNAPSHOT STANDBY"):
             yield Finding(
@@ -57,7 +65,7 @@ class LogMinerPrerequisites:
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Names that are too long, and types whose tables LogMiner does not show."""
+        """Findings, not blocking, for tables that LogMiner does not show: with names over 30 bytes, or columns of some types."""
         for table in tables:
             long_names = [
                 name for name in (table.id.table, *(c.name for c in table.columns)) if len(name.encode()) > _LONGEST_NAME
@@ -81,7 +89,8 @@ class LogMinerPrerequisites:
 
 
 def _is_json_logged(connection: oracledb.Connection) -> bool:
-    """False also when V$PARAMETER is not granted, which nothing else needs. Raises SourceError when it cannot be read."""
+    """Whether ENABLE_GOLDENGATE_REPLICATION is TRUE; False also when V$PARAMETER is not granted, which nothing else needs. Raises
+    SourceError for another error."""
     try:
         return bool(one_row(connection, _JSON, "reading ENABLE_GOLDENGATE_REPLICATION")[0])
     except PrerequisiteError:

@@ -1,4 +1,4 @@
-"""The queries on V$LOGMNR_CONTENTS.
+"""Builds the queries on V$LOGMNR_CONTENTS.
 
 Uncommitted rows are selected by redo address, never by SCN: `THREAD# = t AND RS_ID >= mark`. There is no upper bound.
 Conditions must be constant over the pieces of a statement (CSF), and must let START, COMMIT and ROLLBACK pass, which have no
@@ -23,7 +23,7 @@ _ALL_CODES: Final = ", ".join(str(int(code)) for code in OpCode)
 def build_query(
     marks: Mapping[int, RedoAddress], container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds for rows as they were written.
+    """SQL and binds for rows in redo order, those of transactions that were rolled back included.
 
     :param marks: per thread, the record to begin at; threads without one are read from the start.
     :param container: of the rows; by its SRC_CON_ID also rows that do not say it.
@@ -46,7 +46,8 @@ def build_query(
 def committed_query(
     from_scn: int, container: ContainerNames, excluded_owners: frozenset[str], *, lobs: bool = False
 ) -> tuple[str, dict[str, str | int]]:
-    """SQL and binds for whole transactions; other parameters as for `build_query`.
+    """SQL and binds for whole transactions, for a session started with COMMITTED_DATA_ONLY; other parameters as for
+    `build_query`.
 
     :param from_scn: no transaction that is still wanted began before it. DDL, and the START before it, have no COMMIT_SCN.
     """
@@ -57,7 +58,8 @@ def committed_query(
 
 
 def within(container: ContainerNames) -> tuple[list[str], dict[str, str | int]]:
-    """Conditions, one or none, for the rows of these containers; and binds."""
+    """Conditions in SQL, one or none, for the rows of these containers; and their binds. [] and {} for None, where all rows
+    are of one database."""
     if not container:
         return [], {}
     if isinstance(container, int):
@@ -81,6 +83,7 @@ def _wanted(
 
 
 def _select(conditions: list[str], container: ContainerNames) -> str:
-    """With several containers, the last column says of which a row is (`containers.Containers`)."""
+    """The SELECT of `row.COLUMNS` where all conditions hold; with several containers, SRC_CON_NAME is the last column, which
+    says of which a row is (`containers.Containers`)."""
     columns = (*COLUMNS, "SRC_CON_NAME") if isinstance(container, tuple) else COLUMNS
     return f"SELECT {', '.join(columns)} FROM V$LOGMNR_CONTENTS WHERE {' AND '.join(conditions)}"

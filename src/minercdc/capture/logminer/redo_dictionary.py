@@ -1,10 +1,10 @@
-"""The dictionary that LogMiner finds in the redo itself (`log.mining.strategy=redo_log_catalog`): which one, and when to write one.
+"""Chooses the dictionary that LogMiner finds in the redo itself (`log.mining.strategy=redo_log_catalog`), and has one written.
 
     dictionary ........ mark ........ end        logs from the dictionary on are listed, rows from the mark on are selected
     ^ DICTIONARY_BEGIN                           DDL_DICT_TRACKING follows the DDL in between
 
-DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database, with this strategy only. It is written when there is none,
-and again when the one in use lies many logs back, for every pass reads from there.
+DBMS_LOGMNR_D.BUILD writes the dictionary into the redo of the database, with this strategy only. It is written when there is
+none, and again when the one in use lies many logs back, for every pass reads from there.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DictionaryLogs(NamedTuple):
 
 
 def whole_dictionaries(rows: Iterable[tuple[int, int, int, str, str]]) -> list[DictionaryLogs]:
-    """Dictionaries that begin and end, oldest first; one that was cut off has no end.
+    """Dictionaries that begin and end in these logs, oldest first; one that was cut off has no end, and is left out.
 
     :param rows: thread, sequence, FIRST_CHANGE#, DICTIONARY_BEGIN, DICTIONARY_END of archived logs.
     """
@@ -69,8 +69,8 @@ def whole_dictionaries(rows: Iterable[tuple[int, int, int, str, str]]) -> list[D
 
 
 def dictionary_for(found: Sequence[DictionaryLogs], scn: int) -> DictionaryLogs | None:
-    """The newest one at or before `scn`, else the oldest after it, whose tables are younger than the rows; None when there
-    is none.
+    """The newest dictionary that begins at or before `scn`, else the oldest one after it, whose tables are younger than the
+    rows; None when `found` is empty.
 
     :param found: oldest first.
     """
@@ -79,7 +79,8 @@ def dictionary_for(found: Sequence[DictionaryLogs], scn: int) -> DictionaryLogs 
 
 
 def marks_from(logs: Iterable[LogFile], marks: Mapping[int, RedoAddress], scn: int) -> dict[int, RedoAddress]:
-    """A copy of `marks`, moved back so that the logs which hold `scn` and what follows it are listed, too."""
+    """A copy of `marks`, moved back where needed so that the logs which hold `scn` and what follows it are read, too; a mark of a
+    thread without such a log stays."""
     first: dict[int, int] = {}
     for log in logs:
         if log.current or log.next_scn > scn:
@@ -88,7 +89,7 @@ def marks_from(logs: Iterable[LogFile], marks: Mapping[int, RedoAddress], scn: i
 
 
 class RedoDictionary:
-    """The dictionary in use, for all passes of one capture."""
+    """Keeps which dictionary is in use, and which was written, for all passes of one capture."""
 
     def __init__(self) -> None:
         self._built: int | None = None  # last log of the dictionary that a newer one was written for, 0 for none
@@ -98,12 +99,15 @@ class RedoDictionary:
     def first_scn(
         self, connection: oracledb.Connection, scn: int, downstream: oracledb.Connection | None = None
     ) -> int | None:
-        """Where LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
+        """The SCN at which LogMiner has to begin to find the dictionary for rows from `scn` on; at or before `scn`.
 
-        Writes a dictionary into the redo of the database when there is none, and once when the one in use is far back.
-        :param downstream: to the downstream database in which LogMiner runs: only dictionaries that it has received count. None is
-            returned while one is on its way.
-        :raises LogGapError: it has been written and is not archived yet; call again later.
+        Writes a dictionary into the redo of the database when there is none, and once when the one in use is far back: it begins
+        more than 16 logs before `scn`.
+
+        :param connection: to the database that writes the redo.
+        :param downstream: to the downstream database in which LogMiner runs: only dictionaries that it has received count. None
+            is returned while one is on its way.
+        :raises LogGapError: without `downstream`: a dictionary has been written and is not archived yet; call again later.
         :raises SourceError, PrerequisiteError: Oracle's errors, as `codes.classify` makes them; DBMS_LOGMNR_D may not be
             granted.
         """
@@ -128,7 +132,8 @@ class RedoDictionary:
         return min(used.first_scn, scn)
 
     def give_up(self) -> None:
-        """The one in use cannot be used any more: a log between it and the rows is gone."""
+        """Note that the dictionary in use cannot be used any more, since a log between it and the rows is gone: the next
+        `first_scn` chooses another one, or has one written. `first_scn` was called before. Logs a warning."""
         assert self._used is not None
         used = self._used
         _log.warning("a log after the dictionary of thread %s, log %s, is missing: another dictionary is needed", *used[1:3])
@@ -156,8 +161,8 @@ def _listed(connection: oracledb.Connection, downstream: oracledb.Connection | N
 
 
 def _is_on_its_way(connection: oracledb.Connection, downstream: oracledb.Connection) -> bool:
-    """Whether the source has archived a dictionary in logs after those that the downstream database has of its thread: another one
-    does not arrive sooner."""
+    """Whether the source has archived a dictionary that ends in a log after those that the downstream database has of its thread:
+    another one would not arrive sooner. Raises as `RedoDictionary.first_scn`."""
     with oracle_errors("listing received logs"), downstream.cursor() as cursor:
         cursor.execute(_NEWEST, of_source(connection))
         newest = {int(thread): int(sequence) for thread, sequence in cursor}

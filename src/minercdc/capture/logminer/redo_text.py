@@ -1,4 +1,4 @@
-"""The text of SQL_REDO as LogMiner prints it. Pure functions; blanks may stand between any two tokens.
+"""Parses the text of SQL_REDO as LogMiner prints it. Pure functions; blanks may stand between any two tokens.
 
     insert into "S"."T"("C",..) values (literal,..)
     update "S"."T" [a] set [a.]"C" = literal, .. [where condition and ..]
@@ -74,8 +74,8 @@ def parse_redo(sql: str, *, unescaped: Collection[str] = ()) -> RedoDml:
 
 
 def parse_condition(sql: str, at: int) -> dict[str, Literal]:
-    """What the condition at index `at`, which ends the statement, says by column; ROWID is left out. Raises
-    RedoSyntaxError."""
+    """What the condition that goes from index `at` to the end of `sql` says by column; ROWID is left out. {} for no
+    condition. Raises RedoSyntaxError."""
     return _read(sql, _State("begin", 0, at), [], ())[1]
 
 
@@ -83,7 +83,8 @@ class _State(NamedTuple):
     """How far a statement has been read.
 
     :param phase: what comes next: `values` (of an INSERT), `set` (an assignment), `begin` (WHERE or the end), `condition`, `end`.
-    :param place: of the value of an INSERT.
+    :param place: index of the value of an INSERT that comes next; 0 in other phases.
+    :param at: index in the statement of what comes next.
     """
 
     phase: str
@@ -92,7 +93,7 @@ class _State(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """A value that was read, with those before it."""
+    """A value that was read, in a list linked to those before it: in which phase, and of which column."""
 
     phase: str
     name: str
@@ -103,7 +104,11 @@ class _Read(NamedTuple):
 def _read(
     sql: str, begin: _State, names: list[str], unescaped: Collection[str]
 ) -> tuple[dict[str, Literal], dict[str, Literal]]:
-    """What the rest of a statement assigns and requires, by column. Of several ways to read it the first that comes to its end."""
+    """What the rest of a statement assigns, and what it requires, each by column. Of several ways to read it the first that
+    comes to its end. Raises RedoSyntaxError when none does.
+
+    :param names: columns of an INSERT; [] of other statements.
+    """
     waiting: list[tuple[_State, _Read | None]] = [(begin, None)]
     seen: set[_State] = set()
     failure: RedoSyntaxError | None = None
@@ -166,7 +171,11 @@ def _steps(
 def _fitting(
     name: str, values: Iterator[tuple[Literal, int]], following: Callable[[int], _State]
 ) -> Iterator[tuple[_State, str, Literal]]:
-    """Those of the values that what follows fits; raises RedoSyntaxError when there is none."""
+    """Those of the values after which the statement can go on, each with its column and the state after it. Raises
+    RedoSyntaxError when there is none, unless `values` is empty.
+
+    :param following: the state from an index on; it raises RedoSyntaxError when the text there does not fit.
+    """
     failure: RedoSyntaxError | None = None
     fits = False
     for value, end in values:
@@ -234,7 +243,7 @@ def _after_blanks(sql: str, at: int) -> int:
 
 
 def _read_names(sql: str, at: int) -> tuple[list[str], int]:
-    """The columns of an INSERT, and where its values begin."""
+    """The columns of an INSERT, and the index where its values begin. Raises RedoSyntaxError."""
     names = []
     while True:
         name, at = _read_name(sql, at)

@@ -1,4 +1,4 @@
-"""One row of V$LOGMNR_CONTENTS, untouched, and the joining of statements that span rows."""
+"""Rows of V$LOGMNR_CONTENTS as they were fetched, and the joining of statements that span rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ZERO_XID: Final = bytes(8)
 
 
 class OpCode(IntEnum):
-    """OPERATION_CODE of the rows that are selected."""
+    """OPERATION_CODE of the rows that are selected; the names are not Oracle's throughout."""
 
     INSERT = 1
     DELETE = 2
@@ -63,6 +63,8 @@ OTHER_ROW_CODES: Final = LARGE_CODES | {OpCode.UNSUPPORTED}
 class LogMinerRow(NamedTuple):
     """Columns of V$LOGMNR_CONTENTS, in the order of `COLUMNS`.
 
+    :param code: OPERATION_CODE, see `OpCode`.
+    :param thread: THREAD#, the number of the redo thread; 0 for rows without redo address.
     :param rs_id: redo record, ` 0x000001.000012e5.014c `, with its blanks.
     :param xid: 8 bytes; unique within a container only.
     :param con_id: SRC_CON_ID; None outside a container database.
@@ -131,7 +133,7 @@ _make = LogMinerRow._make
 
 
 class ContinuationJoiner:
-    """Joins the pieces of statements longer than 4000 bytes; they may straddle batches.
+    """Joins the pieces of statements longer than 4000 bytes, which may straddle batches; one for each query.
 
     Pieces follow each other directly and are cut anywhere, even inside an escape, so they are joined as they are.
     """

@@ -1,4 +1,5 @@
-"""Rows of redo to runs: the native path's way in. What is not scanned is decoded by `dml`."""
+"""Decodes rows of redo by the native path into runs, which hold many changes without an object for each. A row that the
+native path cannot scan is decoded by `dml`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,7 @@ _Name: TypeAlias = tuple[str | None, str | None, int]
 
 
 class RunCursor(Protocol):
-    """Goes through the rows of a transaction."""
+    """Goes through the rows of a transaction, oldest first: `scan` until `is_stuck`, then `row` and `skip`, until `is_done`."""
 
     @property
     def is_done(self) -> bool:
@@ -30,20 +31,24 @@ class RunCursor(Protocol):
         """Whether the next row cannot be scanned, and has to be read as a LogMinerRow."""
 
     def scan(self, tx: TransactionInfo, first_seq: int, most: int, offset_us: int) -> ScannedRows:
-        """The next rows, perhaps none, until one cannot be scanned; `most` at most. `offset_us` is that of the host's clock."""
+        """The next rows, perhaps none, until one cannot be scanned; `most` at most. Moves on past them.
+
+        :param first_seq: `ChangeEvent.seq` of the first of them.
+        :param offset_us: by how much the host's zone is ahead of UTC, in microseconds.
+        """
 
     def row(self) -> LogMinerRow:
-        """The next row, which stays the next one."""
+        """The next row, without moving on; not when `is_done`."""
 
     def skip(self) -> None:
-        """Pass over the next row."""
+        """Move on past the next row; not when `is_done`."""
 
 
 class RowScanner:
     """Scans rows of the tables that it has learned; only where the native path is in use.
 
     :param clock: of the database's host.
-    :ivar native: the scanner itself.
+    :ivar native: the scanner of the native path.
     """
 
     def __init__(self, clock: HostClock) -> None:
@@ -63,12 +68,12 @@ class RowScanner:
         return run
 
     def cursor(self, transaction: Transaction) -> RunCursor:
-        """Goes through a transaction of the native buffer that has ended."""
+        """A new cursor before the first row of a transaction of the native buffer that has ended and is not closed."""
         cursor: RunCursor = self.native.cursor(transaction)
         return cursor
 
     def knows(self, row: LogMinerRow) -> bool:
-        """Whether the row's table was learned."""
+        """Whether `learn` was called for a row of the same (owner, table, object id), since the last `forget`."""
         return _name(row) in self.native.scans
 
     def learn(self, row: LogMinerRow, decoder: RedoDecoder) -> None:
@@ -88,7 +93,7 @@ class RowScanner:
         self.native.scans[_name(row)] = native.rows.TableScan(decoder, columns, len(decoder.schema.columns))
 
     def forget(self) -> None:
-        """Forget all tables."""
+        """Forget all tables, as when a shape has changed: none of their rows is scanned until `learn` is called again."""
         self.native.scans.clear()
 
 

@@ -1,4 +1,4 @@
-"""One LogMiner session: a list of logs, a range, a query. Its state is kept by the database session that opened it."""
+"""Drives one LogMiner session: a list of logs, a range, a query. Its state is kept by the database session that opened it."""
 
 from __future__ import annotations
 
@@ -37,16 +37,18 @@ _GIVES_COLUMNS: Final = tuple(int(part) for part in oracledb.__version__.split("
 
 
 class MiningSession:
-    """Mines on a connection of its own. Oracle's errors are raised as `codes.classify` makes them.
+    """Mines on a connection that it owns from then on, and closes. Oracle's errors are raised as `codes.classify` makes them.
+    First `use_logs`, then `start`, then `rows`; for one thread, but `cancel` may be called by another.
 
-    Within a PDB (Oracle 19.10 and later) no logs are added, which is ORA-65040 there: Oracle finds those of the range by itself, up
-    to the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
+    Within a PDB (Oracle 19.10 and later) no logs are added, which is ORA-65040 there: Oracle finds those of the range by
+    itself, up to the newest, and shows the rows of that PDB only (docs/reference/logminer-facts.md#b-1-1).
 
     :param fetch_size: rows per fetch.
-    :param dictionary_in_redo: use the one in the listed logs, and follow DDL; otherwise the database's own.
+    :param dictionary_in_redo: LogMiner uses the dictionary in the listed logs, and follows DDL; otherwise the database's own.
     :param native_rows: fetch the rows of `row.COLUMNS` as the native path reads them, where the driver can.
-    :param primary: the connection is to another database than that which writes the redo: this one is to the latter.
-    :param downstream: that other one is a downstream database; else a physical standby, where LogMiner has no dictionary.
+    :param primary: connection to the database that writes the redo, when `connection` is to another one; it is closed, too.
+    :param downstream: `connection` is then to a downstream database; else to a physical standby, where LogMiner has no
+        dictionary.
     :ivar within_pdb: Oracle chooses the logs.
     :ivar primary: to the database that writes the redo: the session's own, or the given one.
     :ivar mined: the session's own connection when it is to another database, else None.
@@ -104,7 +106,7 @@ class MiningSession:
         return True
 
     def start(self, scn: int, *, committed: bool = False) -> None:
-        """Begin to mine at `scn`; replaces an earlier range.
+        """Begin to mine at `scn`, without an end; replaces an earlier range.
 
         :param committed: whole committed transactions only.
         """
@@ -113,8 +115,8 @@ class MiningSession:
             cursor.execute(_START.format(dictionary=self._options, more=more), {"scn": scn})
 
     def rows(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs. A text that is no UTF-8 is a
-        MiningSessionError."""
+        """Batches of the rows that a query on V$LOGMNR_CONTENTS finds, to the end of the logs; none is empty. A text that is
+        no UTF-8 is a MiningSessionError. One query at a time."""
         if self._native_rows:
             yield from self._columns(sql, binds)
             return
@@ -129,7 +131,8 @@ class MiningSession:
                 self._reading = False
 
     def _columns(self, sql: str, binds: Mapping[str, Any]) -> Iterator[Sequence[tuple[Any, ...]]]:
-        """`rows` without an object for each value."""
+        """As `rows`, by the native path, without an object for each value; where the driver cannot do that, by `rows` from
+        then on."""
         assert native.rows is not None
         wanted = native.rows.RowSchema(COLUMNS, native.rows.MINED_FORMATS)
         try:
@@ -152,13 +155,13 @@ class MiningSession:
             yield from self.rows(sql, binds)
 
     def cancel(self) -> None:
-        """Break a call that another thread is waiting in, if there is one; raises nothing."""
+        """Break a call that another thread is waiting in, if there is one; raises nothing of Oracle's."""
         if self.connection.is_healthy():
             with suppress(oracledb.Error):
                 self.connection.cancel()
 
     def close(self) -> None:
-        """End LogMiner and the connection; whatever fails there does not matter any more.
+        """End LogMiner and close the connections; raises nothing of Oracle's. Safe to call twice.
 
         The driver crashes when a time limit is set on a connection it has lost, or when two threads use one at a time: such a
         connection is left alone. Its socket goes with the process, or when the call that still waits runs into its limit.
@@ -186,10 +189,12 @@ def open_session(
     dictionary_in_redo: bool,
     native_rows: bool,
 ) -> MiningSession:
-    """A session on connections of its own; an error leaves none of them open. The other parameters are those of `MiningSession`.
+    """A session on new connections, which the caller closes by `MiningSession.close`; an error leaves none of them open. The
+    other parameters are those of `MiningSession`.
 
-    :param connect: to where LogMiner runs; with `secondary`, in which it runs then, to the database that writes the redo.
-    :raises MinerCdcError: as both of them, and as `MiningSession`.
+    :param connect: opens a connection to where LogMiner runs; with `secondary`, in which it runs then, to the database that
+        writes the redo.
+    :raises MinerCdcError: as `connect` and `secondary.connect`, and as `MiningSession`.
     """
     with ExitStack() as opened:
         mined, primary = (secondary.connect if secondary is not None else connect)(), None
@@ -209,7 +214,7 @@ def open_session(
 
 
 def _fetched(cursor: oracledb.Cursor) -> list[tuple[Any, ...]]:
-    """The next batch. Raises MiningSessionError for a text that is no UTF-8, as the native path does."""
+    """The next batch, [] at the end. Raises MiningSessionError for a text that is no UTF-8, as the native path does."""
     try:
         batch: list[tuple[Any, ...]] = cursor.fetchmany()
         return batch

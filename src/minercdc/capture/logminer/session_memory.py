@@ -1,4 +1,4 @@
-"""When a LogMiner session holds so much memory that it is better replaced."""
+"""Finds out when a LogMiner session holds so much memory that it is better replaced."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _log = logging.getLogger(__name__)
 
 
 class SessionMemory:
-    """Looks at the PGA of sessions.
+    """Looks at the PGA (memory of a database session) of LogMiner sessions; one for each capture.
 
+    :param figures: gets what was found, and the most so far.
     :param most: bytes, `minercdc.log.mining.session.max.pga.bytes`; 0: nothing is looked at.
     """
 
@@ -23,9 +24,9 @@ class SessionMemory:
         self._figures, self._most = figures, most
 
     def outgrown(self, connection: oracledb.Connection) -> bool:
-        """Whether the session holds too much. To be called when a pass is over: nothing is read again then.
+        """Whether the session holds `most` or more. To be called when a pass is over: nothing is read again then.
 
-        Without the grant there is one warning, and no session is too large. Raises SourceError.
+        Without the grant for its query there is one warning, and no session is too large from then on. Raises SourceError.
         """
         if not self._most:
             return False

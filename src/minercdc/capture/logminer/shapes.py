@@ -39,8 +39,10 @@ ReadTable: TypeAlias = Callable[[TableId], TableSchema | None]
 
 
 class ShapeTracker:
-    """The captured tables at the point of redo that has been read. Errors of `read_table` and `unlogged` pass through.
+    """Keeps `tables` as the captured tables are at the point of redo that has been read; one for each container. Errors of
+    `read_table` and `unlogged` pass through.
 
+    :param tables: shapes known so far, which `discover` and `follow` change.
     :param database: name of the PDB, or of the database: first part of every TableId.
     :param read_table: called when redo does not say a shape. It returns today's shape, which may be newer.
     :param unlogged: why redo of a table lacks what it takes to decode it, '' when it does not; called when a table is created, or
@@ -86,7 +88,7 @@ class ShapeTracker:
         return TableId(self._database, owner, table) if self._filter.includes(owner, table) else None
 
     def shown(self, row: LogMinerRow) -> str:
-        """The name that a row has, for messages."""
+        """The name of the table that a row carries, for messages; `None` in it for a missing part."""
         return self.name_of(TableId(self._database, str(row.owner), str(row.table)))
 
     def discover(self, table: TableId, row: LogMinerRow, time_us: int) -> SchemaChange | None:
@@ -108,9 +110,12 @@ class ShapeTracker:
         return self._change(row, time_us, None, self.tables.next_version(without_unsupported(found)), "")
 
     def follow(self, row: LogMinerRow, time_us: int) -> Iterator[SchemaChange]:
-        """What a DDL row does to captured tables; `tables` has followed when a change is yielded. Nothing for other DDL.
+        """The changes that a DDL row makes to captured tables, none for other DDL; `tables` has the new shape when a change
+        is yielded.
 
-        Where the text does not say the new shape, it is the dictionary's present one.
+        Where the text does not say the new shape, it is the dictionary's present one, with a warning.
+
+        :param time_us: of the statement, microseconds since the epoch in UTC.
         """
         sql = (row.sql or "").rstrip("; \n\x00")
         statement = parse_ddl(sql)
@@ -157,12 +162,14 @@ class ShapeTracker:
                 yield from self._reread(row, time_us, table, sql, statement.reason)
 
     def _warn_if_unlogged(self, table: TableId) -> None:
-        """The dictionary is read, since logging is most often added by the next statement."""
+        """Log a warning if redo of the table lacks what decoding needs. `unlogged` reads the dictionary as it is now, since
+        logging is most often added by the next statement."""
         if missing := self._unlogged(table):
             _log.warning("%s", missing)
 
     def _named(self, name: TableName | None, row: LogMinerRow) -> TableId:
-        """Unqualified names lie in the schema of the DDL's target, which LogMiner shows."""
+        """The table that a statement names: without a schema, in that of the DDL's target, which LogMiner shows; the target
+        itself for None."""
         default = row.owner or row.user or ""
         return name.within(self._database, default) if name else TableId(self._database, default, row.table or "")
 
@@ -196,7 +203,8 @@ class ShapeTracker:
             yield self._change(row, time_us, known, None, sql)
 
     def _altered(self, row: LogMinerRow, time_us: int, known: TableSchema, altered: TableSchema, sql: str) -> SchemaChange:
-        """The change by a statement that keeps the table. Where it changes no shape, there is no new version."""
+        """The change by a statement that keeps the table, put into `tables`. Where it changes no shape, there is no new
+        version."""
         if replace(altered, version=known.version) == known:
             return self._change(row, time_us, known, known, sql)
         return self._new_version(row, time_us, known, altered, sql)

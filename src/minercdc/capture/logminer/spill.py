@@ -1,4 +1,4 @@
-"""Rows of a large open transaction on disk: a stack of chunks, gone with the transaction, worthless after a restart."""
+"""Keeps rows of a large open transaction on disk: a stack of chunks, gone with the transaction, worthless after a restart."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def check_directory(directory: Path) -> None:
 
 class SpillFile:
     """One transaction's older rows, in a file without a name: it vanishes even when the process is killed. `bool` says
-    whether it has rows.
+    whether it has rows. The constructor makes the file, the owner calls `close`. Either `append`, `pop` and `read` are used, or
+    `append_part`, `pop_part` and `parts`.
 
     :raises StateDirectoryError: the file cannot be made; all methods but `close` raise it when the disk fails.
     """
@@ -58,11 +59,11 @@ class SpillFile:
 
     @property
     def size(self) -> int:
-        """Bytes that it holds."""
+        """Bytes of the file that its present rows take."""
         return self._ends[-1]
 
     def append(self, rows: list[LogMinerRow]) -> None:
-        """Append rows, in chunks that cost little memory when they come back."""
+        """Append rows after those that are there, in chunks that cost little memory when they come back."""
         with _disk_errors(self._directory, "writing the rows of a large transaction"):
             self._file.seek(self._ends[-1])
             for first in range(0, len(rows), _CHUNK_ROWS):
@@ -72,7 +73,8 @@ class SpillFile:
             self._file.flush()
 
     def pop(self) -> list[LogMinerRow]:
-        """Take the last chunk back: undo goes backwards through a transaction. There must be one."""
+        """Take the last chunk out, and return its rows, oldest first: undo goes backwards through a transaction. There must
+        be one."""
         self._ends.pop()
         rows = self._loaded(self._ends[-1])
         with _disk_errors(self._directory, _READING):
@@ -98,7 +100,7 @@ class SpillFile:
             self._ends.append(self._file.tell())
 
     def pop_part(self) -> bytes:
-        """Take back what was appended last, in place of `pop`. There must be some."""
+        """Take out and return what was appended last, in place of `pop`. There must be some."""
         end = self._ends.pop()
         part = self._part(self._ends[-1], end)
         with _disk_errors(self._directory, _READING):
@@ -106,7 +108,7 @@ class SpillFile:
         return part
 
     def parts(self) -> Iterator[bytes]:
-        """What was appended, oldest first, in place of `read`. It stays in the file."""
+        """Each part that was appended, oldest first, in place of `read`. They stay in the file."""
         for start, end in itertools.pairwise(self._ends.copy()):
             yield self._part(start, end)
 
@@ -116,6 +118,6 @@ class SpillFile:
             return self._file.read(end - start)
 
     def close(self) -> None:
-        """Close the file, which gives its space back."""
+        """Close the file, which gives its space back; raises nothing, and is safe to call twice."""
         with suppress(OSError):  # what a full disk did not take is not wanted any more
             self._file.close()

@@ -1,4 +1,4 @@
-"""Where streaming begins, and whether it can go on from a stored position."""
+"""Makes the position where streaming begins, and checks whether it can go on from a stored one."""
 
 from __future__ import annotations
 
@@ -33,16 +33,18 @@ def start_position(connect: Connect, snapshot_scn: int, mine_from: int, pdbs: tu
     DDL at or below `snapshot_scn` are dropped.
 
     :param mine_from: an SCN at or below the start of every transaction that commits after `snapshot_scn`.
-    :param pdbs: see `LogMinerPosition`.
-    :raises SourceError, PrerequisiteError: the database cannot be reached, or V$DATABASE cannot be read.
+    :param connect: opens a connection, which is closed here.
+    :param pdbs: names of the pluggable databases that are captured, when there are several; () for one database.
+    :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or V$DATABASE cannot be read.
     """
     with closing(connect()) as connection:
         return LogMinerPosition({}, min(mine_from, snapshot_scn), snapshot_scn, resetlogs_scn(connection), pdbs=pdbs)
 
 
 def with_pdbs(position: LogMinerPosition, pdbs: tuple[str, ...]) -> LogMinerPosition:
-    """A stored position for the pluggable databases that are captured now, () for a single database: all of them have to be of the
-    position. Raises ConfigError for others."""
+    """A stored position for the pluggable databases `pdbs`, which are captured now; () for a single database. The same object
+    when they are those of the position; some of those may be missing now. Raises ConfigError when one was added, or when it
+    is a single database now and was not, or the other way round."""
     if position.pdbs == pdbs:
         return position
     if bool(position.pdbs) != bool(pdbs):
@@ -69,9 +71,9 @@ def missing(
     secondary: Secondary | None = None,
 ) -> LogGapError | None:
     """As `missing_redo`: the error that says why the stream cannot go on, None when it can. Kept transactions whose files are not
-    there, or damaged, need the redo from their start.
+    there, or damaged, need the redo from their start. Raises as `missing_redo` and `KeptFiles.damage`.
 
-    :param rules: see `keeping.unusable`.
+    :param rules: of what is kept; None: this way of mining can use no files of kept transactions.
     :param secondary: where LogMiner runs, if not in the source.
     """
     lost = unusable(position, files, rules)
@@ -86,8 +88,8 @@ def missing(
 
 
 def check_lost(connect: Connect, loaded: Loaded, config: LogMiningConfig, secondary: Secondary | None = None) -> None:
-    """Check that what is to be mined again from its start can be. Raises LogGapError; and SourceError and PrerequisiteError, when
-    the database cannot be read."""
+    """Check that transactions in `loaded.lost` can be mined again from their start; without any, nothing is read. Raises
+    LogGapError when that redo is gone, and as `missing_redo`."""
     if loaded.lost and (gap := _described(missing_redo(connect, loaded.position, config, secondary), loaded.lost)):
         raise gap
 
@@ -107,9 +109,10 @@ def _described(gap: LogGapError | None, lost: tuple[Lost, ...]) -> LogGapError |
 def missing_redo(
     connect: Connect, position: LogMinerPosition, config: LogMiningConfig, secondary: Secondary | None = None
 ) -> LogGapError | None:
-    """The error that says why the stream cannot go on from a position, returned and not raised: redo of it is gone, or the database
-    was opened with RESETLOGS since. None when it can go on; also when a log that a downstream database has not received is still in the
-    source, from where it may be shipped. Raises SourceError and PrerequisiteError when the database cannot be read."""
+    """The error that says why the stream cannot go on from a position, returned and not raised: redo that it needs is gone,
+    or the database was opened with RESETLOGS since. None when it can go on; also when a log that a downstream database has
+    not received is still in the source, from where it may be shipped. Opens connections and closes them. Raises SourceError,
+    PrerequisiteError and ConfigError when connecting fails or a database cannot be read."""
     with closing(connect()) as connection, closing(secondary.connect()) if secondary else nullcontext() as other:
         try:
             mined = MinedElsewhere(other, secondary.is_downstream) if other and secondary else None

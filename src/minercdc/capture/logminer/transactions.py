@@ -1,4 +1,4 @@
-"""Open transactions: rows waiting for their COMMIT.
+"""Buffers open transactions: rows waiting for their COMMIT.
 
 A transaction exists from its first captured row on, so that START rows which never end, and the countless transactions
 that touch nothing captured, hold nothing back. Rows that a savepoint, a failed statement or a rollback undid are taken
@@ -27,7 +27,8 @@ TransactionKey: TypeAlias = tuple[int, bytes]
 
 
 def mark_of(key: TransactionKey, several: bool) -> bytes:
-    """How a transaction is named that is given up: its XID; then, where several containers are captured, four bytes of CON_ID."""
+    """How a transaction that is given up is named: its XID, and after it four bytes of CON_ID where several containers are
+    captured."""
     return key[1] + key[0].to_bytes(4, "big") if several else key[1]
 
 
@@ -57,12 +58,14 @@ class Start(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Transaction:
-    """One open transaction's rows, oldest first; the older ones may be on disk.
+    """One open transaction's rows, oldest first; the older ones may be on disk. `TransactionBuffer` makes it; who takes it
+    out of there calls `close`.
 
+    :ivar rows: those in memory.
     :ivar spill: its older rows, on disk; None while all are in memory.
     :ivar bytes: memory that `rows` take, about.
     :ivar changes: captured rows it has had, undone ones too.
-    :ivar is_large: it has had rows that may belong together, see `large_rows`.
+    :ivar is_large: it has had rows of large values, or with a placeholder for the ROWID, which belong together (`large_rows`).
     :ivar without_address: `row_identity` of its rows without redo address.
     :ivar kept: what positions name of it, None while it is not kept over a restart (`keeping.py`).
     """
@@ -80,7 +83,7 @@ class Transaction:
 
     def undo(self, row: LogMinerRow) -> bool:
         """Take out the latest row that `row` undoes: same table and ROW_ID. False when there is none. When `is_large`, see
-        `undo_large`, which may take out several.
+        `undo_large`, which may take out several. Raises as `row_before`.
 
         Neither RS_ID nor text would do: an undo row has its own address and no key.
         """
@@ -95,8 +98,8 @@ class Transaction:
         return False
 
     def row_before(self, later: int) -> LogMinerRow | None:
-        """The row that `later` rows follow; None when there are no more. Chunks come back from disk as far as needed: errors of
-        `SpillFile.pop`, or `KeptFile.pop`, pass through."""
+        """The row that exactly `later` rows follow (0: the last one); None when there are not so many. Chunks come back from
+        disk as far as needed: errors of `SpillFile.pop`, or `KeptFile.pop`, pass through."""
         while len(self.rows) <= later:
             if not self.spill:
                 return None
@@ -125,13 +128,14 @@ class Transaction:
         return False
 
     def close(self) -> None:
-        """Delete what is on disk."""
+        """Delete what is on disk, unless a position may name it (`KeptFile.close`). The transaction is of no use afterwards."""
         if self.spill is not None:
             self.spill.close()
 
 
 def shown(transaction: Transaction, tx_id: str) -> OpenTransaction:
-    """A transaction as a user sees it, by its id. No method: the native transaction is one, too (`native/store.pxi`)."""
+    """A transaction as a user sees it, with the id `tx_id`. It is no method, since transactions of the native path
+    (`native/store.pxi`) are taken, too."""
     start = transaction.start
     return OpenTransaction(
         xid=tx_id,
@@ -144,7 +148,7 @@ def shown(transaction: Transaction, tx_id: str) -> OpenTransaction:
 
 
 def row_identity(row: LogMinerRow) -> tuple[Any, ...]:
-    """What a row without redo address is recognized by: its SCN, SSN, code, ROLLBACK, ROW_ID and SQL."""
+    """What a row without redo address is recognized by when it comes again: its SCN, SSN, code, ROLLBACK, ROW_ID and SQL."""
     return row.scn, row.ssn, int(row.code), row.rollback, row.row_id, row.sql
 
 
@@ -153,7 +157,7 @@ def _cost(row: LogMinerRow) -> int:
 
 
 def _key_of(mark: bytes, container: int) -> TransactionKey:
-    """Back from `mark_of`; `container` where that is not in it."""
+    """The key of which `mark_of` made `mark`; with `container` where `mark` has none."""
     return int.from_bytes(mark[8:], "big") if mark[8:] else container, mark[:8]
 
 
@@ -180,7 +184,7 @@ def transaction_buffer(
 
 
 class TransactionBuffer:
-    """All open transactions.
+    """Keeps all open transactions of one stream, for one thread; the assembly that owns it calls `close`.
 
     :param memory_max: bytes of rows in memory beyond which the largest transaction goes to disk.
     :param directory: for spill files.
@@ -188,7 +192,7 @@ class TransactionBuffer:
     :param several: rows are of several containers, in which XIDs are equal.
     :ivar given_up: open transactions whose rows are dropped, up to their end, as `mark_of` names them. Oracle gives an XID to one
         transaction of a container only: its sequence number counts the uses of the slot.
-    :ivar native_rows: see `kept_files.KeptFile`.
+    :ivar native_rows: converts rows of the native path's buffer for `KeptFile`; None here, on the Python path.
     """
 
     native_rows = None
@@ -235,8 +239,8 @@ class TransactionBuffer:
             self._spill_largest()
 
     def undo(self, row: LogMinerRow, address: RedoAddress | None) -> bool:
-        """Take out what a row with ROLLBACK=1 undoes. False when it is not there, since it may lie before the first row mined, or
-        when `row` has no address and came before."""
+        """Take out what a row with ROLLBACK=1 undoes. False when that is not there, since it may lie before the first row
+        mined, or when `row` has no address and came before. Raises as `Transaction.undo`."""
         transaction = self._open.get(self._resolve(row))
         if transaction is None or (address is None and transaction.is_repeated(row)):
             return False
@@ -250,8 +254,8 @@ class TransactionBuffer:
         return self._open.get(self._resolve(row))
 
     def end(self, row: LogMinerRow) -> Transaction | None:
-        """COMMIT or ROLLBACK: the transaction leaves the buffer, and the caller has to close it. None when it has no
-        captured row."""
+        """Take out the transaction that the COMMIT or ROLLBACK `row` ends, and its START; the caller has to close it. None
+        when it has no captured row. It is not given up any more."""
         key = self._resolve(row)
         self._starts.pop(key, None)
         self.given_up.discard(mark_of(key, self._several))
@@ -261,7 +265,8 @@ class TransactionBuffer:
         return transaction
 
     def give_up(self, transaction: Transaction) -> None:
-        """Forget an open transaction of this buffer and all that may still come of it, up to its end."""
+        """Forget an open transaction of this buffer, close it, and drop what may still come of it, up to its end; it is noted in
+        `given_up`."""
         self._open.pop(transaction.key)
         self._bytes -= transaction.bytes
         self.given_up.add(mark_of(transaction.key, self._several))
@@ -272,8 +277,8 @@ class TransactionBuffer:
         return list(self._open.values())
 
     def oldest(self, thread: int) -> Start | None:
-        """Start of the oldest open transaction of a thread that is not kept, and whose START, or first row, had an address; None
-        when there is none."""
+        """Start of the oldest open transaction with captured rows of a thread that is not kept, and whose START, or first
+        row, had an address; None when there is none."""
         heap = self._by_age.get(thread, [])
         while heap:
             transaction = self._open.get(heap[0][1])
@@ -297,7 +302,7 @@ class TransactionBuffer:
         transaction.bytes = 0
 
     def restored(self, kept: KeptTransaction, start: Start, file: KeptFile) -> Transaction:
-        """A kept transaction of an earlier run, which is not in the buffer yet."""
+        """A Transaction for one that an earlier run kept; `adopt` puts it into the buffer."""
         return Transaction(
             *(kept.key, kept.thread, start),
             spill=file,
@@ -324,21 +329,22 @@ class TransactionBuffer:
         :param logs: by thread, the log (first part of RS_ID) whose rows stay on the native path; rows of any other log go to
             Python.
         :param asleep: by thread, the record from which on all rows are, and the undo segments and slots whose rows are before it.
-        :param floors: see `Keeping`.
+        :param floors: by thread, the record up to which the rows of kept transactions are in files, and its SCN.
         """
 
     def counted(self) -> list[tuple[tuple[str | None, str | None, int], int, int]]:
-        """Redo that the native path counted since the last call: (owner, table, object id), rows, bytes. Empty here: on the Python
-        path `Delivery` counts it."""
+        """Redo that the native path counted since the last call: (owner, table, object id), rows, bytes. Empty here: on the
+        Python path `Delivery` counts it."""
         return []
 
     def drop_untouched(self, before_scn: int) -> None:
-        """Forget transactions without captured rows that began before an SCN: START rows that never end."""
+        """Forget transactions without captured rows that began before an SCN; to be called when none of these is open any
+        more."""
         for key in [key for key, start in self._starts.items() if start.scn < before_scn]:
             del self._starts[key]
 
     def close(self) -> None:
-        """Forget all transactions, but not `given_up`, and delete all spill files."""
+        """Forget all transactions, but not `given_up`, and delete all spill files. The buffer can be used again."""
         for transaction in self._open.values():
             transaction.close()
         self._open.clear()

@@ -1,4 +1,4 @@
-"""Which rows an undo row cancels when a change may consist of several.
+"""Takes out the rows that an undo row cancels, where a change may consist of several rows.
 
 Undo is written newest first, so what a row undoes is at the end of what its table has left. An undo row holds the real
 ROW_ID and the columns that get their old value; the rows it cancels may have the placeholder, and no key.
@@ -28,14 +28,15 @@ class Undoable(Protocol):
     """The rows of a transaction, from which some can be taken out; `Transaction` fits."""
 
     def row_before(self, later: int) -> LogMinerRow | None:
-        """The row that exactly `later` rows come after; None when there are not so many."""
+        """The row that exactly `later` rows come after (0: the last one); None when there are not so many."""
 
     def take_out(self, later: int) -> None:
-        """Remove the row that exactly `later` rows come after."""
+        """Remove the row that exactly `later` rows come after; `row_before` must have found it."""
 
 
 def undo_large(rows: Undoable, undo: LogMinerRow) -> bool:
-    """Take out what `undo` cancels; False when there was nothing."""
+    """Take out the rows that the undo row `undo` cancels, in a transaction with large values: those of the change, and of the
+    pieces of its values. False when there is none."""
     if undo.code == OpCode.DELETE:
         return _undo_insert(rows, undo)
     if undo.code == OpCode.UPDATE:
@@ -108,7 +109,7 @@ def _undo_update(rows: Undoable, undo: LogMinerRow) -> bool:
 
 
 def _columns_set(sql: str | None) -> set[str] | None:
-    """Columns that an UPDATE assigns; None when its text cannot be read."""
+    """Names of the columns that an UPDATE assigns, {} for a DELETE; None when the text is missing or cannot be read."""
     try:
         return set(parse_redo((sql or "").rstrip("; ")).new)
     except RedoSyntaxError:
@@ -116,7 +117,8 @@ def _columns_set(sql: str | None) -> set[str] | None:
 
 
 def _take_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> None:
-    """Take out the pieces of one value, up to and with their beginning."""
+    """Take out the pieces of one value of the table of `undo`: the row before the last `later` rows, and those before it, up
+    to and with the one that begins the value."""
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         rows.take_out(later)
         if row.code in _BEGINNINGS:
@@ -124,7 +126,7 @@ def _take_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> None:
 
 
 def _column_of_pieces(rows: Undoable, undo: LogMinerRow, later: int) -> str | None:
-    """The column that the pieces before the last `later` rows belong to; None when their text does not say it."""
+    """Name of the column that the pieces before the last `later` rows belong to; None when their text does not say it."""
     while (row := rows.row_before(later)) is not None and same_object(row, undo) and row.code in LARGE_CODES:
         if row.sql and (row.code in _BEGINNINGS or row.sql.lstrip().startswith("DECLARE")):
             match = _COLUMN.search(row.sql)

@@ -1,4 +1,4 @@
-"""Which users' transactions are wanted: `log.mining.username.*` and `log.mining.clientid.*`."""
+"""Decides which users' transactions are captured: `log.mining.username.*` and `log.mining.clientid.*`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TypeAlias
 from minercdc.config.log_mining import LogMiningConfig
 
 Wants: TypeAlias = Callable[[str | None, str | None], bool]
-"""(USERNAME, CLIENT_ID) of a transaction -> whether it is wanted."""
+"""Whether a transaction with this USERNAME and CLIENT_ID is wanted; each is None where LogMiner does not give it."""
 
 
 def user_filter(config: LogMiningConfig) -> Wants | None:
-    """Decides by the lists of the configuration; None where no list names users.
+    """A function of a transaction's user and client ID, which says by the lists of the configuration whether the transaction is
+    wanted; None where all lists are empty, so that all transactions are wanted.
 
     Users that LogMiner does not know (`UNKNOWN`) pass, or their transactions would be lost. Where it knows the user, a missing
     CLIENT_ID means that the session had none, and no list of those to include names it.
@@ -31,7 +32,8 @@ def user_filter(config: LogMiningConfig) -> Wants | None:
 
 
 def _listed(name: str | None, included: Sequence[str], excluded: Sequence[str]) -> bool:
-    """Whether a name passes the lists, whatever its case; one that is not known passes."""
+    """Whether a name passes the lists, upper and lower case being the same: it is not in `excluded`, and in `included` unless
+    that is empty. None, which is not known, passes."""
     if name is None:
         return True
     folded = name.upper()

@@ -22,10 +22,11 @@ Written: TypeAlias = frozenset[tuple[int, Scn]]
 
 
 class PassPause:
-    """The wait after each pass.
+    """Waits after each pass; one for each capture. `begin` at the start of a pass, `wait` after its end.
 
     :param poll_seconds: `poll.interval.ms`.
     :param interval_seconds: `minercdc.log.mining.pass.interval.ms`.
+    :param monotonic: seconds of a clock that never goes back.
     :param look: reads what is written.
     """
 
@@ -43,14 +44,17 @@ class PassPause:
         self._seen: Written = frozenset()  # what was written when it began
 
     def begin(self, connection: oracledb.Connection) -> None:
-        """To be called before a pass chooses what it reads. Raises PrerequisiteError and SourceError."""
+        """To be called before a pass chooses what it reads: reads what is written by then. Raises PrerequisiteError and
+        SourceError."""
         self._began = self._monotonic()
         self._seen = self._look(connection)
 
     def wait(self, connection: oracledb.Connection, stop: StopFlag) -> Iterator[float]:
-        """Wait after a pass that read all logs. Raises PrerequisiteError and SourceError when the database cannot be read.
+        """Wait after a pass that read all logs, until redo was written since `begin` and the rate of passes allows the next
+        one; 5 s or `poll.interval.ms` at most, or until `stop` is set. Raises PrerequisiteError and SourceError when the
+        database cannot be read.
 
-        :returns: whenever `poll.interval.ms` has passed, for how many seconds after `begin` no redo was written.
+        :returns: yields whenever `poll.interval.ms` has passed: for how many seconds after `begin` no redo was written.
         """
         now = self._monotonic()
         earliest = self._rate.ended(self._began, now - self._began)

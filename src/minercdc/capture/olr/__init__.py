@@ -1,1 +1,1 @@
-"""Changes from OpenLogReplicator, over TCP."""
+"""The adapter `olr`: changes from OpenLogReplicator, over TCP."""

@@ -1,4 +1,4 @@
-"""The adapter `olr`."""
+"""Makes the adapter `olr`, which gets changes from OpenLogReplicator."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from minercdc.config.load import ConnectorConfig
 
 
 class OlrFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `olr`: opens an adapter that gets changes from OpenLogReplicator's TCP port."""
 
     family = "olr"
     reads_redo = True
     prerequisites = ServerPrerequisites("values of columns of these types are not read from OpenLogReplicator")
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet. Whether redo of a position is there, only OpenLogReplicator knows, once
+        streaming begins: `unreadable` always gives None. Open transactions are not known."""
         container = context.database if context.config.database.database_pdb_name else None
         return Adapter(
             OlrCapture(context),

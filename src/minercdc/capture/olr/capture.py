@@ -1,7 +1,7 @@
-"""The stream: connect, hand the server a position, then message after message.
+"""The stream of `olr`: connect, request the stream from a position on, then read message after message.
 
-A connection that breaks ends the run; the engine starts the next one from the stored position. Only what the reader has stored is
-confirmed, so the server still has all the rest.
+A connection that breaks ends the run with an error; the engine starts the next run from the stored position. Only what the
+sink has stored is confirmed to the server, so the server still has all the rest.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ _log = logging.getLogger(__name__)
 
 
 class OlrCapture:
-    """See `contracts.Capture`."""
+    """The `contracts.Capture` of `olr`, used by one thread. `stream` opens one connection to the server, and one to the
+    database for V$TRANSACTION, and closes both when it ends."""
 
     def __init__(self, context: CaptureContext) -> None:
         self._context = context
@@ -45,16 +46,19 @@ class OlrCapture:
         self._confirmations: Confirmations | None = None
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> OlrPosition:
-        """Back from `OlrPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `OlrPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(OlrPosition.from_json, saved, "olr")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. While the server gets started, Progress with
+        `start` comes as an idle tick.
 
         :raises TypeError: `start` is of another adapter.
-        :raises LogGapError: the server cannot start there.
-        :raises TransientSourceError, UnknownSourceError: the server went away, messages are missing, or what came is no message.
-        :raises SourceError, ConfigError: the server cannot be used as it is.
+        :raises LogGapError: the server cannot start at the SCN of `start`.
+        :raises TransientSourceError, UnknownSourceError: the server or the database went away or does not answer, messages
+            are missing, or what came is no message.
+        :raises SourceError, ConfigError: the server cannot be used as it is, or the database cannot be read.
         :raises DecodeError: a row cannot be decoded, and `event.processing.failure.handling.mode` is `fail`.
         :raises PrerequisiteError: the database, which shows open transactions and shapes, refuses for want of a grant.
         """
@@ -66,14 +70,15 @@ class OlrCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Let the server forget what it may, now that everything up to `position` is stored."""
+        """Send the server a confirmation of what it may forget, now that everything up to `position` is stored. No effect for a
+        position that this connection has not emitted, or without a connection. A broken connection raises nothing here."""
         if self._confirmations is not None and isinstance(position, OlrPosition):
             self._confirmations.stored(position)
             with suppress(TransientSourceError):  # the next read finds the connection broken, too
                 self._send_confirmation()
 
     def close(self) -> None:
-        """See `contracts.Capture`."""
+        """Close the connections to the server and the database, and those of `reselect`; safe to call twice."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

@@ -1,13 +1,15 @@
-"""What the server may be allowed to forget.
+"""What the connector confirms to the server, which then forgets it.
 
-The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a place; the
-server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all that lies at or
-below. So one is sent only when every message that can lie there is stored by the reader:
+The server keeps what it has sent until it is confirmed, and sends no more once its queue is full. A confirmation names a
+place; the server drops messages at or below it from the head of its queue, and after a restart of its own it leaves out all
+that lies at or below. So one is sent only when every message that can lie there is stored by the sink. It depends on what
+`c_scn` is:
 
-    c_scn of the commit   it never goes back, so all below the highest one are there; the highest itself once no more has come for a while
+    c_scn of the commit   it never goes back: all below the highest one are there; the highest itself after 5 s without a message
     c_scn of the begin    an older transaction may still commit: all below the start of the oldest one that is not delivered
 
-Which of the two it is shows when a transaction's `c_scn` differs from the SCN it began at, or when `c_scn` goes back.
+Which of the two it is shows when a transaction's `c_scn` differs from the SCN it began at, or when `c_scn` goes back; until
+then it counts as that of the begin.
 """
 
 from __future__ import annotations
@@ -26,13 +28,15 @@ _REST_SECONDS = 5.0
 
 @dataclass(slots=True)
 class _Unit:
-    """Messages that belong together: a transaction, or one message beside transactions. `place` is the highest."""
+    """Messages that belong together: a transaction, or one message beside transactions. `place` is the highest of them."""
 
     place: Place
 
 
 class Confirmations:
-    """Keeps the places of what was received on one connection, in order, until it is confirmed.
+    """Keeps the places of what was received on one connection, in order, until they are confirmed; one for each connection,
+    used by one thread. The caller notes each message (`note`), each complete unit (`end`), each emitted position (`issue`)
+    and each stored one (`stored`), and sends what `due` returns.
 
     :param meaning: `minercdc.olr.c.scn`.
     :ivar seen: highest place of what was received, on this connection or before; None for nothing.
@@ -52,13 +56,15 @@ class Confirmations:
 
     @property
     def waits(self) -> bool:
-        """Whether something is not confirmed yet."""
+        """Whether a unit that `end` noted, a transaction or a message beside transactions, is not confirmed yet."""
         return bool(self._units)
 
     def note(self, place: Place, *, checkpoint: bool = False) -> None:
-        """Note that a message has come. A checkpoint at the SCN of the message before does not keep the latest block waiting.
+        """Note that a message has come. With `c_scn` of the commit, its highest value is confirmed only 5 s after the last
+        message: each message starts these seconds again, except a checkpoint at the `c_scn` of the message before.
 
-        :raises SourceError: `c_scn` went back, though it is the commit's.
+        :param checkpoint: the message holds nothing but checkpoints.
+        :raises SourceError: `c_scn` went back, though it is the commit's as configured or found.
         """
         if self._last is not None and place.scn < self._last.scn:
             if self._meaning == "commit":
@@ -74,20 +80,22 @@ class Confirmations:
         self.seen = place if self.seen is None else max(self.seen, place)
 
     def judge(self, c_scn: int, begin_scn: int | None, commit_scn: int) -> None:
-        """Learn from a whole transaction with changes of rows what `c_scn` means: such a one commits at a higher SCN than it began
-        at.
+        """Find out whether `c_scn` is the commit's, from a whole transaction with changes of rows: it commits at a higher SCN
+        than it began at. No effect once the meaning is known, or where this transaction does not show it.
 
+        :param c_scn: of the transaction's last message.
         :param begin_scn: None when not known.
         """
         if self._meaning == "auto" and (c_scn == commit_scn if begin_scn is None else begin_scn not in (c_scn, commit_scn)):
             self._meaning = "commit"
 
     def end(self, place: Place) -> None:
-        """Note that a unit is complete; `place` is the highest of its messages."""
+        """Note that a unit is complete, a transaction or a message beside transactions; `place` is the highest of its
+        messages."""
         self._units.append(_Unit(place))
 
     def issue(self, position: OlrPosition) -> None:
-        """Note that a position which covers all units so far is emitted."""
+        """Note that a position which covers all units noted so far is about to be emitted."""
         count = self._taken + len(self._units)
         if self._issued and self._issued[-1][0] == position:
             self._issued[-1] = (self._issued[-1][0], count)
@@ -95,14 +103,15 @@ class Confirmations:
         self._issued.append((position, count))
 
     def stored(self, position: OlrPosition) -> None:
-        """Note that a position that was emitted is stored by the reader, and all before it; another position has no effect."""
+        """Note that a position given to `issue` is durable in the sink, and all before it; another position has no effect."""
         known = [i for i, (issued, _) in enumerate(self._issued) if issued == position]
         if known:
             for _ in range(known[-1] + 1):
                 _, self._durable = self._issued.popleft()
 
     def due(self, begun: int) -> Place | None:
-        """What to confirm now, None for nothing; it counts as confirmed from then on.
+        """The place to confirm now: the highest one of the units that are stored and can be confirmed; None when there is
+        none above the last one. It counts as confirmed from then on.
 
         :param begun: every transaction that is not delivered began there or later.
         """

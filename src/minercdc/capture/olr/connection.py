@@ -1,4 +1,4 @@
-"""A TCP connection to OpenLogReplicator."""
+"""A TCP connection to OpenLogReplicator: sends requests, receives answers and messages."""
 
 from __future__ import annotations
 
@@ -12,16 +12,20 @@ _LONGEST_REQUEST: Final = 1024  # the server reads requests into so many bytes
 
 
 class OlrConnection(FramedConnection):
-    """Connects at once; see `FramedConnection`."""
+    """The `FramedConnection` to OpenLogReplicator, with little-endian lengths; it connects at once, and raises the same errors.
+
+    :param timeout: seconds, as of `FramedConnection`.
+    :param longest: `minercdc.olr.message.max.bytes`.
+    """
 
     def __init__(self, host: str, port: int, timeout: float, longest: int) -> None:
         name = f"OpenLogReplicator at {host}:{port}"
         super().__init__(name, (host, port), timeout, longest, "minercdc.olr.message.max.bytes")
 
     def send(self, message: bytes) -> None:
-        """Send one frame.
+        """Send `message` as one frame.
 
-        :raises SourceError: the message is longer than the server takes.
+        :raises SourceError: it has more than 1024 bytes, which is all that the server takes.
         :raises TransientSourceError: the connection broke.
         """
         if len(message) > _LONGEST_REQUEST:

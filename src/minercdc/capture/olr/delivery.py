@@ -1,13 +1,13 @@
-"""From messages to events.
+"""Turns messages of OpenLogReplicator into events.
 
     begin    a transaction; if the message has its commit SCN (e_scn), changes are emitted as they come, else at the commit
     c u d    its changes, numbered
     ddl      SchemaChange, in its place among them
-    commit   Progress
-    chkpt    how far the server has read
+    commit   Progress, if something of the transaction was emitted
+    chkpt    no event; it says how far the server has read
 
-A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. What shows
-that messages are missing ends the run, so that it is requested again: nothing of it was confirmed.
+A transaction that is delivered already, or part of the snapshot, is passed over: the server sends more than is needed. Where
+messages are missing, an error ends the run; the next run requests them again, since nothing of that transaction was confirmed.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Transaction:
     :param waiting: what came of it before `info` was known.
     :param place: highest place of its messages; `last` that of the latest one.
     :param skip: it is delivered already.
-    :param seq: number of its last change.
+    :param seq: `ChangeEvent.seq` of its last change that was emitted, 0 for none.
     :param number: `num` of its last operation, None when none had one.
     :param changed: something of it was emitted.
     :param begin_scn: SCN of its first message that came, None when not given; `begun` when that message is its `begin`.
@@ -61,13 +61,15 @@ class _Transaction:
 
 
 class Delivery:
-    """Events of the messages of one connection.
+    """Makes events of the messages of one connection, given to `take` in the order they come. It keeps the transaction that is
+    under way, and counts `position` on at each end of one.
 
     :param position: where it begins.
     :param on_failure: `event.processing.failure.handling.mode`.
-    :param unread: see `CaptureContext`.
+    :param unread: names of suspended tables, whose rows in a transaction are not decoded.
     :ivar complete_scn: every commit at or below it is emitted.
-    :ivar time_us: time of the source up to which every commit is emitted, as the last checkpoint says; 0 until one has come.
+    :ivar time_us: time of the source up to which every commit is emitted, as the last checkpoint says, in microseconds since the
+        epoch in UTC; 0 until one has come.
     """
 
     def __init__(
@@ -95,7 +97,7 @@ class Delivery:
 
     @property
     def within(self) -> bool:
-        """Whether a transaction has begun and not ended."""
+        """Whether a transaction has begun whose commit has not come."""
         return self._transaction is not None
 
     @property
@@ -109,14 +111,14 @@ class Delivery:
         )
 
     def position(self, begun: int) -> OlrPosition:
-        """The position up to which everything is emitted.
+        """The position up to which everything is emitted: as of the last transaction that ended, with `seen` as of now.
 
         :param begun: every transaction that is not delivered began there or later.
         """
         return replace(self._position, begun=max(begun, self._position.begun), seen=self._confirmations.seen)
 
     def take(self, message: Message, begun: int) -> Iterator[Event]:
-        """The events that a message makes ready.
+        """The events that a message makes ready, none for many. The caller takes them all before the next call.
 
         :param begun: as of `position`, for the positions of the events.
         :raises UnknownSourceError: messages are missing.
@@ -161,8 +163,8 @@ class Delivery:
         return begun
 
     def _know(self, transaction: _Transaction, message: Message, commit_scn: int) -> TransactionInfo:
-        """Take note of the commit SCN: it says whether the transaction is delivered already. Raises SourceError when transactions
-        come out of order."""
+        """Set the transaction's `info`, which is returned, and `skip`: the commit SCN says whether it is delivered already.
+        Raises SourceError when transactions come out of order."""
         position = self._position
         transaction.skip = position.includes(commit_scn, transaction.xid)
         if transaction.skip and self._advanced and commit_scn < position.scn:
@@ -233,7 +235,9 @@ class Delivery:
             yield self._ended(info.commit_scn, transaction.xid, info if transaction.seq else None, info.commit_us, begun)
 
     def _lone_ddl(self, operation: Operation, message: Message, begun: int) -> Iterator[Event]:
-        """Events of a statement that comes without `begin` and `commit`. Raises SourceError when its message has no SCN."""
+        """Events of a statement that comes without `begin` and `commit`: SchemaChanges and one Progress; none when no
+        captured table changes, or it is delivered already. Raises SourceError when its message has no SCN, and as
+        `Shapes.follow`."""
         scn, xid = message.commit_scn or message.scn, message.xid or "0" * 16
         if scn is None:
             raise SourceError(
@@ -267,7 +271,8 @@ class Delivery:
             self.time_us = message.time_us or 0
 
     def _reach(self, commit_scn: int) -> None:
-        """Note that a transaction that is new came: those before it are all there, but another one may have the same SCN."""
+        """Note that a transaction came which is not delivered already: every commit below its SCN is there, but another one
+        may have the same SCN. Logs a warning when a checkpoint had said otherwise; checkpoints do not count from then on."""
         if commit_scn <= self.complete_scn and self._checkpoints:
             self._checkpoints = False
             _log.warning(

@@ -25,11 +25,12 @@ _AGAIN_SECONDS: Final = 1.0
 
 
 class Handshake:
-    """Requests the stream from a position on.
+    """Requests the stream from a position on; for one new connection, which it neither opens nor closes.
 
     :param source: `source.name` of the server.
     :param timeout: seconds for each answer, and for the server to get started.
-    :param tick: seconds after which `run` yields while it waits.
+    :param tick: seconds after which `run` yields while it waits for an answer.
+    :param stop: once it is set, `run` ends.
     """
 
     def __init__(self, connection: OlrConnection, source: str, timeout: float, tick: float, stop: StopFlag) -> None:
@@ -40,13 +41,15 @@ class Handshake:
         self._stop = stop
 
     def run(self, position: OlrPosition) -> Generator[None, None, bool]:
-        """Request the stream; yields every `tick` seconds or so while it waits.
+        """Request the stream. Yields every `tick` seconds while it waits for an answer, and once a second while the server gets
+        started.
 
         :returns: True once the server sends changes, False when the stop came first.
         :raises ConfigError: the server has another source.
-        :raises LogGapError: it cannot start there.
+        :raises LogGapError: the server cannot start at `position.begun`.
         :raises SourceError: another client has confirmed what this connector has not received; or a frame is too long.
-        :raises TransientSourceError, UnknownSourceError: it does not answer, or not as it should.
+        :raises TransientSourceError: the connection broke, an answer did not come in time, or the server is not ready in time.
+        :raises UnknownSourceError: an answer is no RedoResponse.
         """
         deadline = monotonic() + self._timeout
         while True:
@@ -72,8 +75,9 @@ class Handshake:
             yield None
 
     def _exchanged(self, request: Request) -> Generator[None, None, Response | None]:
-        """The answer to a request, None when the stop came first. Raises TransientSourceError when none came in time,
-        UnknownSourceError for bytes that are no answer."""
+        """Send a request and return the answer, None when the stop came first; yields every `tick` seconds meanwhile. Raises
+        TransientSourceError when none came in time or the connection broke, UnknownSourceError for bytes that are no answer,
+        SourceError for a frame that is too long."""
         self._connection.send(request.encoded())
         deadline = monotonic() + self._timeout
         while not self._stop.is_set():
@@ -94,7 +98,7 @@ class Handshake:
         return None
 
     def _check(self, code: ResponseCode, position: OlrPosition) -> None:
-        """Raise, as `run`, where trying again does not help."""
+        """Raise ConfigError or LogGapError, as `run`, for an answer after which trying again does not help; else nothing."""
         if code is ResponseCode.INVALID_DATABASE:
             raise ConfigError(
                 [f"openlogreplicator.source: {self._connection.name} has no source {self._source}"],
@@ -120,8 +124,8 @@ class Handshake:
 
 def _before(position: OlrPosition) -> Place | None:
     """A place that no undelivered message lies at or below, with both meanings of `c_scn`: by the begin none is below `begun`, by
-    the commit none below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may have
-    begun before it.
+    the commit none below the last one that was received. None when none was: then a block that the snapshot's SCN lies in may
+    have begun before it.
     """
     if position.seen is None:
         return None

@@ -20,8 +20,9 @@ _OPS: Final = frozenset(["begin", "commit", "c", "u", "d", "ddl", "chkpt"])
 
 
 def read_json(data: bytes) -> Message:
-    """A message from its text.
+    """The message of a frame.
 
+    :param data: JSON text in UTF-8.
     :raises ValueError: it is no JSON, or none of OpenLogReplicator's messages.
     """
     text = data.decode()

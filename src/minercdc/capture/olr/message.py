@@ -1,4 +1,4 @@
-"""What OpenLogReplicator sends, in any of its formats."""
+"""What OpenLogReplicator sends, in the same form for each of its formats."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ _ISO: Final = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?
 
 
 class Number(str):
-    """A number as it was spelled."""
+    """Text of a number, as the server spelled it; of an integer in protobuf, its decimal digits."""
 
     __slots__ = ()
 
 
 class Binary(Number):
-    """A number that came as IEEE float or double, in the shortest spelling."""
+    """Text of a number that came as IEEE float or double: the shortest spelling that stands for the same binary value."""
 
     __slots__ = ()
 
 
 class Absent:
-    """A protobuf value without content."""
+    """Type of ABSENT: a value that is named in a protobuf message, without content."""
 
     __slots__ = ()
 
@@ -47,13 +47,14 @@ class Place(NamedTuple):
 
 @dataclass(slots=True)
 class Operation:
-    """One operation.
+    """One operation of a message.
 
     :param op: `begin`, `commit`, `c`, `u`, `d`, `ddl` or `chkpt`.
     :param object_id: 0 when not given.
     :param columns: names that the message's schema lists; None when it lists none.
     :param number: `num`, the operation's number in its transaction; None when not given.
-    :param owner, table, row_id, before, after: None when not given.
+    :param owner, table, row_id, before, after: None when not given; `before` and `after` have values by the names of columns.
+    :param sql: text of a `ddl`; '' when not given.
     """
 
     op: str
@@ -72,7 +73,10 @@ class Operation:
 class Message:
     """One message. SCNs and times are None where it does not have them; times are microseconds since the epoch in UTC.
 
+    :param place: where it is in the server's stream.
+    :param begin_scn, begin_us: of the transaction's begin; `commit_scn` and `commit_us` of its commit.
     :param xid: 16 lower-case hex digits, None when not given.
+    :param user: who made the change, None when not given.
     :param thread: number of the redo thread, 0 when not given.
     """
 
@@ -90,14 +94,15 @@ class Message:
 
     @property
     def is_checkpoint(self) -> bool:
-        """Whether it holds nothing but checkpoints."""
+        """Whether it holds nothing but checkpoints; True for a message without operations, too."""
         return all(operation.op == "chkpt" for operation in self.operations)
 
 
 def xid_of(text: str) -> str:
-    """XID as LogMiner prints it (RAW, little-endian parts), from any spelling: hex or decimal parts, or 16 hex digits.
+    """XID as LogMiner prints it (RAW, little-endian parts), as 16 lower-case hex digits. `text` is `0xUUUU.SSS.NNNNNNNN` with hex
+    parts, the same with decimal parts and no `0x`, or 16 hex digits, which are those of the XID already.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text has none of these forms.
     """
     if _XID_PLAIN.fullmatch(text):
         return text.lower()
@@ -109,7 +114,8 @@ def xid_of(text: str) -> str:
 
 
 def xid_of_number(number: int) -> str:
-    """XID from its number: undo segment, slot and sequence from the highest bits down. Raises ValueError beyond 64 bits."""
+    """XID as `xid_of` gives it, from its number: 16 bits of the undo segment, 16 of the slot, 32 of the sequence, from the
+    highest bits down. Raises ValueError for a negative number, and beyond 64 bits."""
     if not 0 <= number < 2**64:
         raise ValueError(f"{number} is no XID")
     return _packed(number >> 48, number >> 32 & 0xFFFF, number & 0xFFFFFFFF)
@@ -123,10 +129,11 @@ def _packed(undo: int, slot: int, sequence: int) -> str:
 
 
 def time_of(text: str) -> int:
-    """Microseconds since the epoch of a message's time: a date in ISO 8601, or seconds, milliseconds, microseconds or nanoseconds
-    since 1970. Which of them shows in the size of the number, for the years 1973 to 5138.
+    """Microseconds since the epoch of a message's time: a date and time of UTC in ISO 8601, or seconds, milliseconds,
+    microseconds or nanoseconds since 1970; what is smaller than a microsecond is cut off. Which unit it is shows in the size
+    of the number, for the years 1973 to 5138.
 
-    :raises ValueError: it is none.
+    :raises ValueError: the text is neither.
     """
     if text.lstrip("-").isascii() and text.lstrip("-").isdigit() and len(text) < 25:
         number = int(text)

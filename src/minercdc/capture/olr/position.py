@@ -1,4 +1,4 @@
-"""How far the stream has come.
+"""The position of `olr`: how far the stream has come.
 
 scn, xids   what is delivered, see `CommitPosition`
 begun       all others began at this SCN or later: the server is requested to send from there
@@ -21,9 +21,10 @@ from minercdc.offset import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class OlrPosition(CommitPosition):
-    """Where to go on from; see the module.
+    """The position of `olr`, which is stored in the offset: the transactions that are delivered, see `CommitPosition`, and where
+    the server begins to send after a restart.
 
-    :param seen: None while no message was received.
+    :param seen: highest place of a message that was received up to here; None while there was none.
     """
 
     seen: Place | None = None
@@ -39,7 +40,8 @@ class OlrPosition(CommitPosition):
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> OlrPosition:
-        """Back from `to_json`. Raises KeyError, ValueError, TypeError or IndexError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError, TypeError or IndexError for anything
+        else."""
         seen = saved.get("olr_seen")
         return cls(
             int(saved["olr_scn"]),

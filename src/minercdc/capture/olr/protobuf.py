@@ -14,7 +14,7 @@ _MASK: Final = 2**64 - 1
 
 
 def varint(value: int) -> bytes:
-    """An unsigned number; a negative one as its two's complement in 64 bits."""
+    """The bytes of a number as a varint: of its lowest 64 bits, so a negative one as its two's complement."""
     value &= _MASK
     found = bytearray()
     while value > 0x7F:
@@ -25,21 +25,22 @@ def varint(value: int) -> bytes:
 
 
 def field(number: int, value: int | bytes) -> bytes:
-    """One field: a number as varint, bytes with their length."""
+    """The bytes of one field, tag included: an int as a varint, bytes with their length before them."""
     if isinstance(value, int):
         return varint(number << 3 | VARINT) + varint(value)
     return varint(number << 3 | BYTES) + varint(len(value)) + value
 
 
 def signed(value: int) -> int:
-    """The int64 or int32 that a varint stands for."""
+    """The int64 or int32 that a varint's value stands for: from 2**63 on it is negative."""
     return value - 2**64 if value >= 2**63 else value
 
 
 def fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    """Number, wire type and content of each field: an int of a varint, else bytes.
+    """Number, wire type and content of each field, in the order of the bytes: an int of 0 to 2**64 - 1 for a varint, else bytes
+    (without their length).
 
-    :raises ValueError: these bytes are no message.
+    :raises ValueError: these bytes are no message; at the first wrong field, after the ones before it.
     """
     at = 0
     while at < len(data):

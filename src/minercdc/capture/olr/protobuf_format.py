@@ -25,9 +25,9 @@ _OPS: Final = ("begin", "commit", "c", "u", "d", "ddl", "chkpt")
 
 
 def read_protobuf(data: bytes) -> Message:
-    """A message from its bytes.
+    """The message of a frame. Fields that are not known are passed over.
 
-    :raises ValueError: they are none of OpenLogReplicator's messages.
+    :raises ValueError: it is none of OpenLogReplicator's messages, or an answer to a request.
     """
     found = Message(Place(0, 0), operations := [])
     code, scn, index = 0, None, None

@@ -10,11 +10,11 @@ from minercdc.capture.olr.message import Place
 from minercdc.capture.olr.protobuf import BYTES, VARINT, field, fields
 
 LAST_INDEX: Final = 2**63 - 1
-"""A `c_idx` above any other."""
+"""The highest `c_idx` that the protocol can hold; a place with it comes after every message of its `c_scn`."""
 
 
 class RequestCode(IntEnum):
-    """`RedoRequest.code`."""
+    """`RedoRequest.code`: what the client wants of the server."""
 
     INFO = 0
     START = 1
@@ -23,7 +23,7 @@ class RequestCode(IntEnum):
 
 
 class ResponseCode(IntEnum):
-    """`RedoResponse.code`."""
+    """`RedoResponse.code`: the server's state, or why it refuses a request; PAYLOAD marks a message of the stream."""
 
     READY = 0
     FAILED_START = 1
@@ -37,8 +37,9 @@ class ResponseCode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A RedoRequest.
+    """A RedoRequest, to be sent by `OlrConnection.send`.
 
+    :param source: `source.name` of the server.
     :param scn: of START; None for other requests.
     :param place: of CONFIRM, and of CONTINUE after a place; None for others: the server continues after what is confirmed.
     """
@@ -49,7 +50,7 @@ class Request:
     place: Place | None = None
 
     def encoded(self) -> bytes:
-        """The bytes of the message."""
+        """The message in protobuf, without the frame's length."""
         found = field(1, self.code) if self.code else b""
         found += field(2, self.source.encode())
         if self.scn is not None:
@@ -63,8 +64,8 @@ class Request:
 class Response:
     """A RedoResponse to a request.
 
-    :param scn: None when the server does not say it.
-    :param confirmed: what the server takes for confirmed, None when it does not say.
+    :param scn: field 2 of the answer, None when the server does not send it; nothing depends on it.
+    :param confirmed: up to where the server takes its messages for confirmed; None when it does not say, or says SCN 0.
     """
 
     code: ResponseCode
@@ -73,9 +74,9 @@ class Response:
 
 
 def read_response(data: bytes) -> Response:
-    """An answer.
+    """The server's answer to a request, from the content of a frame.
 
-    :raises ValueError: these bytes are none.
+    :raises ValueError: these bytes are no RedoResponse, or its code is not known.
     """
     numbers: dict[int, int] = {}
     for number, kind, value in fields(data):

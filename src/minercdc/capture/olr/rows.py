@@ -1,4 +1,4 @@
-"""The images of a row in a message to Rows of a table version."""
+"""Turns the images of a row in a message into Rows of a table version."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _OPS = {"c": Op.CREATE, "u": Op.UPDATE, "d": Op.DELETE}
 
 
 class RowReader:
-    """Reads rows of one table version.
+    """Reads rows of one table version; `Shapes` makes another one for the next version.
 
-    :param lobs: `lob.enabled`; without it large values are UNAVAILABLE.
+    :param lobs: `lob.enabled`; without it large values are UNAVAILABLE, in both images.
     """
 
     def __init__(self, schema: TableSchema, config: OlrConfig, *, lobs: bool) -> None:
@@ -35,7 +35,8 @@ class RowReader:
         self._convert = dict(zip(kept, self._converters, strict=True))
 
     def unknown(self, operation: Operation) -> list[str]:
-        """Columns of the message that the table version does not have."""
+        """Names of columns in the images that the table version does not have, sorted; empty when it has all. A column that
+        is stored and not read (`TableSchema.stored`) is not among them."""
         names = {*(operation.before or ()), *(operation.after or ())}
         return sorted(names - self._positions.keys() - self._passed_over)
 
@@ -71,8 +72,9 @@ class RowReader:
         return found
 
     def _check_whole(self, operation: Operation) -> None:
-        """Raise SchemaMismatchError when an insert lacks a column: it holds each, unless the server leaves out nulls, and then null
-        and unknown look alike."""
+        """Raise SchemaMismatchError when an insert lacks a column: it has to hold each, since null and unknown look alike
+        where the server leaves out nulls. Large columns may be missing, and those that the message's own list of columns does
+        not have."""
         listed = operation.columns
         missing = [
             name

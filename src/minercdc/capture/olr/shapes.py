@@ -1,4 +1,4 @@
-"""The captured tables as the messages have them: DDL, tables that are new, and shapes that changed without DDL."""
+"""Follows the shapes of captured tables in the messages: DDL, tables that are new, and shapes that changed without DDL."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ _NO_TIME = datetime(1970, 1, 1)
 
 
 class Shapes:
-    """Keeps `tables` in step with the messages. Errors of `read_table` and `unlogged` pass through.
+    """Keeps `tables`, which the caller owns, in step with the messages of one connection, in their order. Errors of
+    `read_table` and `unlogged` pass through.
 
     :param read_table: present shape of a table, None when it does not exist.
-    :param unlogged: see `CaptureContext.unlogged`.
+    :param unlogged: why redo of a table lacks what decoding needs, '' when it lacks nothing.
     :param lobs: `lob.enabled`.
     """
 
@@ -52,8 +53,8 @@ class Shapes:
         self._unnamed: set[str | None] = set()
 
     def captured(self, operation: Operation) -> TableId | None:
-        """The captured table of a change. None when it is not captured; with a warning, when neither the server knows its name nor
-        `tables` its object id."""
+        """The captured table of a change; None when it is not captured, or when neither the server knows its name nor
+        `tables` its object id. The latter logs a warning, once for each name that the server gives such a table."""
         if operation.owner is None or (operation.table or "").startswith("OBJ_"):
             # The server does not know the object's name.
             number = operation.object_id
@@ -71,12 +72,21 @@ class Shapes:
         return self._tracker.captured(operation.owner, operation.table, operation.object_id)
 
     def follow(self, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """What a DDL statement does to captured tables, which have followed when a change is yielded."""
+        """The changes that a DDL statement makes to captured tables, none for other DDL; `tables` has the new shape when a
+        change is yielded. Raises what `read_table` raises.
+
+        :param time_us: of the statement, microseconds since the epoch in UTC.
+        """
         yield from self._tracker.follow(_row(operation, message), time_us)
 
     def renewed(self, table: TableId, operation: Operation, message: Message, time_us: int) -> Iterator[SchemaChange]:
-        """Yields a SchemaChange when the table is not known, or a change shows that it has not the known shape, and no DDL came:
-        the present one is read from the dictionary. Raises MinerCdcError when that cannot be read."""
+        """Look whether a change shows a table that `tables` does not know, or another shape (a column or object id) than the
+        known one, though no DDL came. Then the present shape is read from the dictionary and put into `tables`, a
+        SchemaChange is yielded and a warning logged. Nothing is yielded when the shape is the known one, the dictionary does
+        not have the table, or the same difference was looked up before. Raises what `read_table` raises.
+
+        :param time_us: of the change, microseconds since the epoch in UTC.
+        """
         known = self._tables.find(table)
         if known is None:
             change = self._tracker.discover(table, _row(operation, message), time_us)
@@ -107,7 +117,8 @@ class Shapes:
         yield change
 
     def reader(self, table: TableId) -> RowReader:
-        """The reader for the table's present version. Raises SchemaMismatchError when its shape is not known."""
+        """The reader for the version of the table that `tables` has; kept until there is another version. Raises
+        SchemaMismatchError when `tables` does not have the table."""
         schema = self._tables.find(table)
         if schema is None:
             raise SchemaMismatchError("the table's shape is not known")
@@ -121,7 +132,7 @@ class Shapes:
 
 
 def _row(operation: Operation, message: Message) -> LogMinerRow:
-    """A DDL statement, or a change, in the form that shapes are followed by."""
+    """The statement or change as a LogMinerRow, which `ShapeTracker` takes; its SCN is 0 when the message has none."""
     return LogMinerRow(
         scn=message.scn or message.commit_scn or 0,
         code=OpCode.DDL,

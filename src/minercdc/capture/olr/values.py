@@ -1,4 +1,4 @@
-"""Values as OpenLogReplicator sends them, to canonical Row text (`minercdc.rows`).
+"""Turns values as OpenLogReplicator sends them into canonical Row text (`minercdc.rows`).
 
 NUMBER             a number of any length, as it is spelled
 BINARY_FLOAT, ..   a number; the server prints six digits of it
@@ -41,7 +41,9 @@ _EXACT_DIGITS: Final = 15  # of a NUMBER in a binary double
 
 
 def converter(column: Column, config: OlrConfig) -> Convert:
-    """What makes Row text of this column's values; None stands for NULL. It raises ValueDecodeError."""
+    """A function that makes Row text of a value of this column. It returns None for NULL: None, an empty text or RAW, and, as
+    far as `minercdc.olr.protobuf.nulls` allows that, ABSENT. It raises ValueDecodeError for a value that does not fit, and
+    for any value of a type that is not read."""
     convert = _converter(column, config)
     name = column.type_name
     empty_is_null = name in text.TYPES or name in raw.TYPES  # Oracle has no empty text
@@ -128,7 +130,11 @@ def _decimal(value: str | bytes) -> str:
 
 
 def _clock(found: str, unit: int) -> tuple[str, str]:
-    """Date and time as a DATE has them, and nine digits of the second's fraction. Raises ValueDecodeError for what is no date."""
+    """Date and time as Row text of a DATE, and nine digits of the second's fraction. Raises ValueDecodeError for what is no date.
+
+    :param found: a number since 1970, or a date in ISO 8601.
+    :param unit: how many of the number's units are a second.
+    """
     if _DIGITS.fullmatch(found):
         seconds, rest = divmod(int(found), unit)
         return _civil(seconds), f"{rest * (1_000_000_000 // unit):09d}"
@@ -171,7 +177,11 @@ def _zoned(found: str, unit: int, is_local: bool) -> str:
 
 
 def _offset(zone: str, date: str, is_local: bool) -> int:
-    """Minutes east of UTC at a moment. Raises ValueDecodeError for a zone that is not known."""
+    """Minutes by which the clock of a zone is ahead of UTC. Raises ValueDecodeError for a zone that is not known.
+
+    :param zone: an offset such as `+02:00`, or a name.
+    :param date: the moment, by the zone's clock if `is_local`, else by UTC.
+    """
     if match := _OFFSET.fullmatch(zone):
         return (-1 if match[1] == "-" else 1) * (int(match[2]) * 60 + int(match[3]))
     if zone in ("Z", "UTC", "GMT"):
@@ -189,7 +199,7 @@ def _offset(zone: str, date: str, is_local: bool) -> int:
 
 
 def _shifted(date: str, minutes: int) -> str:
-    """A clock's time so many minutes later."""
+    """Date and time, as `_civil` gives them, so many minutes later; earlier for a negative number. Raises as `_civil`."""
     if not minutes:
         return date
     sign = -1 if date.startswith("-") else 1

@@ -1,1 +1,1 @@
-"""The adapter `txlog`: triggers note each transaction in a table, and the rows are read by that, as by Databus for Oracle."""
+"""The adapter `txlog`, after Databus for Oracle: triggers note each transaction in a table, and its rows are selected by that."""

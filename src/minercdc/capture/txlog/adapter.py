@@ -1,4 +1,4 @@
-"""The adapter `txlog`."""
+"""Makes the adapter `txlog`, which selects rows by what triggers noted."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from minercdc.config.load import ConnectorConfig
 
 
 class TxlogFactory:
-    """See `capture.adapter.AdapterFactory`."""
+    """The `capture.adapter.AdapterFactory` of `txlog`: opens an adapter that selects rows by what triggers noted."""
 
     family = "txlog"
     reads_redo = False
     prerequisites = TxlogPrerequisites()
 
     def open(self, context: CaptureContext) -> Adapter:
-        """See `capture.adapter.AdapterFactory`."""
+        """An adapter that has connected to nothing yet. The position after a snapshot is its SCN. `unreadable` always gives None:
+        minercdc removes nothing from the log of transactions, and whether others did is not looked at."""
         config = context.config
         capture = TxlogCapture(
             *(context.connect_pdb, context.tables, context.mined, config.txlog, config.capture),
@@ -29,5 +30,5 @@ class TxlogFactory:
         return Adapter(capture, lambda scn, _: TxlogPosition(scn), lambda scn: begin_after(context, scn), lambda _: None)
 
     def own_tables(self, config: ConnectorConfig) -> frozenset[tuple[str, str]]:
-        """Those that `minercdc txlog install` makes, in any schema: `*` stands for it."""
+        """The tables that `minercdc txlog install` makes, with `*` for the schema, as they may be in any."""
         return frozenset(("*", name) for name in OWN_TABLES)

@@ -19,9 +19,10 @@ _SECONDS = 2  # of one wait: how long `close` may take
 
 
 class AlertWatch:
-    """A thread that calls SYNC_ALERT.waitForEvent again and again. When that fails, the log says so, and polls go on by time alone.
+    """A daemon thread that calls SYNC_ALERT.waitForEvent again and again, by a connection of its own. The constructor starts
+    it, `close` ends it. When connecting or the call fails, the thread logs a warning and ends, and polls go on by time alone.
 
-    :param connect: connects to where the tables are.
+    :param connect: opens a connection to where the tables are.
     :param owner: of SYNC_ALERT.
     """
 
@@ -33,13 +34,13 @@ class AlertWatch:
         self._thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Whether an alert came since the last call, or comes within so many seconds."""
+        """Wait until an alert comes, at most so many seconds; True when one came since the last call."""
         came = self._came.wait(seconds)
         self._came.clear()
         return came
 
     def close(self) -> None:
-        """End the thread; safe to call twice."""
+        """Have the thread end, and wait 3 s for that at most; safe to call twice. The thread closes its connection."""
         self._closed.set()
         self._thread.join(_SECONDS + 1)
 

@@ -1,7 +1,7 @@
-"""The stream: poll after poll, each in one read-only transaction over all tables.
+"""The stream of `txlog`: poll after poll, each in one read-only transaction over all tables.
 
-    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait -> events
-    by (SCN, TXN)
+    present SCN -> coalesce the log -> read-only transaction -> rows changed after `since`, a chunk of them when many wait ->
+    events by (SCN, TXN)
 
 Everything committed up to the present SCN is coalesced and in the transaction's snapshot, so after the events the place is that
 SCN, or the chunk's end. What was committed since waits, with the rows that it changed.
@@ -44,8 +44,8 @@ _log = logging.getLogger(__name__)
 
 _VIEWS = "SELECT TABLE_NAME, COLUMN_NAME FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABLE_NAME LIKE 'SY$%'"
 _AGAIN = 1 << 48
-"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another id each
-time, TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
+"""A transaction that an earlier run delivered in part is delivered again, as its rows may have changed since: under another
+id each time, TXN and a multiple of this, since what the former id delivered is left out by the numbers of its rows."""
 _MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 
 
@@ -53,11 +53,11 @@ _MOST_TIMES = 0xFFFF  # then ids begin again: only the last one must be another
 class _Poll:
     """What a poll found.
 
-    :param present: an SCN up to which all commits are in it, if it is no chunk.
-    :param until: SCN that the chunk ends with; None of a poll that read all.
+    :param present: SCN read before it; all commits up to it are in the poll, unless `until` is given.
+    :param until: SCN that the poll ends with, included, when it read one chunk only; None when it read all.
     :param rows: of each table, in the order of the tables' bits.
     :param zone_us: how far the database host's time is ahead of UTC, microseconds.
-    :param time_us: of the poll, microseconds since the epoch in UTC.
+    :param time_us: when the poll began, microseconds since the epoch in UTC.
     """
 
     present: int
@@ -68,13 +68,14 @@ class _Poll:
 
 
 class TxlogCapture:
-    """See `contracts.Capture`.
+    """The `contracts.Capture` of `txlog`. `stream` opens a connection, and with `minercdc.txlog.alerts` a thread with another one
+    (`AlertWatch`); it ends both.
 
-    :param connect: connects to where the tables are.
+    :param connect: opens a connection to where the tables are.
     :param tables: shapes known so far; kept in step with the views.
     :param mined: filter of the tables to read.
     :param database: first part of each TableId.
-    :param split: id of the transaction that an earlier run delivered in part, '' for none.
+    :param split: id of the source transaction that an earlier run delivered in part, '' for none.
     """
 
     def __init__(
@@ -99,17 +100,20 @@ class TxlogCapture:
         self._unseen: frozenset[TableId] = frozenset()
 
     def load_position(self, saved: Mapping[str, JsonValue]) -> TxlogPosition:
-        """Back from `TxlogPosition.to_json`. Raises ConfigError for anything else, such as the position of another adapter."""
+        """The position that `TxlogPosition.to_json` made `saved` of. Raises ConfigError for anything else, such as one of another
+        adapter."""
         return loaded(TxlogPosition.from_json, saved, "txlog")
 
     def stream(self, start: Position, stop: StopFlag) -> Iterator[Event]:
-        """Events from `start` on, until `stop` is set. See `contracts.Capture`.
+        """Events after `start`, until `stop` is set. See `contracts.Capture`. A poll follows the last one after
+        `minercdc.txlog.interval.ms`, at once when more rows wait, and sooner when an alert comes. Each poll writes to the
+        database and commits, as it has the log of transactions coalesced.
 
         :raises TypeError: `start` is of another adapter.
-        :raises ConfigError: tables of several schemas are captured.
+        :raises ConfigError: tables of several schemas are captured; or as `oracle.connect.connect`.
         :raises UnknownSourceError: the view of a table that was captured until now cannot be seen.
         :raises SourceError, PrerequisiteError: a view lacks a column of the key; or Oracle's other errors.
-        :raises ValueDecodeError: a value does not fit its column's type.
+        :raises ValueDecodeError: a value does not fit its column's type, whatever the failure mode.
         """
         if not isinstance(start, TxlogPosition):
             raise TypeError(f"{type(start).__name__} is no position of txlog")
@@ -126,17 +130,17 @@ class TxlogCapture:
             self.close()
 
     def confirm(self, position: Position) -> None:
-        """Nothing is kept for what is not confirmed."""
+        """No effect: SY$TXLOG keeps what was noted, confirmed or not."""
 
     def close(self) -> None:
-        """See `contracts.Capture`."""
+        """End the thread that waits for alerts, and close the connection; safe to call twice."""
         if self._alerts is not None:
             self._alerts.close()
             self._alerts = None
         self._connection.close()
 
     def _alerted(self, seconds: float, stop: StopFlag) -> bool:
-        """Wait so long; True at once when an alert came."""
+        """Wait for so many seconds, or until an alert comes: then True. Without alerts a stop ends the wait, too."""
         if self._alerts is None:
             stop.wait(seconds)
             return False
@@ -145,7 +149,8 @@ class TxlogCapture:
     # ---- one poll ----
 
     def _polled(self, position: TxlogPosition, stop: StopFlag) -> Generator[Event, None, tuple[TxlogPosition, bool]]:
-        """Events of one poll; the position after it, and whether more waits."""
+        """Events of one poll. Returns the position after it, and whether more rows wait; the position of the last transaction
+        that was emitted when the stop came in between. Raises as `stream`."""
         connection = self._connection.get()
         shapes = self._shapes(connection)
         if not shapes:
@@ -210,7 +215,12 @@ class TxlogCapture:
             self._alerts = AlertWatch(self._connect, owner)
 
     def _shapes(self, connection: oracledb.Connection) -> dict[TableId, TableSchema]:
-        """The tables that have a view, with the columns that it shows. A table without one is named in the log once."""
+        """The captured tables that have a view, with those columns that it shows. A warning names a table without one, once
+        for as long as it has none.
+
+        :raises UnknownSourceError: the table was captured until now.
+        :raises SourceError, PrerequisiteError: a view lacks a column of the key, or the dictionary cannot be read.
+        """
         self._dictionary.refresh(connection)
         shown: dict[str, set[str]] = {}
         owners = {table.schema for table in self._dictionary.shapes}
@@ -233,8 +243,8 @@ class TxlogCapture:
         return found
 
     def _refuse_hidden(self, unseen: frozenset[TableId]) -> None:
-        """Raises UnknownSourceError when a table that was captured until now has no view any more: its changes would be passed
-        over."""
+        """Raises UnknownSourceError when one of these tables, which have no view, is in `tables` under its name or object id:
+        it was captured until now, and its changes would be passed over."""
         ids = {number for table in unseen if (number := self._dictionary.shapes[table].object_id)}
         hidden = sorted(known.id for known in self._tables if known.id in unseen or (known.object_id in ids))
         if hidden:
@@ -272,7 +282,8 @@ class TxlogCapture:
 
 
 def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
-    """The shape with the columns that the view shows. Raises SourceError when a column of the key is missing there."""
+    """The shape with those of its columns that `columns` names, which the view shows; the same object when it shows all. Raises
+    SourceError when a column of the key is not among them."""
     kept = [place for place, column in enumerate(schema.columns) if column.name in columns]
     if len(kept) == len(schema.columns):
         return schema
@@ -288,7 +299,8 @@ def _limited(schema: TableSchema, columns: set[str]) -> TableSchema:
 
 
 def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, int, list[tuple[TableSchema, ChangedRow]]]]:
-    """Commit SCN, TXN and rows of each transaction after a place, in order; its rows by table and key."""
+    """Commit SCN, TXN and rows of each transaction after the place `after`, which is (commit SCN, TXN) too; in the order of
+    both. The rows of a transaction come by table, then in the order they were read in."""
     rows = [(schema, row) for schema, found in poll.rows for row in found if (row.scn, row.txn) > after]
     rows.sort(key=lambda one: (one[1].scn, one[1].txn))
     for (scn, txn), changed in groupby(rows, key=lambda one: (one[1].scn, one[1].txn)):
@@ -296,8 +308,11 @@ def _transactions(poll: _Poll, after: tuple[int, int]) -> Iterator[tuple[int, in
 
 
 def _number(txn: int, partial: str) -> int:
-    """What a transaction's id says: TXN, with another count for the one that was delivered in part, so that all of it comes
-    again."""
+    """The number of which a transaction's id is made: TXN; of the transaction with the id `partial`, which was delivered in
+    part, another number than that id has, so that all of its rows come again.
+
+    :param partial: '' for none.
+    """
     before = int(partial, 16) if partial else -1
     if before % _AGAIN != txn % _AGAIN or before < 0:
         return txn
@@ -305,5 +320,8 @@ def _number(txn: int, partial: str) -> int:
 
 
 def _transaction(scn: int, txn: int, noted_us: int) -> TransactionInfo:
-    """The id is TXN in hexadecimal; the user, the start and the exact time of the commit are not known."""
+    """Facts of a transaction. Its id is the number `txn` as 16 hex digits; user and start are not known.
+
+    :param noted_us: microseconds since the epoch in UTC, in place of the time of the commit, which is not known.
+    """
     return TransactionInfo(f"{txn:016x}", Scn(0), Scn(scn), 0, noted_us, 0, None)

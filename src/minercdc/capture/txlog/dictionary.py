@@ -1,4 +1,4 @@
-"""What the dictionary shows of the user's own objects."""
+"""Reads what the dictionary shows of the user's own objects, for `installation` to compare."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _JOBS = (
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    """A row of SY$SOURCES.
+    """A row of SY$SOURCES, which registers a table as a source.
 
+    :param bit: number of the table's bit in the masks of SY$TXLOG, from 0.
     :param txn_added: `install` added the column TXN.
     :param waited: no transaction is open that changed rows before the trigger was there.
     :param since_known: the SCN is noted from which on that is so.
@@ -40,7 +41,7 @@ class Registered:
 
 @dataclass(frozen=True, slots=True)
 class FoundJob:
-    """A row of USER_SCHEDULER_JOBS."""
+    """A row of USER_SCHEDULER_JOBS: what the job runs, and its REPEAT_INTERVAL, '' for none."""
 
     action: str
     interval: str
@@ -49,14 +50,15 @@ class FoundJob:
 
 @dataclass(slots=True)
 class Existing:
-    """What is there.
+    """What is there in the user's own schema, as `read_existing` found it.
 
     :param objects: STATUS by type and name.
     :param sources: texts of programs by type and name; `views` queries by name.
-    :param columns: names by table.
+    :param columns: names by table, hidden columns too.
     :param indexed: tables with an index that begins with TXN.
-    :param disabled: names of triggers.
-    :param registered: rows of SY$SOURCES by name.
+    :param disabled: names of triggers that are disabled.
+    :param registered: rows of SY$SOURCES by table name; {} when that table is missing.
+    :param jobs: those of minercdc, by name.
     :param invisible: the release has invisible columns: 12.1 and later.
     :param row_dependencies: of SY$TXLOG.
     :param has_settings: SYNC_CORE_SETTINGS has its row.
@@ -76,7 +78,8 @@ class Existing:
 
 
 def read_existing(connection: oracledb.Connection) -> Existing:
-    """What there is in the user's own schema. Raises as `codes.classify`."""
+    """What there is in the user's own schema now; nothing is changed there. Raises SourceError or PrerequisiteError, as
+    `codes.classify` makes them, when a query fails."""
     found = Existing(invisible=int(connection.version.split(".")[0]) >= 12)
     with oracle_errors("reading the dictionary"), connection.cursor() as cursor:
         _read_texts(cursor, found)
@@ -96,7 +99,8 @@ def read_existing(connection: oracledb.Connection) -> Existing:
 
 
 def _read_texts(cursor: oracledb.Cursor, found: Existing) -> None:
-    """Objects, programs, views and columns."""
+    """Read `objects`, `sources`, `views` and `columns` of `found` from the dictionary views of the user's own schema. The
+    driver's errors pass through."""
     found.objects = {(kind, name): status for kind, name, status in cursor.execute(_OBJECTS)}
     texts: dict[tuple[str, str], list[str]] = defaultdict(list)
     for kind, name, line in cursor.execute(_SOURCE):
@@ -114,7 +118,8 @@ def _read_texts(cursor: oracledb.Cursor, found: Existing) -> None:
 
 
 def _read_own_tables(cursor: oracledb.Cursor, found: Existing) -> None:
-    """What the tables hold that are there."""
+    """Set `has_settings` and `registered` of `found` from SYNC_CORE_SETTINGS and SY$SOURCES, where these are there.
+    `found.objects` and `found.columns` are set before. The driver's errors pass through."""
     if ("TABLE", SETTINGS) in found.objects:
         cursor.execute(f"SELECT COUNT(*) FROM {SETTINGS}")
         found.has_settings = int((cursor.fetchone() or (0,))[0]) > 0

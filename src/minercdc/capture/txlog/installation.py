@@ -1,4 +1,4 @@
-"""Makes, checks and removes the objects in the schema of the captured tables.
+"""Makes, checks and removes the objects that `txlog` needs in the schema of the captured tables.
 
 Every step looks whether its object is there and current, so a run that broke off is repeated. That TXN was added to a table is
 noted in SY$SOURCES before it is added, and taken from there when it is removed.
@@ -42,11 +42,12 @@ _BUSY = (54, 30006)
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """An object that ought to be there.
+    """An object that ought to be there, or a state of one, as `objects` finds it; or one that is there and is to be removed.
 
     :param what: type and name, for people.
-    :param problem: '' when it is there, valid and current.
-    :param statements: they make it so; () when there is no `problem`, and for a problem that no statement solves.
+    :param problem: what is wrong with it; '' when it is there, valid and current. Of one to be removed, what is there.
+    :param statements: run in order, they solve the problem, or remove it; () when there is no `problem`, and for a problem
+        that no statement solves.
     """
 
     what: str
@@ -55,8 +56,12 @@ class Object:
 
 
 def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> None:
-    """Raises ConfigError for tables that cannot be sources: of another schema than the user's, without a key, too many, or by their
-    names."""
+    """Raises one ConfigError, with a line for each problem, when there are no tables, tables of another schema than `owner`,
+    without a key, more than 126, with names that are too long or taken, or with an own column TXN of another type.
+
+    :param owner: the user who installs, and his schema.
+    :param version: of the database, such as `19.3.0.0.0`.
+    """
     lines = (
         [f"no table is captured in the schema {owner}: schema.include.list and table.include.list leave none"]
         if not tables
@@ -84,8 +89,8 @@ def refuse_unusable(tables: Sequence[TableSchema], owner: str, version: str) -> 
 
 
 def objects(existing: Existing, tables: Sequence[TableSchema]) -> Iterator[Object]:
-    """All objects that ought to be there, in the order in which they are made. Raises ConfigError when there are more tables than
-    bits."""
+    """All objects that ought to be there, in the order in which they are made, also those without a problem. Raises
+    ConfigError when there are more tables than bits."""
     yield _made(existing, "SEQUENCE", SEQUENCE, scripts.CREATE_SEQUENCE)
     yield from _own_tables(existing)
     for name, kind, text in scripts.PACKAGES:
@@ -135,7 +140,8 @@ def _same(found: str, text: str) -> bool:
 
 
 def _bits(existing: Existing, tables: Sequence[TableSchema]) -> Mapping[str, int]:
-    """The bit of each table. Raises ConfigError when none is left."""
+    """The bit of each registered table, and of each of `tables`, by name: one that is not registered gets the lowest free
+    one. Raises ConfigError when none is left."""
     found = {name: source.bit for name, source in existing.registered.items()}
     free = iter([bit for bit in range(MOST_SOURCES) if bit not in found.values()])
     for table in tables:
@@ -184,16 +190,16 @@ def _source(existing: Existing, table: TableSchema, bit: int) -> Iterator[Object
 
 
 def _no_column(table: str) -> str:
-    """Asked within the statement, since a script may be run on another database, or later: TXN of the table itself stays its
-    own."""
+    """A condition in SQL: the table has no column TXN. It is evaluated when the statement runs, since a script may run on another
+    database, or later; a column TXN that is the table's own is then not taken for one that was added."""
     found = f"SELECT 1 FROM USER_TAB_COLS WHERE TABLE_NAME = {literal(table)} AND COLUMN_NAME = {literal(COLUMN)}"
     return f"NOT EXISTS ({found})"
 
 
 def _wait(existing: Existing, name: str) -> Object:
-    """The wait for transactions that changed rows before the trigger was there, so that they end before the installation does.
-    SY$SOURCES notes that they were waited for, so that a run with nothing to do locks nothing, and one that broke off is made up
-    for."""
+    """An Object for the wait for transactions that changed rows before the trigger was there: its statements lock the table
+    once they have ended. SY$SOURCES notes that they were waited for, so that a run with nothing to do locks nothing, and a
+    later run waits where one broke off."""
     source = existing.registered.get(name)
     lock = f"LOCK TABLE {quoted(name)} IN SHARE MODE WAIT {_LOCK_SECONDS}"
     done = f"UPDATE {SOURCES} SET WAITED = 1, {SINCE} = NULL WHERE NAME = {literal(name)}"
@@ -203,8 +209,8 @@ def _wait(existing: Existing, name: str) -> Object:
 
 
 def _noted(existing: Existing, name: str) -> Object:
-    """The SCN of the commit that says that it was waited for: what is committed after it, the trigger has noted. ORA_ROWSCN may be
-    higher, by what else is in the block, and is never lower."""
+    """An Object for the note in SY$SOURCES from which SCN on all transactions on the table are noted: that of the commit
+    which says that they were waited for (`_wait`). ORA_ROWSCN may be higher, by what else is in the block, and is never lower."""
     source = existing.registered.get(name)
     note = f"UPDATE {SOURCES} SET {SINCE} = ORA_ROWSCN WHERE NAME = {literal(name)} AND WAITED = 1 AND {SINCE} IS NULL"
     known = source is not None and source.waited and source.since_known
@@ -243,10 +249,12 @@ def _job(existing: Existing, name: str, action: str, seconds: int, *, enabled: b
 
 
 def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said: Callable[[str], None]) -> int:
-    """Make what is missing or not current; returns the number of objects made. Waits as long as transactions hold locks on a table.
+    """Make what is missing or not current, and commit; returns the number of objects made, 0 when nothing was to be done. Waits
+    without limit while transactions hold locks on a table. Sets DDL_LOCK_TIMEOUT of the session. After an error, what was
+    made before stays.
 
     :param said: called with a line before each object is made, and at each wait.
-    :raises ConfigError: an object cannot be made.
+    :raises ConfigError: no statement can make an object; or it still has a problem once it was made; or tables are too many.
     :raises SourceError, PrerequisiteError: Oracle refuses.
     """
     made: set[str] = set()
@@ -265,8 +273,8 @@ def install(connection: oracledb.Connection, tables: Sequence[TableSchema], said
 def _run_patiently(
     connection: oracledb.Connection, statements: Sequence[str], doing: str, said: Callable[[str], None]
 ) -> None:
-    """Run statements, each again while transactions hold locks on its table. Writers wait for it no longer than `_LOCK_SECONDS` at
-    a time."""
+    """Run statements in order, each again 2 s later while transactions hold locks on its table. Writers wait for it no longer
+    than `_LOCK_SECONDS` at a time. Raises as `run` for other errors."""
     for statement in statements:
         while True:
             try:
@@ -280,20 +288,21 @@ def _run_patiently(
 
 
 def refuse_unmakeable(wrong: Sequence[Object]) -> None:
-    """Raises ConfigError for all objects that no statement makes as they ought to be."""
+    """Raises one ConfigError, with a line for each object that has a problem and no statements."""
     if lines := [f"{one.what}: {one.problem}" for one in wrong if one.problem and not one.statements]:
         raise ConfigError(lines)
 
 
 def _errors(connection: oracledb.Connection) -> list[str]:
-    """Errors of compilation of the user's programs, a line each."""
+    """Errors of compilation of the user's programs (USER_ERRORS), a line each; [] for none. Raises as `codes.classify`."""
     with oracle_errors("reading USER_ERRORS"), connection.cursor() as cursor:
         rows = cursor.execute("SELECT NAME, TYPE, LINE, POSITION, TEXT FROM USER_ERRORS ORDER BY NAME, TYPE, SEQUENCE")
         return [f"{kind} {name}, line {line}, column {column}: {text}" for name, kind, line, column, text in rows]
 
 
 def removals(existing: Existing) -> Iterator[Object]:
-    """What is there, in the order in which it is removed."""
+    """The objects of txlog that are there, in the order in which they are removed, with the statements that remove them. A
+    column TXN is among them only if `install` added it."""
     for name in existing.jobs:
         drop = f"BEGIN DBMS_SCHEDULER.DROP_JOB({literal(name)}, force => TRUE); END;"
         yield Object(f"job {name}", "there", (drop,))
@@ -325,7 +334,8 @@ def _source_removals(existing: Existing, name: str, bit: int, *, added: bool) ->
 
 
 def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
-    """Remove the objects of txlog in the user's schema; returns how many there were. Raises SourceError, PrerequisiteError.
+    """Remove the objects of txlog in the user's schema, and commit; returns how many there were. After an error, the others stay.
+    Raises SourceError, PrerequisiteError.
 
     :param said: called with a line before each object is removed.
     """
@@ -337,7 +347,7 @@ def remove(connection: oracledb.Connection, said: Callable[[str], None]) -> int:
 
 
 def run(connection: oracledb.Connection, statements: Sequence[str], doing: str) -> None:
-    """Run statements. Raises as `codes.classify`."""
+    """Run statements in order, without a commit of its own. The first error ends it, raised as `codes.classify` makes it."""
     with oracle_errors(doing), connection.cursor() as cursor:
         for statement in statements:
             cursor.execute(statement)

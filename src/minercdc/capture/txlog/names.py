@@ -1,4 +1,4 @@
-"""Names of the objects in the database, and what a name may be."""
+"""Names of the objects that `txlog` has in the database, and what a table's name may be."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 INFINITY: Final = "9" * 28
-"""SCN of a transaction that has not been coalesced."""
+"""SY$TXLOG.SCN of a transaction whose commit SCN has not been written there (coalesced) yet."""
 SEQUENCE, SOURCES, LOG, SETTINGS = "SY$SCN_SEQ", "SY$SOURCES", "SY$TXLOG", "SYNC_CORE_SETTINGS"
 CORE, ALERT = "SYNC_CORE", "SYNC_ALERT"
 COALESCE_JOB, SIGNAL_JOB = "J_COALESCE_LOG", "J_CALL_SIGNAL"
@@ -19,22 +19,22 @@ MOST_SOURCES: Final = 126
 
 
 def view_of(table: str) -> str:
-    """The view that shows a table's rows with their TXN."""
+    """Name of the view that shows a table's rows with their TXN; not quoted."""
     return f"SY${table}"
 
 
 def trigger_of(table: str) -> str:
-    """The trigger that sets TXN."""
+    """Name of the trigger that sets TXN of the table's rows; not quoted."""
     return f"{table}_DATABUS_TRG"
 
 
 def index_of(bit: int) -> str:
-    """The index on TXN of the source with that bit; not by the table's name, which may be long."""
+    """Name of the index on TXN of the source with that bit; it does not have the table's name, which may be long."""
     return f"{'SY$TXN'}_{bit}"
 
 
 def quoted(name: str) -> str:
-    """A name in double quotes, as SQL has it."""
+    """A name in double quotes, as SQL has it; the name has none itself."""
     return f'"{name}"'
 
 
@@ -50,7 +50,10 @@ def longest_name(version: str) -> int:
 
 
 def unusable_names(tables: Iterable[str], longest: int) -> Iterator[str]:
-    """Why tables cannot be sources by their names, a line each."""
+    """Why tables cannot be sources by their names, a line for each reason; none when they can.
+
+    :param longest: most bytes of a name.
+    """
     taken = {SEQUENCE, *OWN_TABLES}
     for table in tables:
         if view_of(table) in taken:

@@ -1,7 +1,7 @@
-"""From which SCN on the log of transactions has every one.
+"""Reads from which SCN on the log of transactions has every one.
 
-`install` writes it into SY$SOURCES once all transactions have ended that changed rows before their table had its trigger. What was
-committed before may be in no log, so a stream that begins there would leave it out.
+`install` writes it into SY$SOURCES once all transactions have ended that changed rows before their table had its trigger.
+What was committed before may be in no log, so a stream that begins there would leave it out.
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ _HAS_SINCE = "SELECT COUNT(*) FROM ALL_TAB_COLUMNS WHERE OWNER = :owner AND TABL
 
 
 def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> dict[TableId, int | None]:
-    """The SCN for each table that is a source; None while `install` has not ended. Empty when SY$SOURCES does not say it, as when
-    Databus itself made it. Raises as `codes.classify`."""
+    """For each of `tables` that is a source, the SCN from which on all its transactions are noted; None while `install` has
+    not ended. Tables of a schema are missing where SY$SOURCES has no such column, as when Databus itself made it, or is not
+    there. Raises as `codes.classify`."""
     found: dict[TableId, int | None] = {}
     with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
         for owner in sorted({table.schema for table in tables}):
@@ -41,10 +42,11 @@ def noted_since(connection: oracledb.Connection, tables: Sequence[TableId]) -> d
 
 
 def begin_after(context: CaptureContext, scn: int) -> int:
-    """The SCN itself, where a stream that begins after it misses nothing (`Adapter.mine_from`).
+    """`scn` itself, if a stream that begins after it misses nothing (`Adapter.mine_from`). Where SY$SOURCES does not say
+    whether that is so, a warning is logged. It opens a connection and closes it.
 
     :raises LogGapError: transactions that were committed after it may be in no log.
-    :raises SourceError, PrerequisiteError: the dictionary or SY$SOURCES cannot be read.
+    :raises SourceError, PrerequisiteError, ConfigError: connecting failed, or the dictionary or SY$SOURCES cannot be read.
     """
     with closing(context.connect_pdb()) as connection:
         tables = read_table_ids(connection, context.mined, context.database)

@@ -1,7 +1,7 @@
-"""How far transactions are delivered, in the order of (commit SCN, TXN).
+"""The position of `txlog`: how far transactions are delivered, in the order of (commit SCN, TXN).
 
-A row shows under the last transaction that changed it, so it only ever moves on in this order: what is read after a place is
-complete.
+A row shows under the last transaction that changed it, so it only ever moves on in this order: a query for what was changed
+after a place misses no row.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _AFTER_ALL = 10**40  # TXN is a NUMBER of 38 digits at most
 
 @dataclass(frozen=True, slots=True)
 class TxlogPosition:
-    """Where to go on from.
+    """The position of `txlog`, which is stored in the offset: where to go on from.
 
     :param since: every transaction with a commit SCN up to this one is delivered.
     :param scn, txn: of the last transaction that is delivered beyond that; 0 for none.
@@ -28,21 +28,22 @@ class TxlogPosition:
     txn: int = 0
 
     def precedes(self, other: Self) -> bool:
-        """Whether going from `other` to this position would go back."""
+        """Whether going from `other` to this position would go back: something that is delivered at `other` is not at this
+        one."""
         return self.place < other.place
 
     @property
     def place(self) -> tuple[int, int]:
-        """Commit SCN and TXN up to which everything is delivered."""
+        """Commit SCN and TXN up to which everything is delivered; between two polls a TXN above any other."""
         return (self.scn, self.txn) if self.scn > self.since else (self.since, _AFTER_ALL)
 
     @property
     def delivered_scn(self) -> int:
-        """Highest SCN of what was delivered."""
+        """The SCN up to which commits are delivered, those at it perhaps in part."""
         return max(self.since, self.scn)
 
     def __str__(self) -> str:
-        """For the log."""
+        """`SCN n` with `delivered_scn`, for the log."""
         return f"SCN {self.delivered_scn}"
 
     def to_json(self) -> dict[str, JsonValue]:
@@ -54,5 +55,5 @@ class TxlogPosition:
 
     @classmethod
     def from_json(cls, saved: Mapping[str, Any]) -> TxlogPosition:
-        """Back from `to_json`. Raises KeyError, ValueError or TypeError for anything else."""
+        """The position of which `to_json` made `saved`. Raises KeyError, ValueError or TypeError for anything else."""
         return cls(int(saved["txlog_since"]), int(saved.get("txlog_scn", 0)), int(saved.get("txlog_txn", 0)))

@@ -17,15 +17,19 @@ _INSTALL = "minercdc txlog install CONFIG, as the owner of the tables; minercdc 
 
 
 class TxlogPrerequisites:
-    """See `oracle.prerequisites.CapturePrerequisites`."""
+    """The `oracle.prerequisites.CapturePrerequisites` of `txlog`. Findings come as they are iterated, and so do errors."""
 
     def privileges(self, connection: oracledb.Connection, user: str) -> Iterator[Finding]:
-        """Nothing: only rights on objects are needed."""
+        """No findings: only rights on objects are needed, which `database` looks at."""
         yield from ()
 
     def database(self, connection: oracledb.Connection, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables of several schemas, too many tables, those whose installation has not ended, and those that cannot be read through
-        their view."""
+        """Blocking findings: tables are of several schemas (then it is the only one), or too many; for each table, that its
+        installation has not ended, or that it cannot be read through its view.
+
+        :raises SourceError, PrerequisiteError: SY$SOURCES or the dictionary cannot be read.
+        :raises TransientSourceError: the connection was lost.
+        """
         owners = sorted({table.id.schema for table in tables})
         if len(owners) > 1:
             yield Finding(
@@ -67,7 +71,7 @@ class TxlogPrerequisites:
                 )
 
     def tables(self, tables: Sequence[TableSchema]) -> Iterator[Finding]:
-        """Tables without a key, whose rows a reader cannot distinguish."""
+        """A blocking finding for each table without a key, whose rows a reader cannot distinguish."""
         for table in tables:
             if not table.key:
                 yield Finding(

@@ -1,4 +1,4 @@
-"""The statements of an installation or removal as a script that people read and SQL*Plus runs."""
+"""Prints the statements of an installation or removal as a script that people read and SQL*Plus runs."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _BEGIN = [
 
 
 def script(objects: Sequence[Object], *, without_columns: bool = False) -> str:
-    """Statements under a comment for each object; '' when nothing is to be done.
+    """The script: for each object with a problem, a comment and its statements; '' when no object has one.
 
-    :param without_columns: the tables' columns are not known: their views show all columns.
+    :param without_columns: the tables' columns are not known: their views are made to show all columns.
     """
     lines: list[str] = []
     for one in objects:
@@ -36,7 +36,12 @@ def _ended(statement: str) -> str:
 
 
 def tables_by_name(patterns: Sequence[str], owner: str) -> list[TableSchema]:
-    """Tables without known columns, when all patterns are plain names of tables of the owner; else none."""
+    """A TableSchema without columns and key for each pattern, in the same order, when all patterns are plain names
+    `OWNER.TABLE` of tables of `owner`; else []. No database is read.
+
+    :param patterns: of `table.include.list`.
+    :param owner: in upper case.
+    """
     found = []
     for pattern in patterns:
         plain = pattern.replace("\\$", "$").replace("\\.", ".").upper()

@@ -32,9 +32,10 @@ _FACTS = ('TO_CHAR("SY$SCN")', 'TO_CHAR("SY$TXN")', '"SY$TS"')
 
 @dataclass(frozen=True, slots=True)
 class ChangedRow:
-    """A row as it is now, under the last transaction that changed it.
+    """A row as it is at the poll, under the last transaction that changed it.
 
-    :param noted_us: when that transaction was noted in the log, microseconds since the epoch by the clock of the database host.
+    :param scn, txn: commit SCN and TXN of that transaction.
+    :param noted_us: when it was noted in the log, by the clock of the database host: microseconds since 1970 by that clock.
     """
 
     scn: int
@@ -44,9 +45,11 @@ class ChangedRow:
 
 
 class LogReader:
-    """Reads the tables of one schema.
+    """Reads the changed rows of the tables of one schema. It keeps no connection. Its queries of one poll belong in one read-only
+    transaction, after `coalesce`.
 
     :param owner: the schema.
+    :param fetch_size: rows of one fetch; 100 at most for a table with large values.
     :param lobs: read large values; else they are UNAVAILABLE.
     """
 
@@ -57,27 +60,28 @@ class LogReader:
         self._fetch_size, self._lobs = fetch_size, lobs
 
     def coalesce(self, connection: oracledb.Connection) -> None:
-        """Have commit SCNs written into the log, as the job does. Commits. Raises as `codes.classify`."""
+        """Have commit SCNs of the transactions that ended written into the log, as the job does. Commits. Raises as
+        `codes.classify`."""
         with oracle_errors("coalescing the log of transactions"), connection.cursor() as cursor:
             cursor.execute(f"BEGIN {self._core}.coalesce_log; END;")
 
     def chunk_end(self, connection: oracledb.Connection, since: int, until: int, rows: int) -> int | None:
-        """Commit SCN of the last of the next `rows` transactions after `since` and up to `until`; None when no more than these
-        wait. Raises as `codes.classify`."""
+        """Commit SCN of the last of the next `rows` transactions in the log after `since` and up to `until`; None when there
+        are not more than `rows`. Raises as `codes.classify`."""
         numbered = f"SELECT TX.SCN, ROW_NUMBER() OVER (ORDER BY TX.SCN) R FROM {self._log} TX WHERE TX.SCN > :since AND TX.SCN <= :until"
         sql = f"SELECT TO_CHAR(MAX(CASE WHEN R <= :most THEN SCN END)), COUNT(*) FROM ({numbered}) WHERE R <= :most + 1"
         last, count = one_row(connection, sql, "counting transactions", since=since, until=until, most=rows)
         return int(last) if int(count) > rows else None
 
     def bits(self, connection: oracledb.Connection) -> dict[str, int]:
-        """The bit of each source, by its name. Raises as `codes.classify`."""
+        """The bit of each source in SY$SOURCES, by the table's name. Raises as `codes.classify`."""
         with oracle_errors(f"reading {SOURCES}"), connection.cursor() as cursor:
             rows = cursor.execute(f"SELECT NAME, BITNUM FROM {self._owner}.{quoted(SOURCES)}")
             return {name: int(bit) for name, bit in rows}
 
     def read(self, connection: oracledb.Connection, schema: TableSchema, since: int, until: int) -> list[ChangedRow]:
-        """The rows of one table that were last changed after `since`, and up to `until`, in order of SCN, TXN and key. Raises as
-        `codes.classify`, and ValueDecodeError for a value that does not fit its column's type."""
+        """The rows of one table whose last change was committed after `since` and at or before `until`, in order of SCN, TXN
+        and key. Raises as `codes.classify`, and ValueDecodeError for a value that does not fit its column's type."""
         columns = ", ".join([*_FACTS, selected_columns(schema, "NULL", self._lobs)])
         key = "".join(f", {quoted(schema.columns[place].name)}" for place in schema.key)
         sql = f'SELECT {columns} FROM ({self._query(schema)}) ORDER BY "SY$SCN", "SY$TXN"{key}'
@@ -108,6 +112,6 @@ class LogReader:
 
 
 def microseconds(moment: datetime) -> int:
-    """Microseconds of a time without zone, since 1970 by the same clock."""
+    """Microseconds from the beginning of 1970 to `moment`, both by the same clock; `moment` has no zone."""
     since = moment - _EPOCH
     return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds

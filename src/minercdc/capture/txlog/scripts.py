@@ -1,4 +1,4 @@
-"""The SQL of the objects, as `minercdc txlog install` runs it.
+"""The SQL that makes the objects of `txlog`, as `minercdc txlog install` runs it.
 
     SYNC_CORE    getTxn: the transaction's number, noted in SY$TXLOG with the sources it changed; coalesce_log: its commit SCN
     trigger      sets TXN of each row that is inserted or updated
@@ -186,23 +186,27 @@ JOBS = (
 
 
 def replacing(text: str) -> str:
-    """The statement that makes a program of this text."""
+    """The statement that makes, or replaces, a program of this text."""
     return f"CREATE OR REPLACE {text}"
 
 
 def view_query(table: str, columns: Sequence[str]) -> str:
-    """The query of a table's view: TXN, then its other columns."""
+    """The query of a table's view: TXN, then the other columns in the order given.
+
+    :param columns: names of the table's columns; TXN may be among them.
+    """
     listed = ", ".join(quoted(name) for name in (COLUMN, *(name for name in columns if name != COLUMN)))
     return f"SELECT {listed} FROM {quoted(table)}"
 
 
 def create_view(table: str, columns: Sequence[str]) -> str:
-    """The statement that makes a table's view."""
+    """The statement that makes, or replaces, a table's view with these columns and TXN; also while TXN is missing (FORCE)."""
     return f"CREATE OR REPLACE FORCE VIEW {quoted(view_of(table))} AS {view_query(table, columns)}"
 
 
 def trigger_text(table: str) -> str:
-    """Text of a table's trigger. An update that sets TXN to a negative number keeps that number, made positive, and notes
+    """Text of a table's trigger, without CREATE OR REPLACE. It sets TXN of each inserted or updated row, and so has the
+    transaction noted in SY$TXLOG. An update that sets TXN to a negative number keeps that number, made positive, and notes
     nothing."""
     return (
         f"TRIGGER {quoted(trigger_of(table))} BEFORE INSERT OR UPDATE ON {quoted(table)}\n"
@@ -218,7 +222,11 @@ def trigger_text(table: str) -> str:
 
 
 def create_job(name: str, action: str, seconds: int, *, enabled: bool) -> str:
-    """The block that makes a job."""
+    """The PL/SQL block that makes a job.
+
+    :param action: PL/SQL that it runs.
+    :param seconds: between two runs.
+    """
     return (
         f"BEGIN DBMS_SCHEDULER.CREATE_JOB(job_name => {literal(name)}, job_type => 'PLSQL_BLOCK', job_action => {literal(action)},"
         f" repeat_interval => 'FREQ=SECONDLY;INTERVAL={seconds}', enabled => {str(enabled).upper()}, auto_drop => FALSE); END;"

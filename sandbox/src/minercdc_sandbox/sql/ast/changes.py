@@ -1,4 +1,4 @@
-"""INSERT, UPDATE, DELETE and MERGE."""
+"""Trees of INSERT, UPDATE, DELETE and MERGE."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.trees import Expr, Query, Relation, TableRef
 
 @dataclass(slots=True)
 class Returning:
-    """`RETURNING items INTO binds`; the binds by index."""
+    """`RETURNING items INTO binds`; the binds by index, one for each item. `at`: its offset."""
 
     items: list[Expr]
     binds: list[int]
@@ -19,7 +19,8 @@ class Returning:
 
 @dataclass(slots=True)
 class ErrorLog:
-    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `limit` 0 when left out, None for UNLIMITED."""
+    """`LOG ERRORS [INTO table] [(tag)] [REJECT LIMIT limit]`; `name` None without INTO, `limit` 0 when left out, None for
+    UNLIMITED. `at`: its offset."""
 
     owner: str | None
     name: str | None
@@ -30,7 +31,8 @@ class ErrorLog:
 
 @dataclass(slots=True)
 class Insert:
-    """INSERT of one table, from VALUES or a query. `columns`: with their offsets; `more`: the rows of VALUES after the first."""
+    """INSERT of one table, from VALUES or a query; the other is None. `columns`: with their offsets, [] for all; `more`: the rows
+    of VALUES after the first. `at`: its offset."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -44,7 +46,8 @@ class Insert:
 
 @dataclass(slots=True)
 class InsertInto:
-    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert."""
+    """`INTO table [(columns)] [VALUES (..)]` of a multitable insert; `columns` with their offsets, [] for all; `values` None
+    without VALUES."""
 
     target: TableRef
     columns: list[tuple[str, int]]
@@ -53,7 +56,8 @@ class InsertInto:
 
 @dataclass(slots=True)
 class InsertMany:
-    """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: ELSE."""
+    """INSERT ALL or, when `first`, INSERT FIRST. `branches`: condition, None without WHEN, and INTO clauses; `otherwise`: those
+    of ELSE. `at`: its offset."""
 
     first: bool
     branches: list[tuple[Expr | None, list[InsertInto]]]
@@ -68,7 +72,7 @@ Assignment: TypeAlias = "tuple[str, Expr, int]"
 
 @dataclass(slots=True)
 class Merge:
-    """MERGE. `update`: SET, WHERE and DELETE WHERE; `insert`: columns, values and WHERE; None for a clause left out."""
+    """MERGE. `update`: SET, WHERE and DELETE WHERE; `insert`: columns, values and WHERE; None for a clause left out. `at`: its offset."""
 
     target: TableRef
     source: Relation
@@ -80,7 +84,7 @@ class Merge:
 
 @dataclass(slots=True)
 class Update:
-    """`UPDATE target SET assignments [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+    """`UPDATE target SET assignments [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`. `at`: its offset."""
 
     target: TableRef
     assignments: list[Assignment]
@@ -92,7 +96,7 @@ class Update:
 
 @dataclass(slots=True)
 class Delete:
-    """`DELETE target [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`."""
+    """`DELETE target [WHERE ..] [RETURNING ..] [LOG ERRORS ..]`. `at`: its offset."""
 
     target: TableRef
     where: Expr | None

@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class LiteralKind(Enum):
-    """Kinds of literals. DEFAULT is the word in VALUES and SET."""
+    """Kinds of literals. NATIONAL is a string N'..'; DEFAULT is the word in VALUES and SET."""
 
     NUMBER = "N"
     STRING = "S"
@@ -20,7 +20,7 @@ class LiteralKind(Enum):
 
 @dataclass(slots=True)
 class Literal:
-    """A literal; `text` is its content, without quotes or the word before it."""
+    """A literal; `text` is its content, without quotes or the word before it, doubled quotes being single. `at`: its offset."""
 
     kind: LiteralKind
     text: str
@@ -29,8 +29,8 @@ class Literal:
 
 @dataclass(slots=True)
 class IntervalLiteral:
-    """`INTERVAL 'text' first(lead) TO last(digits)` or `INTERVAL 'text' SECOND(lead, digits)`; without TO, `last` is `first`. `lead`
-    is 2 and `digits` 6 where they are left out."""
+    """`INTERVAL 'text' first(lead) TO last(digits)` or `INTERVAL 'text' SECOND(lead, digits)`; without TO, `last` is `first`.
+    `lead` is 2 and `digits` 6 where they are left out. `at`: its offset."""
 
     text: str
     first: str
@@ -42,7 +42,7 @@ class IntervalLiteral:
 
 @dataclass(slots=True)
 class Bind:
-    """`:name`; `index` is its place among the binds."""
+    """`:name`; `index` is its place, from 0, among the statement's binds, of which each appearance is one. `at`: its offset."""
 
     index: int
     name: str
@@ -51,7 +51,8 @@ class Bind:
 
 @dataclass(slots=True)
 class Name:
-    """A column, pseudo-column, sequence value or function without parentheses; `outer`: `(+)` follows it."""
+    """A column, pseudo-column, sequence value or function without parentheses, by its `parts` between the points; `quoted`: a
+    part is; `outer`: `(+)` follows it. `at`: its offset."""
 
     parts: tuple[str, ...]
     at: int
@@ -61,7 +62,7 @@ class Name:
 
 @dataclass(slots=True)
 class TypeName:
-    """A declared type: name, numbers in parentheses (`*` is None), and BYTE, CHAR or a vector's format as `unit`."""
+    """A declared type: name, numbers in parentheses (`*` is None), and BYTE, CHAR or a vector's format as `unit`. `at`: its offset."""
 
     name: str
     numbers: list[int | None]

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.leaves import Bind, IntervalLiteral, Literal, Lock
 
 @dataclass(slots=True)
 class OrderItem:
-    """One term of ORDER BY."""
+    """One term of ORDER BY; `nulls_first` also where it is only the default of DESC."""
 
     expr: Expr
     descending: bool
@@ -23,7 +23,7 @@ FrameBound: TypeAlias = "tuple[str, Expr | None]"
 
 @dataclass(slots=True)
 class Frame:
-    """`mode`: ROWS, RANGE or GROUPS."""
+    """The frame of a window; `mode`: ROWS, RANGE or GROUPS. `at`: its offset."""
 
     mode: str
     first: FrameBound
@@ -33,7 +33,7 @@ class Frame:
 
 @dataclass(slots=True)
 class Window:
-    """OVER (..)."""
+    """OVER (..); `frame` None without a frame clause."""
 
     partition: list[Expr] = field(default_factory=list)
     order: list[OrderItem] = field(default_factory=list)
@@ -50,7 +50,8 @@ class Keep:
 
 @dataclass(slots=True)
 class Call:
-    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP. `name` may be qualified."""
+    """`name(args)` with its clauses; `star`: `name(*)`, `within`: WITHIN GROUP, `over`: OVER, None without it. `name` may be
+    qualified. `at`: its offset."""
 
     name: str
     args: list[Expr]
@@ -65,7 +66,7 @@ class Call:
 
 @dataclass(slots=True)
 class Parent:
-    """`PRIOR operand`, or `CONNECT_BY_ROOT operand` when `root`."""
+    """`PRIOR operand`, or `CONNECT_BY_ROOT operand` when `root`. `at`: its offset."""
 
     operand: Expr
     root: bool
@@ -74,7 +75,7 @@ class Parent:
 
 @dataclass(slots=True)
 class Missing:
-    """A NULL of the operand's type, for an expression of GROUP BY that is not in the grouping set."""
+    """A NULL of the operand's type, for an expression of GROUP BY that is not in the grouping set. `at`: its offset."""
 
     operand: Expr
     at: int
@@ -82,7 +83,7 @@ class Missing:
 
 @dataclass(slots=True)
 class Quantified:
-    """`left op ANY | ALL (query or list)`; SOME is ANY."""
+    """`left op ANY | ALL (query or list)`; SOME is ANY. `at`: its offset."""
 
     op: str
     left: Expr
@@ -93,7 +94,7 @@ class Quantified:
 
 @dataclass(slots=True)
 class Negative:
-    """`- operand`."""
+    """`- operand`. `at`: its offset."""
 
     operand: Expr
     at: int
@@ -101,7 +102,7 @@ class Negative:
 
 @dataclass(slots=True)
 class Binary:
-    """Arithmetic and `||`."""
+    """Arithmetic with `op` + - * / and `||`. `at`: its offset."""
 
     op: str
     left: Expr
@@ -111,7 +112,7 @@ class Binary:
 
 @dataclass(slots=True)
 class Compare:
-    """`left op right`; `op` is one of `FLIPPED`."""
+    """`left op right`; `op` is one of `FLIPPED`. `at`: its offset."""
 
     op: str
     left: Expr
@@ -125,7 +126,7 @@ FLIPPED = {"=": "=", "<>": "<>", "<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 @dataclass(slots=True)
 class Logic:
-    """`op` AND or OR over two or more operands, NOT over one."""
+    """`op` AND or OR over two or more operands, NOT over one. `at`: its offset."""
 
     op: str
     operands: list[Expr]
@@ -134,7 +135,7 @@ class Logic:
 
 @dataclass(slots=True)
 class Between:
-    """`operand [NOT] BETWEEN low AND high`."""
+    """`operand [NOT] BETWEEN low AND high`. `at`: its offset."""
 
     operand: Expr
     low: Expr
@@ -145,7 +146,7 @@ class Between:
 
 @dataclass(slots=True)
 class In:
-    """`operand [NOT] IN (items)`."""
+    """`operand [NOT] IN (items)`, a list or a query. `at`: its offset."""
 
     operand: Expr
     items: list[Expr] | Query
@@ -155,7 +156,7 @@ class In:
 
 @dataclass(slots=True)
 class Like:
-    """`operand [NOT] LIKE pattern [ESCAPE escape]`."""
+    """`operand [NOT] LIKE pattern [ESCAPE escape]`. `at`: its offset."""
 
     operand: Expr
     pattern: Expr
@@ -166,7 +167,7 @@ class Like:
 
 @dataclass(slots=True)
 class IsNull:
-    """`operand IS [NOT] NULL`."""
+    """`operand IS [NOT] NULL`. `at`: its offset."""
 
     operand: Expr
     negated: bool
@@ -175,7 +176,7 @@ class IsNull:
 
 @dataclass(slots=True)
 class Exists:
-    """`EXISTS (query)`."""
+    """`EXISTS (query)`. `at`: its offset."""
 
     query: Query
     at: int
@@ -183,7 +184,7 @@ class Exists:
 
 @dataclass(slots=True)
 class Scalar:
-    """Column `column` of `(query)`, which must have `width` columns: more than one only in SET (a, b) = (query)."""
+    """Column `column` of `(query)`, which must have `width` columns: more than one only in SET (a, b) = (query). `at`: its offset."""
 
     query: Query
     at: int
@@ -193,7 +194,7 @@ class Scalar:
 
 @dataclass(slots=True)
 class Case:
-    """CASE: `branches` of condition and value, with `operand` of two values; `otherwise` None without ELSE."""
+    """CASE: `branches` of condition and value, with `operand` of two values; `otherwise` None without ELSE. `at`: its offset."""
 
     operand: Expr | None
     branches: list[tuple[Expr, Expr]]
@@ -203,7 +204,7 @@ class Case:
 
 @dataclass(slots=True)
 class AtZone:
-    """`operand AT TIME ZONE zone`; AT LOCAL has no zone."""
+    """`operand AT TIME ZONE zone`; AT LOCAL has no zone. `at`: its offset."""
 
     operand: Expr
     zone: Expr | None
@@ -212,7 +213,7 @@ class AtZone:
 
 @dataclass(slots=True)
 class IsBinary:
-    """`operand IS [NOT] NAN | INFINITE`."""
+    """`operand IS [NOT] NAN | INFINITE`. `at`: its offset."""
 
     operand: Expr
     what: str
@@ -222,7 +223,7 @@ class IsBinary:
 
 @dataclass(slots=True)
 class Cast:
-    """`CAST(operand AS target)`."""
+    """`CAST(operand AS target)`. `at`: its offset."""
 
     operand: Expr
     target: TypeName
@@ -231,7 +232,7 @@ class Cast:
 
 @dataclass(slots=True)
 class Row:
-    """`(a, b, ..)`, two or more expressions."""
+    """`(a, b, ..)`, two or more expressions. `at`: its offset."""
 
     items: list[Expr]
     at: int
@@ -246,7 +247,7 @@ Expr: TypeAlias = (
 
 @dataclass(slots=True)
 class Partition:
-    """`PARTITION (name)` or `PARTITION FOR (values)`."""
+    """`PARTITION (name)`, or `PARTITION FOR (values)` with `name` None. `at`: its offset."""
 
     name: str | None
     values: list[Expr]
@@ -255,9 +256,11 @@ class Partition:
 
 @dataclass(slots=True)
 class TableRef:
-    """A table in FROM, or the target of DML.
+    """A table in FROM, or the target of DML. `at`: its offset.
 
+    :ivar owner, alias: None without one.
     :ivar as_of: 'SCN' or 'TIMESTAMP', and the expression.
+    :ivar partition: of PARTITION (..); None without it.
     :ivar versions: 'SCN' or 'TIMESTAMP', low and high end of VERSIONS BETWEEN; None for MINVALUE and MAXVALUE.
     :ivar inline: the subquery of `UPDATE (SELECT ..)`; then `name` is ''.
     """
@@ -274,7 +277,7 @@ class TableRef:
 
 @dataclass(slots=True)
 class Derived:
-    """A subquery in FROM; `lateral`: it may name columns of the relations before it."""
+    """A subquery in FROM; `as_of` as in `TableRef`; `lateral`: it may name columns of the relations before it. `at`: its offset."""
 
     query: Query
     alias: str | None
@@ -285,7 +288,7 @@ class Derived:
 
 @dataclass(slots=True)
 class Join:
-    """`kind`: INNER, LEFT, RIGHT, FULL, CROSS."""
+    """A join.  `kind`: INNER, LEFT, RIGHT, FULL, CROSS; `on` None and `using` [] without these. `at`: its offset."""
 
     left: Relation
     right: Relation
@@ -298,7 +301,7 @@ class Join:
 
 @dataclass(slots=True)
 class Pivot:
-    """`source PIVOT (aggregate [AS alias], .. FOR columns IN ((values) [AS alias], ..))`."""
+    """`source PIVOT (aggregate [AS alias], .. FOR columns IN ((values) [AS alias], ..))`. `at`: its offset."""
 
     source: Relation
     aggregates: list[tuple[Call, str | None]]
@@ -310,7 +313,7 @@ class Pivot:
 
 @dataclass(slots=True)
 class Unpivot:
-    """`source UNPIVOT [INCLUDE NULLS] (values FOR name IN ((columns) [AS literal], ..))`."""
+    """`source UNPIVOT [INCLUDE NULLS] (values FOR name IN ((columns) [AS literal], ..))`. `at`: its offset."""
 
     source: Relation
     values: list[str]
@@ -326,7 +329,8 @@ Relation: TypeAlias = "TableRef | Derived | Join | Pivot | Unpivot"
 
 @dataclass(slots=True)
 class Item:
-    """A select item. `expr` None is `*`, of the relation `star_of` or of all; `heading`: the name of a column without alias."""
+    """A select item. `expr` None is `*`, of the relation `star_of` or, when that is (), of all; `heading`: the name of a column
+    without alias. `at`: its offset."""
 
     expr: Expr | None
     alias: str | None
@@ -337,7 +341,7 @@ class Item:
 
 @dataclass(slots=True)
 class Hierarchy:
-    """START WITH .. CONNECT BY [NOCYCLE] .. ; `siblings` of ORDER SIBLINGS BY."""
+    """START WITH .. CONNECT BY [NOCYCLE] .. ; `siblings` of ORDER SIBLINGS BY. `at`: its offset."""
 
     start: Expr | None
     connect: Expr
@@ -348,7 +352,7 @@ class Hierarchy:
 
 @dataclass(slots=True)
 class Select:
-    """One query block.
+    """One query block: a SELECT without what may follow it in a `Query`. `at`: its offset.
 
     :ivar group_by: the expressions of GROUP BY, of grouping sets those of all.
     :ivar grouping: the grouping sets if there are several, else None; `spread` makes it [] for GROUP BY ().
@@ -367,7 +371,7 @@ class Select:
 
 @dataclass(slots=True)
 class SetOperation:
-    """`op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`."""
+    """A set operation on two queries. `op`: UNION, INTERSECT or MINUS, or one of them with ` ALL`. `at`: its offset."""
 
     op: str
     left: Select | SetOperation | Query
@@ -377,10 +381,11 @@ class SetOperation:
 
 @dataclass(slots=True)
 class Query:
-    """A query with its clauses.
+    """A query with the clauses around its body. `at`: its offset.
 
-    :ivar with_: name, column names and query of each CTE.
+    :ivar with_: name, column names ([] for none) and query of each CTE.
     :ivar fetch: number of rows of FETCH, or with `percent` their percentage; `ties` is WITH TIES.
+    :ivar for_update: of FOR UPDATE; None without it.
     """
 
     body: Select | SetOperation | Query

@@ -10,7 +10,7 @@ from minercdc_sandbox.sql.ast.trees import Expr, Query
 
 
 def children(node: object) -> Iterator[Expr]:
-    """Nodes directly below a node, but for type names."""
+    """Nodes directly below a node, in the order of its fields, but for type names and queries."""
     if not is_dataclass(node) or isinstance(node, Query):
         return
     for part in fields(node):
@@ -22,7 +22,8 @@ def children(node: object) -> Iterator[Expr]:
 
 
 def descendants(node: object) -> Iterator[Expr]:
-    """A node and all nodes below it, from the top; of lists and tuples, those of each element."""
+    """A node and all nodes below it, a node before those below it; of lists and tuples, those of each element. Nothing for a
+    query and for None."""
     if isinstance(node, (list, tuple)):
         for one in node:
             yield from descendants(one)

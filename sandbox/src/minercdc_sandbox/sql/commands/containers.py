@@ -18,8 +18,9 @@ def _in_root(session: SqlSession) -> None:
 
 
 def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`. Raises ORA-01031, ORA-65040 outside
-    the root, ORA-65012, ORA-00988, ORA-00907, ORA-03001 for one that is not made from the seed."""
+    """`CREATE PLUGGABLE DATABASE name ADMIN USER name IDENTIFIED BY password [storage clauses]`: a new PDB, which is MOUNTED; its
+    administrator has DBA. Raises ORA-01031, ORA-65040 outside the root, ORA-65012, ORA-00988, ORA-00907, ORA-03001 for one that
+    is not made from the seed. Commits the open transaction first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     name = parser.name(65000, "missing or invalid pluggable database name")
     if not parser.word("ADMIN", "USER"):
@@ -36,8 +37,9 @@ def create_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
-    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`. Raises ORA-01031, ORA-65040 outside the root, ORA-65011,
-    ORA-65017 for the root and the seed, ORA-65025 while it is open."""
+    """`DROP PLUGGABLE DATABASE name [KEEP | INCLUDING DATAFILES]`: remove it with all its objects. Raises ORA-01031, ORA-65040
+    outside the root, ORA-65011, ORA-65017 for the root and the seed, ORA-65025 while it is open. Commits the open transaction
+    first, as `committed`. Syntax errors are those of `Parser`."""
     _in_root(session)
     container = _named(session, parser)
     if not parser.word("KEEP", "DATAFILES"):
@@ -55,8 +57,9 @@ def drop_pluggable_database(session: SqlSession, parser: Parser) -> None:
 
 def alter_pluggable_database(session: SqlSession, parser: Parser) -> None:
     """OPEN and CLOSE of named PDBs, ALL [EXCEPT ..] or, without a name, the session's own; ADD, DROP, ENABLE and DISABLE as
-    `alter_database`. ALL leaves out those that are so already. Raises ORA-01031, ORA-65011, ORA-65017, ORA-65019, ORA-65020, ORA-65046
-    in the root without a name, ORA-65118, ORA-03001 for others."""
+    `alter_database`. ALL leaves out those that are so already. CLOSE kills the sessions of the PDB but this one. Raises
+    ORA-01031, ORA-65011, ORA-65017, ORA-65019, ORA-65020, ORA-65046 in the root without a name, ORA-65118, ORA-03001 for others.
+    Syntax errors are those of `Parser`."""
     if parser.token.text in ("ADD", "DROP", "ENABLE", "DISABLE"):
         alter_database(session, parser)
         return

@@ -16,15 +16,16 @@ _LOCATION = re.compile(r"\s*LOCATION\s*=\s*(\S+?)/?\s*(MANDATORY|OPTIONAL)?\s*$"
 
 
 def need(session: SqlSession, privilege: str) -> None:
-    """Raises ORA-01031 unless the user is SYS or has the privilege as `User.has`."""
+    """Raises ORA-01031 unless the user is SYS or has the privilege itself, as `User.has`."""
     user = session.catalog.user(session.container, session.user)
     if session.user != "SYS" and (user is None or not user.has(privilege)):
         raise OraError(1031, "insufficient privileges")
 
 
 def alter_system(session: SqlSession, parser: Parser) -> None:
-    """ALTER SYSTEM: log switches, CHECKPOINT, KILL and DISCONNECT SESSION, SET. Raises ORA-03001 for others, ORA-01031 without the
-    privilege, ORA-00026, ORA-00027 and ORA-00030 for a session, ORA-00922, ORA-02017, ORA-16019 and ORA-16179 for a value."""
+    """ALTER SYSTEM: log switches of all open threads, CHECKPOINT, KILL and DISCONNECT SESSION, SET. Raises ORA-03001 for others,
+    ORA-01031 without the privilege, ORA-00026, ORA-00027 and ORA-00030 for a session, ORA-00922, ORA-02017, ORA-16019 and
+    ORA-16179 for a value. Syntax errors are those of `Parser`."""
     if parser.token.text not in ("SWITCH", "ARCHIVE", "CHECKPOINT", "KILL", "DISCONNECT", "SET"):
         raise OraError(3001, "unimplemented feature: this ALTER SYSTEM", parser.token.start)
     need(session, "ALTER SYSTEM")
@@ -108,7 +109,8 @@ def _goldengate(session: SqlSession, value: str, at: int) -> None:
 
 
 def _recorded(name: str) -> Callable[[SqlSession, str, int], None]:
-    """A parameter whose value the views show, and that has no effect here. Sizes may end in K, M, G or T."""
+    """The setter (session, value, offset) of a parameter whose value the views show, and that has no effect here. Sizes may end
+    in K, M, G or T; the setter raises ORA-02017 for others."""
 
     def record(session: SqlSession, value: str, at: int) -> None:
         number = re.fullmatch(r"(\d+)([KMGT]?)", value.upper())
@@ -132,7 +134,8 @@ _PARAMETERS: dict[str, Callable[[SqlSession, str, int], None]] = {
 
 def alter_database(session: SqlSession, parser: Parser) -> None:
     """ALTER DATABASE: redo threads, log file members, supplemental logging, [NO] FORCE LOGGING. Raises ORA-03001 for others,
-    ORA-01031 without the privilege, ORA-12920, ORA-12921, and the errors of the redo log."""
+    ORA-01031 without the privilege, ORA-12920, ORA-12921, and as `RedoLog.enable_thread`, `RedoLog.disable_thread` and the other
+    methods of the redo log. Syntax errors are those of `Parser`."""
     if parser.token.text not in ("ADD", "DROP", "ENABLE", "DISABLE", "FORCE", "NO"):
         raise OraError(3001, "unimplemented feature: this ALTER DATABASE", parser.token.start)
     need(session, "ALTER DATABASE")
@@ -160,7 +163,9 @@ def alter_database(session: SqlSession, parser: Parser) -> None:
 
 
 def _force_logging(session: SqlSession, parser: Parser, *, wanted: bool) -> None:
-    """ORA-12920, ORA-12921: it is so already (Error Messages). All changes are in the redo here in any case."""
+    """Read the end and set FORCE LOGGING, as a DDL. All changes are in the redo here in any case. Raises ORA-12920 or ORA-12921
+    when it is so already (Error Messages). Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax
+    errors are those of `Parser`."""
     parser.end()
     if session.catalog.force_logging == wanted:
         number, word = (12920, "already in") if wanted else (12921, "not in")

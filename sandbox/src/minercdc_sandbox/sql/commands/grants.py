@@ -31,7 +31,8 @@ class _Request:
 
 
 def create_role(session: SqlSession, parser: Parser) -> None:
-    """CREATE ROLE. Raises ORA-01031, ORA-01921."""
+    """CREATE ROLE, in this container. Raises ORA-01031, ORA-01921 for the name of a role or user. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     parser.word("NOT", "IDENTIFIED")
     while parser.any_word("CONTAINER", "ALL", "CURRENT") or parser.op("="):
@@ -47,7 +48,8 @@ def create_role(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_role(session: SqlSession, parser: Parser) -> None:
-    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919."""
+    """DROP ROLE, which takes it from all that have it. Raises ORA-01031, ORA-01919. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     parser.end()
     with committed(session):
@@ -63,7 +65,9 @@ def drop_role(session: SqlSession, parser: Parser) -> None:
 
 
 def grant(session: SqlSession, parser: Parser) -> None:
-    """GRANT. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns."""
+    """GRANT to users and roles of this container; what they have with an option keeps it. Raises ORA-00942, ORA-00990, ORA-01031,
+    ORA-01749, ORA-01917, ORA-01919, ORA-03001 for privileges on columns. Commits the open transaction first, as `committed`, and
+    logs itself as DDL. Syntax errors are those of `Parser`."""
     request = _request(session, parser, "TO")
     with committed(session):
         _may_grant(session, request)
@@ -78,8 +82,9 @@ def grant(session: SqlSession, parser: Parser) -> None:
 
 
 def revoke(session: SqlSession, parser: Parser) -> None:
-    """REVOKE; ALL of an object's privileges takes those that there are. Raises ORA-01927, ORA-01951 and ORA-01952 for a privilege or
-    role that was not granted, and as `grant`."""
+    """REVOKE; ALL of an object's privileges takes those that there are. One that fails takes none. Raises ORA-01927, ORA-01951
+    and ORA-01952 for a privilege or role that was not granted, and as `grant`. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     request = _request(session, parser, "FROM")
     with committed(session):
         _may_grant(session, request)
@@ -101,7 +106,7 @@ def revoke(session: SqlSession, parser: Parser) -> None:
 
 
 def _holders(session: SqlSession, request: _Request) -> list[set[object]]:
-    """The grants of each grantee. Raises ORA-01749, ORA-01917."""
+    """The sets of grants of the grantees, in their order, for the caller to change. Raises ORA-01749, ORA-01917."""
     if request.object is not None and session.user in request.grantees:
         raise OraError(1749, "you may not GRANT/REVOKE privileges to/from yourself")
     return [_grants(session, holder) for holder in request.grantees]
@@ -124,7 +129,8 @@ def _matching(grants: set[object], privilege: str, object_: str | None) -> set[o
 
 
 def _may_grant(session: SqlSession, request: _Request) -> None:
-    """Object privileges: the owner, with the grant option, or with GRANT ANY OBJECT PRIVILEGE."""
+    """Check that the user may grant what is requested, and set the privileges that ALL means. Object privileges: the owner, with
+    the grant option, or with GRANT ANY OBJECT PRIVILEGE. Raises ORA-00942, ORA-00990, ORA-01031, ORA-01919."""
     catalog, container, user = session.catalog, session.container, session.user
     if request.object is None:
         roles = catalog.containers[container].roles

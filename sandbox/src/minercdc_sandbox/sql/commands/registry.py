@@ -41,7 +41,8 @@ Run: TypeAlias = Callable[[SqlSession, Parser], None]
 
 
 def _creations(words: tuple[str, ...], create: Callable[..., None]) -> list[tuple[tuple[str, ...], Run]]:
-    """CREATE with and without OR REPLACE and EDITIONABLE, whose editions the sandbox does not have."""
+    """`create` under the words of CREATE with and without OR REPLACE (then `replacing`) and EDITIONABLE, whose editions the
+    sandbox does not have."""
     found: list[tuple[tuple[str, ...], Run]] = []
     for editions in ((), ("EDITIONABLE",), ("NONEDITIONABLE",)):
         found.append((("CREATE", *editions, *words), create))
@@ -63,8 +64,8 @@ _PROGRAMS: list[tuple[tuple[str, ...], Run]] = [
 
 
 def run_command(session: SqlSession, sql: str) -> int:
-    """Run a statement and return the row count that drivers show, 0. Raises what the command raises, ORA-03001 for a statement of
-    Oracle that `COMMANDS` lacks, ORA-00900 for any other text."""
+    """Run a statement and return the row count that drivers show, always 0. Raises what the command raises, ORA-03001 for a
+    statement of Oracle that `COMMANDS` lacks, ORA-00900 for any other text."""
     parser = Parser(sql)
     for words, command in COMMANDS:
         if parser.word(*words):

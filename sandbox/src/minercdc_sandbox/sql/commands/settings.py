@@ -39,8 +39,9 @@ ARCHIVAL_VISIBILITY = "ROW ARCHIVAL VISIBILITY"
 
 
 def alter_session(session: SqlSession, parser: Parser) -> None:
-    """ALTER SESSION. Raises ORA-02248 for unknown options; for values ORA-00068, ORA-01435, ORA-01821, ORA-01874, ORA-01882,
-    ORA-12705 and ORA-03001; for CONTAINER ORA-01031, ORA-65011 and ORA-65023. Settings before the one that fails stay."""
+    """ALTER SESSION: set the session's NLS settings, time zone, schema, container and others. Raises ORA-02248 for unknown
+    options; for values ORA-00068, ORA-01435, ORA-01821, ORA-01874, ORA-01882, ORA-12705 and ORA-03001; for CONTAINER ORA-01031,
+    ORA-65011 and ORA-65023. Settings before the one that fails stay. Syntax errors are those of `Parser`."""
     if parser.any_word("ENABLE", "DISABLE", "FORCE") and parser.word("PARALLEL"):
         if not parser.any_word("DML", "DDL", "QUERY"):
             raise OraError(2248, "invalid option for ALTER SESSION", parser.token.start)
@@ -70,7 +71,8 @@ def alter_session(session: SqlSession, parser: Parser) -> None:
 
 
 def _set_archival_visibility(session: SqlSession, parser: Parser) -> None:
-    """`= ACTIVE | ALL`: whether archived rows are seen (SQL Language Reference, ALTER SESSION)."""
+    """Read `= ACTIVE | ALL` and set whether archived rows are seen (SQL Language Reference, ALTER SESSION). Raises ORA-02248.
+    Syntax errors are those of `Parser`."""
     parser.expect_op("=")
     wanted = parser.any_word("ACTIVE", "ALL")
     if wanted is None:
@@ -121,7 +123,8 @@ def _time_zone(value: str) -> str:
 
 
 def _set_container(session: SqlSession, name: str) -> None:
-    """For common users with the privilege SET CONTAINER (SQL Language Reference, ALTER SESSION, Prerequisites)."""
+    """Switch to a container, with the user's own schema; for common users with the privilege SET CONTAINER (SQL Language
+    Reference, ALTER SESSION, Prerequisites). Raises ORA-65011, ORA-01031, ORA-65023 within a transaction."""
     container = session.catalog.container_named(name)
     user = session.catalog.user(session.container, session.user)
     if user is None or not user.common:

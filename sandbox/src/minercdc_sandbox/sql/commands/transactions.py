@@ -13,7 +13,8 @@ from minercdc_sandbox.storage.transactions import Undo, UndoKind
 
 
 def commit(session: SqlSession, parser: Parser) -> None:
-    """COMMIT. Raises ORA-02091 when a deferred constraint is violated."""
+    """COMMIT [WORK]. Raises ORA-02091 when a deferred constraint is violated, and as `Session.commit`. Syntax errors are those of
+    `Parser`."""
     parser.word("WORK")
     parser.word("WRITE", "WAIT")
     parser.end()
@@ -21,7 +22,8 @@ def commit(session: SqlSession, parser: Parser) -> None:
 
 
 def rollback(session: SqlSession, parser: Parser) -> None:
-    """ROLLBACK, also TO SAVEPOINT. Raises ORA-01086 for a savepoint that the transaction does not have."""
+    """ROLLBACK [WORK], also TO SAVEPOINT. Raises ORA-01086 for a savepoint that the transaction does not have, and as
+    `Session.rollback`. Syntax errors are those of `Parser`."""
     parser.word("WORK")
     if parser.word("TO"):
         parser.word("SAVEPOINT")
@@ -34,14 +36,15 @@ def rollback(session: SqlSession, parser: Parser) -> None:
 
 
 def savepoint(session: SqlSession, parser: Parser) -> None:
-    """SAVEPOINT; one of the same name is replaced."""
+    """SAVEPOINT; one of the same name is replaced. Raises as `Storage.begin`. Syntax errors are those of `Parser`."""
     name = parser.name()
     parser.end()
     session.transactions.savepoint(name)
 
 
 def set_transaction(session: SqlSession, parser: Parser) -> None:
-    """SET TRANSACTION. Raises ORA-01453 after a change or lock in the transaction, ORA-03001 for other kinds."""
+    """SET TRANSACTION, which begins one, but for READ WRITE and READ COMMITTED, which do nothing. Raises ORA-01453 after a change
+    or lock in the transaction, ORA-03001 for other kinds, and as `Storage.begin`. Syntax errors are those of `Parser`."""
     if session.client.transaction is not None and session.client.transaction.undo:
         raise OraError(1453, "SET TRANSACTION must be first statement of transaction")
     if parser.word("NAME"):
@@ -63,8 +66,9 @@ def set_transaction(session: SqlSession, parser: Parser) -> None:
 
 
 def set_constraints(session: SqlSession, parser: Parser) -> None:
-    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`; IMMEDIATE checks what was deferred of these. One that fails changes
-    nothing: the keys are checked at COMMIT. Raises ORA-02447, ORA-02448, ORA-00905, and as `verify_deferred`."""
+    """`SET CONSTRAINTS ALL | name, .. DEFERRED | IMMEDIATE`, until the transaction ends; IMMEDIATE checks what was deferred of
+    these. One that fails changes nothing: the keys are checked at COMMIT. Raises ORA-02447, ORA-02448, ORA-00905, and as
+    `verify_deferred`. Syntax errors are those of `Parser`."""
     everything = parser.word("ALL")
     names = [] if everything else parser.listed(parser.qualified)
     mode = parser.any_word("DEFERRED", "IMMEDIATE")
@@ -84,7 +88,7 @@ def set_constraints(session: SqlSession, parser: Parser) -> None:
 
 
 def _deferrable(session: SqlSession, owner: str, name: str) -> tuple[str, str]:
-    """Owner and name of a constraint. Raises ORA-02447, ORA-02448."""
+    """Owner and name of a constraint that can be deferred. Raises ORA-02448 when there is none, ORA-02447."""
     tables = [table for table in session.catalog.tables(session.container) if table.owner == owner]
     found = next((c for table in tables for c in table.constraints if c.name == name), None)
     if found is None:
@@ -95,13 +99,15 @@ def _deferrable(session: SqlSession, owner: str, name: str) -> tuple[str, str]:
 
 
 def set_role(session: SqlSession, parser: Parser) -> None:
-    """SET ROLE, which has no effect: all roles are enabled."""
+    """SET ROLE, read to its end without a check; it has no effect: all roles are enabled."""
     while parser.take().kind is not TokenKind.END:
         pass
 
 
 def lock_table(session: SqlSession, parser: Parser) -> None:
-    """LOCK TABLE. Raises ORA-00942, ORA-01031, ORA-01737, ORA-03001 for partitions, and as `Locks.lock_table`."""
+    """LOCK TABLE: lock the tables in a transaction, begun if there is none, one after another; those before one that fails stay
+    locked. Raises ORA-00942, ORA-01031, ORA-01737, ORA-03001 for partitions, ORA-02017 for WAIT without whole seconds, other
+    syntax errors as `Parser`, and as `Locks.lock_table` and `Storage.begin`."""
     names = parser.listed(lambda: (parser.token.start, parser.qualified()))
     if parser.token.text in ("PARTITION", "SUBPARTITION"):
         raise OraError(3001, f"unimplemented feature: LOCK TABLE .. {parser.token.text}", parser.token.start)

@@ -19,7 +19,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def password(parser: Parser) -> str:
-    """Read `IDENTIFIED BY password`. Raises ORA-00988."""
+    """Read `IDENTIFIED BY password`; returns the password, case kept. Raises ORA-00988. Syntax errors are those of `Parser`."""
     parser.expect_word("IDENTIFIED")
     parser.expect_word("BY")
     token = parser.take()
@@ -34,7 +34,7 @@ def _masked(sql: str) -> str:
 
 @dataclass(slots=True)
 class _Options:
-    """What a statement says besides the password; None where it says nothing.
+    """Options of CREATE and ALTER USER besides the password; None or False where there is none; `tablespace`: the default one.
 
     :ivar others: options that mean nothing here: quotas, profiles, roles, editions.
     """
@@ -51,7 +51,9 @@ class _Options:
 
 
 def create_user(session: SqlSession, parser: Parser) -> None:
-    """CREATE USER. Raises ORA-00988, ORA-00922, ORA-01031, ORA-01920 for the name of a role, and as `Catalog.add_user`."""
+    """CREATE USER, without privileges; the redo does not have the password. Raises ORA-00988, ORA-00922, ORA-01031, ORA-01920 for
+    the name of a role, and as `Catalog.add_user`. Commits the open transaction first, as `committed`, and logs itself as DDL.
+    Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     secret = password(parser)
     options = _options(parser)
@@ -64,9 +66,10 @@ def create_user(session: SqlSession, parser: Parser) -> None:
 
 
 def alter_user(session: SqlSession, parser: Parser) -> None:
-    """ALTER USER: password, PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK, GRANT and REVOKE CONNECT THROUGH. Raises ORA-01918, ORA-00988,
-    ORA-00922, ORA-03001 for a proxy that is limited, and ORA-01031: without ALTER USER, users may change their own password only (SQL
-    Language Reference, ALTER USER, Prerequisites)."""
+    """ALTER USER: password (which ends its expiry), PASSWORD EXPIRE, ACCOUNT LOCK and UNLOCK, GRANT and REVOKE CONNECT THROUGH;
+    the redo does not have the password. Raises ORA-01918, ORA-00988, ORA-00922, ORA-03001 for a proxy that is limited, and
+    ORA-01031: without ALTER USER, users may change their own password only (SQL Language Reference, ALTER USER, Prerequisites).
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     proxies = parser.is_word("GRANT") or parser.is_word("REVOKE")
     secret = password(parser) if parser.is_word("IDENTIFIED") else None
@@ -89,8 +92,9 @@ def alter_user(session: SqlSession, parser: Parser) -> None:
 
 
 def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
-    """`GRANT CONNECT THROUGH proxy` and `REVOKE ..` (SQL Language Reference, ALTER USER, proxy_clause). Roles and authentication that a
-    proxy is limited to are refused."""
+    """Read and apply `GRANT CONNECT THROUGH proxy` and `REVOKE ..` (SQL Language Reference, ALTER USER, proxy_clause). Raises
+    ORA-01918 for an unknown proxy, ORA-03001 for roles and authentication that a proxy is limited to. Commits the open
+    transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     granted = parser.take().text == "GRANT"
     parser.expect_word("CONNECT")
     parser.expect_word("THROUGH")
@@ -108,8 +112,9 @@ def _alter_proxies(session: SqlSession, parser: Parser, user: User) -> None:
 
 
 def drop_user(session: SqlSession, parser: Parser) -> None:
-    """DROP USER. Raises ORA-01031, ORA-01918, ORA-01922 for objects outside the recycle bin without CASCADE, ORA-28014 for SYS and
-    SYSTEM, and ORA-01940 for a user who is connected."""
+    """DROP USER [CASCADE], with all that the user owns, the recycle bin too, and grants on it. Raises ORA-01031, ORA-01918,
+    ORA-01922 for objects outside the recycle bin without CASCADE, ORA-28014 for SYS and SYSTEM, and ORA-01940 for a user who is
+    connected. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     name = parser.name(1935, "missing user or role name")
     cascade = parser.word("CASCADE")
     parser.end()
@@ -137,7 +142,7 @@ def drop_user(session: SqlSession, parser: Parser) -> None:
 
 
 def _owns(place: Container, name: str) -> bool:
-    """Whether the user owns an object that is not in the recycle bin."""
+    """Whether the user of this name owns an object of the container that is not in the recycle bin."""
     kinds: tuple[Iterable[tuple[str, str]], ...] = (
         *(place.tables, place.views, place.synonyms, place.sequences),
         *(place.programs, place.bodies, place.triggers, place.jobs),
@@ -165,7 +170,8 @@ def _drop_objects(session: SqlSession, place: Container, name: str) -> None:
 
 
 def _options(parser: Parser) -> _Options:
-    """Read the options to the end of the statement. Raises ORA-00922, ORA-00959 without a tablespace's name."""
+    """Read the options to the end of the statement. Raises ORA-00922, ORA-00959 without a tablespace's name. Syntax errors are
+    those of `Parser`."""
     found = _Options()
     while parser.token.kind is not TokenKind.END:
         if parser.word("DEFAULT", "TABLESPACE"):
@@ -184,7 +190,7 @@ def _options(parser: Parser) -> _Options:
 
 
 def _other_option(parser: Parser) -> None:
-    """Read an option that means nothing here."""
+    """Read an option that means nothing here. Raises ORA-00922 for any other. Syntax errors are those of `Parser`."""
     if parser.word("CONTAINER"):
         parser.expect_op("=")
         known = parser.any_word("ALL", "CURRENT") is not None

@@ -28,16 +28,17 @@ from minercdc_sandbox.tables import Table
 
 
 def is_of_partitions(parser: Parser) -> bool:
-    """Whether the next words of an ALTER TABLE change partitions."""
+    """Whether the next words of an ALTER TABLE, after the table's name, change partitions; reads none of them."""
     if parser.is_word("SET", "INTERVAL"):
         return True
     return parser.token.text in _CHANGES and parser.peek().text in ("PARTITION", "PARTITIONS", "SUBPARTITION")
 
 
 def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply a change of partitions. Raises ORA-14501 for a table without partitions, ORA-03001 for subpartitions, and the errors
-    of the change: ORA-02149, ORA-02266, those between ORA-14004 and ORA-14760, and of EXCHANGE as `target_table`
-    and `take_alone`."""
+    """Read and apply a change of partitions; the caller holds the storage lock and the table alone, and logs the DDL. Raises
+    ORA-14501 for a table without partitions, ORA-03001 for subpartitions, of the changes ORA-02149, ORA-02266, those between
+    ORA-14004 and ORA-14760, ORA-00905 and others of `Parser` for wrong syntax, as `bound_cells`, `interval_of` and
+    `interval_step`, and of EXCHANGE as `target_table` and `take_alone`."""
     at = parser.token.start
     by = table.partitioning
     if by is None:
@@ -55,7 +56,8 @@ def alter_partitions(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def _names(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -> list[TablePartition]:
-    """`PARTITION[S] name | FOR (values), ..`"""
+    """Read `PARTITION[S] name | FOR (values), ..`: the partitions in that order. Raises ORA-02149, and as `bound_cells`. Syntax
+    errors are those of `Parser`."""
     parser.any_word("PARTITION", "PARTITIONS")
     return parser.listed(lambda: _name(session, parser, table, by))
 
@@ -74,7 +76,8 @@ def _name(session: SqlSession, parser: Parser, table: Table, by: Partitioning) -
 
 
 def _end(parser: Parser) -> None:
-    """Clauses that may follow, without effect here: indexes stay usable anyway."""
+    """Read clauses that may follow, without effect here, and the end of the statement: indexes stay usable anyway. Raises
+    ORA-00933 for anything else, and as `physical_options`."""
     physical_options(parser)
     if parser.any_word("UPDATE", "INVALIDATE"):
         parser.word("GLOBAL")
@@ -144,7 +147,8 @@ def _truncate(session: SqlSession, parser: Parser, table: Table, by: Partitionin
 
 
 def _renew(session: SqlSession, by: Partitioning, partition: TablePartition) -> None:
-    """Storage of its own, with a new data object id."""
+    """Give a partition storage of its own, empty, with a new data object id and number; what its rows become is the caller's.
+    Raises ORA-14299."""
     partition.data_object_id = session.catalog.new_object_id()
     partition.number_as(by.new_number())
 
@@ -200,13 +204,14 @@ def _split(session: SqlSession, parser: Parser, table: Table, by: Partitioning) 
 
 
 def _without(text: str | None, gone: str | None) -> str:
-    """A list of values without some of them, by their text."""
+    """A list of values, parted by commas, without some of them, by their text."""
     removed = {part.strip() for part in (gone or "").split(",")}
     return ", ".join(part.strip() for part in (text or "").split(",") if part.strip() not in removed)
 
 
 def _two_names(parser: Parser) -> tuple[str | None, str | None]:
-    """`INTO (PARTITION a, PARTITION b)`; Oracle names them itself where it is left out."""
+    """Read `INTO (PARTITION a, PARTITION b)`: the names, None for one that Oracle is to make, as where INTO is left out. Raises
+    ORA-14004, ORA-03001 for another number. Syntax errors are those of `Parser`."""
     if not parser.word("INTO"):
         return None, None
     parser.expect_op("(")
@@ -327,14 +332,16 @@ def _exchange(session: SqlSession, parser: Parser, table: Table, by: Partitionin
 
 
 def _log_change(session: SqlSession, table: Table) -> None:
-    """Note that a table's rows were replaced: flashback queries cannot see the time before (ORA-01466)."""
+    """Note that the rows of a table other than that of the statement were replaced: flashback queries cannot see the time before
+    (ORA-01466)."""
     scn, now = session.storage.clock.advance(), session.storage.clock.now()
     session.catalog.changed(table, scn=scn, now=now, definition=False)
     table.ddl_scn = scn
 
 
 def move_table(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply ALTER TABLE MOVE: a new data object id and new ROWIDs. Raises ORA-14511 for a partitioned table."""
+    """Read and apply ALTER TABLE MOVE: a new data object id and new ROWIDs, without redo of the rows; the caller holds the table
+    alone. Raises ORA-14511 for a partitioned table. Syntax errors are those of `Parser`."""
     at = parser.token.start
     parser.expect_word("MOVE")
     _end(parser)

@@ -1,4 +1,4 @@
-"""ALTER TABLE. A failed one leaves the definition as it was."""
+"""ALTER TABLE. A failed one leaves the definition as it was; see `exclusive.whole_or_not`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ _ARCHIVAL_ERRORS = {
 
 
 def alter_table(session: SqlSession, parser: Parser) -> None:
-    """ALTER TABLE. Raises as `target_table` and `take_alone`, and the errors of the change."""
+    """ALTER TABLE, read from after these words: commit, change the table and log the DDL. Raises as `committed`, `target_table`,
+    `take_alone` and `_alter`; the table is then as before, but what was open is committed. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     with committed(session):
@@ -49,15 +50,18 @@ def alter_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _places(table: Table) -> object:
-    """Where rows lie, and how many constraints there are: when that changes, flashback queries cannot see the time before (Database
-    Development Guide, "Using Oracle Flashback Technology": a new constraint invalidates undo)."""
+    """Where rows lie, and how many constraints there are, as a value to compare: when that changes, flashback queries cannot see
+    the time before (Database Development Guide, "Using Oracle Flashback Technology": a new constraint invalidates undo)."""
     by = table.partitioning
     partitions = None if by is None else [partition.number for partition in by.partitions]
     return table.data_object_id, partitions, len(table.constraints), len(table.checks)
 
 
 def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """Apply it; returns whether the stored columns changed."""
+    """Read the change and apply it; returns whether the stored columns changed, so that the table needs a new version. Raises
+    ORA-03001 for another change, and as the function that makes it: `definition_item`, `check_columns`, `check_defaults`,
+    `add_column`, `add_virtual`, `add_constraints`, `set_state`, `drop_column`, `rename_column`, `rename_table`,
+    `alter_partitions`, `move_table`, `_row_archival`. Syntax errors are those of `Parser`."""
     if is_of_partitions(parser):
         alter_partitions(session, parser, table)
         return False
@@ -93,7 +97,8 @@ def _alter(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """RENAME of a constraint, a column or the table; returns as `_alter`. Raises ORA-03001 for anything else."""
+    """Read and apply RENAME of a constraint, a column or the table; returns as `_alter`. Raises ORA-03001 for anything else, and
+    as `rename_column` and `rename_table`. Syntax errors are those of `Parser`."""
     if parser.word("RENAME", "CONSTRAINT"):
         _rename_constraint(session, parser, table)
         return False
@@ -109,7 +114,9 @@ def _alter_names(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """[NO] ROW ARCHIVAL: with NO the archive state of all rows is lost. Raises ORA-38396, ORA-38397."""
+    """Apply [NO] ROW ARCHIVAL, whose words were read: with NO the archive state of all rows is lost. Returns True: the stored
+    columns changed. Raises ORA-38396 when the table has it already, ORA-38397 for NO when it has none. Syntax errors are those of
+    `Parser`."""
     adding = parser.tokens[parser.at - 3].text != "NO"
     parser.end()
     if adding == (table.archival is not None):
@@ -122,7 +129,8 @@ def _row_archival(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def _enable(session: SqlSession, parser: Parser, table: Table) -> bool:
-    """ENABLE | DISABLE ROW MOVEMENT, or [VALIDATE | NOVALIDATE] constraint [CASCADE]."""
+    """Read and apply ENABLE | DISABLE ROW MOVEMENT, ALL TRIGGERS, or [VALIDATE | NOVALIDATE] constraint [CASCADE]; returns False,
+    as `_alter`. Raises ORA-03001 for anything else, and as `_alter_state`. Syntax errors are those of `Parser`."""
     enable = parser.take().text == "ENABLE"
     if parser.word("ROW", "MOVEMENT"):
         parser.end()
@@ -154,7 +162,8 @@ def _alter_state(session: SqlSession, parser: Parser, table: Table, spec: Constr
 
 
 def _drop_columns(session: SqlSession, parser: Parser, table: Table) -> None:
-    """`COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED."""
+    """Read and apply `COLUMN name | (name, ..) [CASCADE CONSTRAINTS]` of DROP and SET UNUSED. Raises as `column_list` and
+    `drop_column`. Syntax errors are those of `Parser`."""
     names = [parser.name(904, "invalid identifier")] if parser.word("COLUMN") else list(column_list(parser))
     cascade = parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
@@ -183,7 +192,8 @@ def _rename_constraint(session: SqlSession, parser: Parser, table: Table) -> Non
 
 
 def rename_table(session: SqlSession, table: Table, name: str) -> None:
-    """Give a table another name, in the foreign keys that refer to it and the grants on it too. Raises ORA-00955."""
+    """Give a table another name in its schema, in the foreign keys that refer to it and the grants on it too; logs nothing.
+    Raises ORA-00955."""
     place = session.catalog.containers[table.container].tables
     if session.catalog.object_named(table.container, table.owner, name) is not None:
         raise OraError(955, "name is already used by an existing object")
@@ -230,7 +240,8 @@ def _alter_add(session: SqlSession, parser: Parser, table: Table) -> bool:
 
 
 def add_constraints(session: SqlSession, table: Table, specs: list[ConstraintSpec]) -> None:
-    """Add constraints, and check the table's rows against them. Raises as `add_constraint` and `validate`."""
+    """Add constraints to a table that may have rows, and check the rows against them. Raises as `add_constraint` and `validate`;
+    what was added before stays in the definition."""
     for spec in specs:
         index = add_constraint(session, table, spec)
         validate(session, table, table.checks[-1] if spec.condition is not None else table.constraints[-1])

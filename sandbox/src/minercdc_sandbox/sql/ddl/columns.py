@@ -33,7 +33,9 @@ _LARGE = {OraType.CLOB, OraType.BLOB, OraType.XMLTYPE}
 
 
 def add_column(session: SqlSession, table: Table, column: Column) -> None:
-    """Add a stored column; rows get its default. Raises ORA-01430, ORA-01758, and the errors of the default."""
+    """Add a stored column at the end of the table, whose slot is set; rows get its default, without redo. Raises ORA-01430,
+    ORA-01758 for NOT NULL where rows have no value for it, and as `Parser.expr`, `Expressions.value` and `storer` of its
+    default."""
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")
     default = None
@@ -52,8 +54,8 @@ def add_column(session: SqlSession, table: Table, column: Column) -> None:
 
 
 def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool = False) -> None:
-    """Drop a column with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904, ORA-12983, ORA-12984,
-    ORA-12991, ORA-12992, ORA-54031.
+    """Drop a column, a virtual one too, with its checks, keys and indexes; its values stay in the segment. Raises ORA-00904,
+    ORA-12983, ORA-12984, ORA-12991, ORA-12992, ORA-54031, ORA-30673.
 
     :param cascade: CASCADE CONSTRAINTS: constraints on several columns and foreign keys that refer to the column go, too.
     """
@@ -85,7 +87,8 @@ def drop_column(session: SqlSession, table: Table, name: str, *, cascade: bool =
 
 
 def _drop_references(session: SqlSession, table: Table, name: str, *, cascade: bool) -> None:
-    """Foreign keys that refer to a column, disabled ones too. Raises ORA-12992 when there are any and not `cascade`."""
+    """Drop the foreign keys of all tables that refer to a column, disabled ones too. Raises ORA-12992 when there are any and not
+    `cascade`."""
     for child, constraint in _referring(session, table, name):
         if not cascade:
             raise OraError(12992, "cannot drop parent key column")
@@ -108,7 +111,8 @@ def _used_in_virtual(table: Table, name: str) -> bool:
 
 
 def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None:
-    """Rename a column wherever the dictionary has its name. Raises ORA-00904, ORA-00957, ORA-54032."""
+    """Rename a stored column wherever the dictionary of tables has its name: constraints, indexes, log groups, partitioning.
+    Raises ORA-00904, ORA-00957, ORA-54032."""
     position = table.position(old)
     if any(column.name == new for column in table.all_columns()):
         raise OraError(957, "duplicate column name")
@@ -136,7 +140,7 @@ def rename_column(session: SqlSession, table: Table, old: str, new: str) -> None
 
 
 def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
-    """The values stay, and the column NOT NULL. Raises ORA-30673."""
+    """Drop a column's identity with its sequence: the values stay, and the column NOT NULL. Raises ORA-30673 when it has none."""
     if column.identity is None:
         raise OraError(30673, "column to be modified is not an identity column")
     session.catalog.containers[table.container].sequences.pop((table.owner, f"ISEQ$$_{table.object_id}"), None)
@@ -147,7 +151,8 @@ def _drop_identity(session: SqlSession, table: Table, column: Column) -> None:
 def modify_column(session: SqlSession, parser: Parser, table: Table) -> None:
     """Read and apply one column of ALTER TABLE MODIFY. Raises ORA-01439 to ORA-01441, ORA-22859 and ORA-30082 for changes of type
     that the column's values do not allow, as `declare`, `column_options` and `add_constraint`, ORA-00904, ORA-01442, ORA-01451,
-    ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and for another length of CHAR."""
+    ORA-02296, ORA-30673, ORA-54039, ORA-03001 for GENERATED and for another length of CHAR. The caller sets the definition back.
+    Syntax errors are those of `Parser`."""
     position = table.position(parser.name(904, "invalid identifier"))
     column = table.columns[position]
     if parser.word("DROP", "IDENTITY"):

@@ -11,7 +11,9 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def comment_on(session: SqlSession, parser: Parser) -> None:
-    """COMMENT ON TABLE and COLUMN. Raises ORA-00904, ORA-00942, ORA-01031, ORA-01747, ORA-01780, ORA-03001 for another object."""
+    """COMMENT ON TABLE and COLUMN, read from after COMMENT ON; '' takes the comment away. Raises ORA-00904, ORA-00942, ORA-01031,
+    ORA-01747, ORA-01780, ORA-03001 for another object. Commits the open transaction first, as `committed`, and logs itself as
+    DDL. Syntax errors are those of `Parser`."""
     column_wanted = parser.word("COLUMN")
     if not column_wanted:
         parser.expect_word("TABLE", 3001, "unimplemented feature: COMMENT ON this")

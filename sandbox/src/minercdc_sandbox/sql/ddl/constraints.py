@@ -18,10 +18,10 @@ from minercdc_sandbox.tables import KEYS, Constraint, ConstraintKind, Index, Sup
 
 
 def add_constraint(session: SqlSession, table: Table, spec: ConstraintSpec) -> Index | None:
-    """Add the constraint to the definition, with the index of a key. Returns an index that is new, for the caller to create in
-    SQLite, else None. Raises ORA-00904, ORA-02264; of a key ORA-00957, ORA-02260, ORA-02261, ORA-02327, ORA-02329, ORA-14196; of a
-    foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270, ORA-02275, and as `target_table`; ORA-03001 for a deferrable NOT NULL or
-    CHECK, and the errors of a condition."""
+    """Add the constraint to the definition, with the index of a key; rows are not looked at. Returns an index that is new, for
+    the caller to create in SQLite, else None. Raises ORA-00904, ORA-02264; of a key ORA-00957, ORA-02260, ORA-02261, ORA-02327,
+    ORA-02329, ORA-14196; of a foreign key ORA-02256, ORA-02267, ORA-02268, ORA-02270, ORA-02275, and as `target_table`; ORA-03001
+    for a deferrable NOT NULL or CHECK, and the errors of a condition."""
     if spec.kind == ConstraintKind.CHECK and spec.condition is not None:
         _add_check(session, table, spec)
         return None
@@ -65,7 +65,8 @@ def _may_be_key(table: Table, spec: ConstraintSpec, positions: list[int]) -> Non
 
 
 def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Constraint) -> Index | None:
-    """The index that enforces a key: one that is there, or a new one named like the constraint."""
+    """The index that enforces a key, whose name `found` gets: one that is there (None is returned), or a new one named like the
+    constraint, added to the table's definition. Raises ORA-14196 for a USING INDEX that is none for it."""
     same = [i for i in table.indexes if i.columns == spec.columns and (i.unique or spec.deferrable)]
     if spec.index is not None and not any(i.name == spec.index for i in same):
         raise OraError(14196, "Specified index cannot be used to enforce the constraint.", spec.at)
@@ -81,7 +82,8 @@ def _index_of(session: SqlSession, table: Table, spec: ConstraintSpec, found: Co
 
 
 def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Constraint) -> None:
-    """Raises ORA-02268, ORA-02270 without such a key, ORA-02256, ORA-02267 for other columns, ORA-02275 for a second reference."""
+    """Set what a foreign key refers to, and its rule. Raises ORA-02268, ORA-02270 without such a key, ORA-02256, ORA-02267 for
+    other columns, ORA-02275 for a second reference, and as `target_table`."""
     assert spec.reference is not None
     owner, name, columns = spec.reference
     itself = (owner or table.owner, name) == (table.owner, table.name)
@@ -109,7 +111,7 @@ def _refer(session: SqlSession, table: Table, spec: ConstraintSpec, found: Const
 
 
 def check_name(session: SqlSession, table: Table, name: str | None, at: int) -> None:
-    """Raises ORA-02264 for the name of a constraint in the table's schema."""
+    """Raises ORA-02264 when a constraint in the table's schema has the name; None is free."""
     tables = [t for t in session.catalog.tables(table.container) if t.owner == table.owner]
     taken = {c.name for t in (*tables, table) for c in (*t.constraints, *t.checks)}
     if name in taken:
@@ -117,7 +119,8 @@ def check_name(session: SqlSession, table: Table, name: str | None, at: int) -> 
 
 
 def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
-    """A CHECK. Raises what is wrong with its condition."""
+    """Add a CHECK to the definition; rows are not looked at. Raises as `columns_of_check` and `plan_checks`, ORA-02264, and
+    ORA-03001 for a deferrable one."""
     if spec.deferrable:
         raise OraError(3001, "unimplemented feature: deferrable CHECK", spec.at)
     check_name(session, table, spec.name, spec.at)
@@ -131,7 +134,7 @@ def _add_check(session: SqlSession, table: Table, spec: ConstraintSpec) -> None:
 
 
 def validate(session: SqlSession, table: Table, constraint: Constraint) -> None:
-    """Check the table's rows against an enabled constraint, unless it is NOVALIDATE. Raises ORA-02293, ORA-02298, and as
+    """Check the table's rows against an enabled constraint, unless it is NOVALIDATE. Raises ORA-02298, and as `check_rows` and
     `check_existing`."""
     if not constraint.enabled or not constraint.validated:
         return
@@ -144,7 +147,7 @@ def validate(session: SqlSession, table: Table, constraint: Constraint) -> None:
 
 
 def _check_parents(session: SqlSession, table: Table, constraint: Constraint) -> None:
-    """Raises ORA-02298."""
+    """Check the table's committed rows against a foreign key. Raises ORA-02298 for one whose parent is not there."""
     assert constraint.reference is not None
     owner, name, columns = constraint.reference
     parent = session.catalog.table(table.container, owner, name)
@@ -163,7 +166,8 @@ def _check_parents(session: SqlSession, table: Table, constraint: Constraint) ->
 
 
 def check_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Check the table's rows against all its checks. Raises ORA-02293 with this name."""
+    """Check the table's rows against all its enabled checks. Raises ORA-02293 with this constraint's name for a row that fails,
+    and other errors of the conditions as `CheckPlan.enforce`."""
     plan = plan_checks(session.environment, table)
     if plan is None:
         return
@@ -180,7 +184,8 @@ def check_rows(session: SqlSession, table: Table, name: str) -> None:
 
 
 def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) -> None:
-    """Add a supplemental log group. Raises ORA-00904, ORA-00957, ORA-32588."""
+    """Add a supplemental log group to the definition; one of keys or all columns gets a generated name. Raises ORA-00904,
+    ORA-00957, ORA-32588."""
     if group.kind == dictionary.USER_GROUP:
         table.positions(group.columns)
         if any(other.name == group.name for other in table.log_groups):
@@ -195,7 +200,8 @@ def add_group(session: SqlSession, table: Table, group: SupplementalLogGroup) ->
 
 
 def check_existing(session: SqlSession, table: Table, kind: ConstraintKind, columns: tuple[str, ...], name: str) -> None:
-    """Check the table's rows against NOT NULL or a key. Raises ORA-02296, ORA-02437, ORA-02299, ORA-01449."""
+    """Check the table's committed rows against NOT NULL (CHECK) or a key of the columns; `name` is for the error. Raises
+    ORA-02296, ORA-02437, ORA-02299, ORA-01449."""
     slots = [f"c{table.columns[at].slot}" for at in table.positions(columns)]
     null = " or ".join(f"{slot} is null" for slot in slots)
     if kind == ConstraintKind.CHECK and row_count(session, table, null):
@@ -213,14 +219,15 @@ def check_existing(session: SqlSession, table: Table, kind: ConstraintKind, colu
 
 
 def row_count(session: SqlSession, table: Table, where: str = "1") -> int:
-    """Committed rows of the table that fulfil a condition in SQLite's SQL."""
+    """How many committed rows of the table fulfil a condition in SQLite's SQL over its slots c0, c1, .."""
     seen = visible(str(session.storage.clock.current), "-1")
     sql = f"select count(*) from {segment(table)} where {seen} and {where}"
     return sum(int(row[0]) for row in session.storage.db.execute(sql))
 
 
 def named_constraint(parser: Parser, table: Table) -> Constraint:
-    """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: the constraint. Raises ORA-02443 when there is none."""
+    """Read `PRIMARY KEY`, `UNIQUE (..)` or `CONSTRAINT name`: the table's constraint of that kind. Raises ORA-02443 when there is
+    none, and syntax errors as `Parser` and `column_list`."""
     found: Constraint | None
     if parser.word("PRIMARY", "KEY"):
         found = table.key
@@ -237,7 +244,8 @@ def named_constraint(parser: Parser, table: Table) -> Constraint:
 
 
 def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
-    """Read and apply ALTER TABLE DROP of a constraint. Raises ORA-02443, and as `release_key`."""
+    """Read and apply ALTER TABLE DROP of a constraint, from its name on. Raises ORA-02443, and as `release_key`. Syntax errors
+    are those of `Parser`."""
     constraint = named_constraint(parser, table)
     cascade = parser.word("CASCADE")
     keep = parser.word("KEEP", "INDEX")
@@ -252,7 +260,8 @@ def drop_constraint(session: SqlSession, parser: Parser, table: Table) -> None:
 
 
 def release_key(session: SqlSession, table: Table, constraint: Constraint, *, cascade: bool) -> None:
-    """Drop the foreign keys that refer to a key, if it is one. Raises ORA-02273 when there are any and not `cascade`."""
+    """Drop the enabled foreign keys that refer to a key, if the constraint is one. Raises ORA-02273 when there are any and not
+    `cascade`."""
     for child, reference in session.catalog.children_of(table):
         assert reference.reference is not None
         if constraint.kind in KEYS and set(reference.reference[2]) == set(constraint.columns):
@@ -262,8 +271,8 @@ def release_key(session: SqlSession, table: Table, constraint: Constraint, *, ca
 
 
 def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_index: bool = False) -> None:
-    """Undo what a dropped or disabled constraint did: its columns may be NULL again, and an index made for it is dropped unless
-    `keep_index`."""
+    """Undo what a dropped or disabled NOT NULL or key did: its columns may be NULL again, and an index made for it is dropped
+    unless `keep_index`."""
     if constraint.kind == ConstraintKind.CHECK:
         table.columns[table.position(constraint.columns[0])].nullable = True
     if constraint.kind == ConstraintKind.PRIMARY:
@@ -279,7 +288,8 @@ def loosen(session: SqlSession, table: Table, constraint: Constraint, *, keep_in
 
 
 def set_state(session: SqlSession, table: Table, constraint: Constraint, spec: ConstraintSpec, *, cascade: bool) -> None:
-    """Set the state of a constraint by ENABLE, DISABLE or MODIFY CONSTRAINT. Raises as `release_key` and `validate`."""
+    """Set the state of a constraint to that of `spec`, by ENABLE, DISABLE or MODIFY CONSTRAINT; makes or drops the index of a
+    key, and makes its columns NOT NULL or looser. `cascade`: as of `release_key`. Raises as `release_key` and `validate`."""
     was = constraint.enabled
     constraint.validated, constraint.rely = spec.validated, spec.rely
     if was and not spec.enabled:

@@ -27,8 +27,10 @@ from minercdc_sandbox.tables import KEYS, Column, Constraint, ConstraintKind, Le
 
 
 def create_table(session: SqlSession, parser: Parser, *, temporary: str | None = None) -> None:
-    """CREATE TABLE. Raises ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918, ORA-02440, ORA-14459, ORA-54026,
-    ORA-54039, and as `named_once` and `_checked_rows`, and the errors of its parts.
+    """CREATE TABLE, read from after these words: commit, make the table, log the DDL and, of AS, insert the rows in a transaction
+    of their own. Raises ORA-00955, ORA-00997, ORA-01027, ORA-01031, ORA-01773, ORA-01792, ORA-01918, ORA-02440, ORA-14459,
+    ORA-54026, ORA-54039, and as `committed`, `definition_item`, `partition_by`, `add_partitions`, `add_identity`, `add_virtual`,
+    `named_once` and `_checked_rows`; other syntax errors as `Parser`.
 
     :param temporary: of CREATE GLOBAL TEMPORARY TABLE how long rows live without ON COMMIT: `TRANSACTION`; None of another table.
     """
@@ -71,7 +73,8 @@ def create_table(session: SqlSession, parser: Parser, *, temporary: str | None =
 
 
 def _query(parser: Parser, definition: Definition) -> ast.Query | None:
-    """The query of CREATE TABLE .. AS; None without one. Reads the statement to its end."""
+    """Read the query of CREATE TABLE .. AS, and the end of the statement; None without one. Raises ORA-01773 for declared types,
+    ORA-01027 for binds, ORA-00933 for more words, and as `Parser.query`."""
     query: ast.Query | None = None
     if parser.word("AS"):
         if any(column.type for column in definition.columns):
@@ -84,7 +87,8 @@ def _query(parser: Parser, definition: Definition) -> ast.Query | None:
 
 
 def _take_columns(session: SqlSession, definition: Definition, query: ast.Query) -> Plan:
-    """Plan the query of CREATE TABLE .. AS, and define its columns."""
+    """Plan the query of CREATE TABLE .. AS, and let the definition have its columns; returns the plan. Raises ORA-00997 for a
+    LONG, ORA-02440 for a foreign key, and as `plan_inner` and `named_once`."""
     plan = session.statements.plan_inner(query)
     named_once(query, (), [column.name for column in plan.columns])
     if any(column.type in (OraType.LONG, OraType.LONG_RAW) for column in plan.columns):
@@ -96,7 +100,8 @@ def _take_columns(session: SqlSession, definition: Definition, query: ast.Query)
 
 
 def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
-    """Clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL."""
+    """Read the clauses before the partitions: storage, and whether there is ROWDEPENDENCIES, and ROW ARCHIVAL. Raises as
+    `large_storage` and `physical_options`. Syntax errors are those of `Parser`."""
     physical_options(parser)
     row_dependencies, archival = False, False
     while True:
@@ -113,9 +118,9 @@ def _row_options(parser: Parser, definition: Definition) -> tuple[bool, bool]:
 
 
 def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The rows of CREATE TABLE .. AS. "If any rows violate the constraint, then the database does not create the table and returns an
-    error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these rows. Raises ORA-00001, ORA-01400, ORA-02290,
-    ORA-14400."""
+    """The rows of CREATE TABLE .. AS, with LOBs of the table's own. "If any rows violate the constraint, then the database does
+    not create the table and returns an error" (SQL Language Reference, CREATE TABLE, AS subquery): that of an INSERT of these
+    rows. Makes the partitions that INTERVAL needs. Raises ORA-00001, ORA-01400, ORA-02290, ORA-14400, and as `plan_checks`."""
     rows = _own_contents(session, table, found)
     checks = plan_checks(session.environment, table)
     required = [(at, column_path(table, column)) for at, column in enumerate(table.columns) if not column.nullable]
@@ -138,7 +143,7 @@ def _checked_rows(session: SqlSession, table: Table, found: list[tuple[Cell, ...
 
 
 def _check_key(table: Table, constraint: Constraint, rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Raises ORA-00001."""
+    """Raises ORA-00001 when two rows have the same key; keys of NULLs only do not count."""
     places, seen = table.positions(constraint.columns), set[tuple[Cell, ...]]()
     for row in rows:
         key = tuple(row[at] for at in places)
@@ -148,7 +153,8 @@ def _check_key(table: Table, constraint: Constraint, rows: Sequence[tuple[Cell, 
 
 
 def _row_movement(parser: Parser) -> bool:
-    """Clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT."""
+    """Read the clauses that may follow partitions: storage, and ENABLE | DISABLE ROW MOVEMENT; whether the last of these is
+    ENABLE. Raises ORA-00905, and as `physical_options`."""
     physical_options(parser)
     enabled = False
     while parser.is_word("ENABLE", "ROW") or parser.is_word("DISABLE", "ROW"):
@@ -160,7 +166,7 @@ def _row_movement(parser: Parser) -> bool:
 
 
 def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]]) -> list[tuple[Cell, ...]]:
-    """The rows with LOBs that the table keeps: temporary LOBs that the query made go with the session."""
+    """The rows with LOBs in the table's own segment: temporary LOBs that the query made go with the session. Raises as `storer`."""
     how = conversion(session.environment, table)
     fits = {
         at: storer(column_type(column), column, column_path(table, column), how)
@@ -171,7 +177,7 @@ def _own_contents(session: SqlSession, table: Table, rows: list[tuple[Cell, ...]
 
 
 def column_like(described: ColumnDescription) -> Column:
-    """A column for the values of a query's column."""
+    """A new column for the values of a query's column, with its name and without a slot."""
     text = described.type in (OraType.VARCHAR2, OraType.CHAR)
     chars = (described.size // 2 if described.national else described.size) if text else 0
     return Column(
@@ -223,13 +229,13 @@ def _new_table(session: SqlSession, owner: str, name: str, definition: Definitio
 
 
 def check_columns(session: SqlSession, columns: Sequence[Column]) -> None:
-    """Raises as `check_declared`, by the release and MAX_STRING_SIZE of the database."""
+    """Check the types of columns by the release and MAX_STRING_SIZE of the database. Raises as `check_declared`."""
     env = session.environment
     check_declared(columns, env.release, extended=env.extended_strings)
 
 
 def check_defaults(session: SqlSession, columns: Sequence[Column]) -> None:
-    """Raises the errors of the columns' defaults; ORA-00984 for a column in one."""
+    """Translate the columns' defaults without computing them. Raises their errors; ORA-00984 for a column in one."""
     for column in columns:
         if column.default is not None:
             try:

@@ -15,7 +15,9 @@ from minercdc_sandbox.tables import KEYS, ConstraintKind, Table
 
 
 def drop_table(session: SqlSession, parser: Parser) -> None:
-    """DROP TABLE: into the recycle bin, unless PURGE or a temporary table. Raises ORA-02449, and as `target_table` and `take_alone`."""
+    """DROP TABLE, read from after these words: into the recycle bin, unless PURGE or a temporary table. Foreign keys of other
+    tables that refer to it go with CASCADE CONSTRAINTS. Raises ORA-02449 without it, and as `target_table` and `take_alone`.
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     cascade = parser.word("CASCADE", "CONSTRAINTS")
@@ -41,7 +43,8 @@ def drop_table(session: SqlSession, parser: Parser) -> None:
 
 
 def _renames(table: Table, bin_name: str) -> list[str]:
-    """The recycle bin first gives constraints, indexes and the table names of its own (docs/reference/logminer-facts.md#b-8)."""
+    """The statements by which the recycle bin first gives constraints, indexes and the table names of its own, as the redo of
+    DROP has them (docs/reference/logminer-facts.md#b-8)."""
     target = f'"{table.owner}"."{table.name}"'
     kept = [constraint for constraint in table.constraints if constraint.kind in KEYS]
     found = [
@@ -56,7 +59,8 @@ def _renames(table: Table, bin_name: str) -> list[str]:
 
 
 def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
-    """Foreign keys that refer to the table go with CASCADE CONSTRAINTS (ORA-02449)."""
+    """Drop the table's own foreign keys, and with CASCADE CONSTRAINTS those of others that refer to it. Raises ORA-02449 for such
+    without `cascade`."""
     others = [(child, c) for child, c in session.catalog.children_of(table) if child is not table]
     if others and not cascade:
         raise OraError(2449, "unique/primary keys in table referenced by foreign keys")
@@ -66,14 +70,16 @@ def _release(session: SqlSession, table: Table, *, cascade: bool) -> None:
 
 
 def _recycle_name(object_id: int, name: str = "") -> str:
-    """The name in the recycle bin, `BIN$..$0`: of a table or index, from its object id; of a constraint, which has none, from the id of
-    its table and the constraint's `name`."""
+    """The name in the recycle bin, `BIN$..$0`: of a table or index, from its object id; of a constraint, which has none, from the
+    id of its table and the constraint's `name`. The same at each call."""
     digest = hashlib.md5(f"{object_id}{name}".encode(), usedforsecurity=False).digest()
     return f"BIN${base64.b64encode(digest).decode()}$0"
 
 
 def truncate_table(session: SqlSession, parser: Parser) -> None:
-    """TRUNCATE TABLE. Raises ORA-02266, and as `target_table` and `take_alone`."""
+    """TRUNCATE TABLE, read from after these words: rows go without redo, data object ids are new. Raises ORA-02266 for a table
+    that enabled foreign keys of others refer to, and as `target_table` and `take_alone`. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     at = parser.token.start
     owner, name = parser.qualified()
     if parser.any_word("DROP", "REUSE"):

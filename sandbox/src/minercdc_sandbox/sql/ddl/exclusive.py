@@ -16,14 +16,16 @@ from minercdc_sandbox.tables import Table
 
 @contextmanager
 def committed(session: SqlSession) -> Iterator[None]:
-    """Around a DDL: the storage is locked, the session's transaction committed first. Raises as `TransactionControl.commit`."""
+    """Around a DDL: the session's transaction is committed first, and the storage is locked until the context ends. Raises as
+    `TransactionControl.commit`."""
     with session.storage.lock:
         session.commit()
         yield
 
 
 def take_alone(session: SqlSession, table: Table) -> None:
-    """Wait at most DDL_LOCK_TIMEOUT seconds (0 unless set) until no transaction holds a lock on the table.
+    """Wait at most DDL_LOCK_TIMEOUT seconds (0 unless set) until no transaction holds a lock on the table. Call with the storage
+    locked, which waiting releases; the table stays free while the lock is held.
 
     Raises ORA-00054 after that, ORA-00060 and ORA-01013 as `Locks.wait`, ORA-00942 when the table was dropped meanwhile.
     """
@@ -42,8 +44,8 @@ def take_alone(session: SqlSession, table: Table) -> None:
 
 @contextmanager
 def whole_or_not(table: Table) -> Iterator[None]:
-    """Around ALTER TABLE: an OraError sets columns, virtual ones too, constraints, checks, indexes, log groups and partitions back.
-    Columns and indexes that were made in SQLite stay."""
+    """Around ALTER TABLE: an OraError sets columns, virtual ones too, constraints, checks, indexes, log groups and partitions of
+    this table back, and is raised. Columns and indexes that were made in SQLite stay."""
     columns = [replace(column) for column in table.columns]
     constraints = [replace(constraint) for constraint in table.constraints]
     indexes = [replace(index) for index in table.indexes]

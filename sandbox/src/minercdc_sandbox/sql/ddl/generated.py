@@ -24,7 +24,8 @@ def archive_state() -> Column:
 
 
 def add_identity(session: SqlSession, table: Table, name: str, options: SequenceOptions) -> None:
-    """Make the sequence of an identity column, ISEQ$$_<object id>, and the column's default. Raises the errors of the options."""
+    """Make the sequence of the identity column `name`, ISEQ$$_<object id>, which the table may have one of, and the column's
+    default. Raises as `SequenceOptions.apply`."""
     catalog, now = session.catalog, session.storage.clock.now()
     sequence = Sequence(
         *(table.container, table.owner, f"ISEQ$$_{table.object_id}", catalog.new_object_id(), now),
@@ -38,7 +39,8 @@ def add_identity(session: SqlSession, table: Table, name: str, options: Sequence
 
 
 def number_rows(session: SqlSession, table: Table, name: str) -> None:
-    """Give each row of the table a number of a new identity column, without redo."""
+    """Give each current row of the table a number of its identity column `name`, by row number, without redo. Raises as
+    `DrawnSequences.draw`."""
     column = table.columns[table.position(name)]
     sequence = session.catalog.containers[table.container].sequences[table.owner, f"ISEQ$$_{table.object_id}"]
     for rid, _ in live_rows(session.storage, table):
@@ -47,8 +49,8 @@ def number_rows(session: SqlSession, table: Table, name: str) -> None:
 
 
 def add_virtual(session: SqlSession, table: Table, column: Column, place: int) -> None:
-    """Add a virtual column at `place` among all columns; one without a type gets that of its expression. Raises ORA-01430, and the
-    errors of the expression: virtual columns are unknown in it."""
+    """Add a virtual column at `place` among all columns; one without a type gets that of its expression. Raises ORA-01430, and as
+    `Parser.expr` and `Expressions.value`; other virtual columns are unknown in the expression."""
     assert column.virtual is not None
     if any(other.name == column.name for other in table.all_columns()):
         raise OraError(1430, "column being added already exists in table")

@@ -14,8 +14,10 @@ from minercdc_sandbox.tables import ConstraintKind, Index, Table
 
 
 def create_index(session: SqlSession, parser: Parser, *, unique: bool = False) -> None:
-    """CREATE [UNIQUE] INDEX. Raises ORA-00904, ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452 for keys that are not unique,
-    ORA-03001 for another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table` and `take_alone`."""
+    """CREATE [UNIQUE] INDEX, read from after these words. Raises ORA-00904, ORA-00955, ORA-01408, ORA-02327 for LOBs, ORA-01452
+    for keys that are not unique, ORA-03001 for another kind of index, ORA-14016 and ORA-14039 for LOCAL, and as `target_table`
+    and `take_alone`. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of
+    `Parser`."""
     owner, name = parser.qualified()
     parser.expect_word("ON", 969, "missing ON keyword")
     at = parser.token.start
@@ -57,7 +59,8 @@ def _index_column(parser: Parser) -> str:
 
 
 def _index_options(parser: Parser) -> bool:
-    """Storage, and whether the index is LOCAL. Raises ORA-03001 for other kinds of index."""
+    """Read storage clauses and kinds of index; whether it is LOCAL. Raises ORA-03001 for other kinds of index, ORA-00907 for
+    STORAGE without its end."""
     local = False
     while physical_options(parser) or parser.token.text in ("LOCAL", "GLOBAL", "REVERSE", "INVISIBLE", "UNUSABLE"):
         at = parser.token.start
@@ -71,7 +74,7 @@ def _index_options(parser: Parser) -> bool:
 
 
 def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
-    """Raises ORA-14016, and ORA-14039 for a unique index that leaves out the partition key."""
+    """Raises ORA-14016 for a table without partitions, and ORA-14039 for a unique index that leaves out a column of the partition key."""
     if table.partitioning is None:
         raise OraError(14016, "underlying table of a LOCAL partitioned index must be partitioned")
     if unique and not set(table.partitioning.columns) <= set(columns):
@@ -79,8 +82,9 @@ def _may_be_local(table: Table, columns: tuple[str, ...], unique: bool) -> None:
 
 
 def alter_index(session: SqlSession, parser: Parser) -> None:
-    """ALTER INDEX: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises ORA-01418, ORA-00955, ORA-03001 for
-    other changes, and as `take_alone`."""
+    """ALTER INDEX, read from after these words: REBUILD and storage clauses, which are logged only, and RENAME TO. Raises
+    ORA-01418, ORA-00955, ORA-03001 for other changes, and as `take_alone`. Commits the open transaction first, as `committed`,
+    and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     at = parser.token.start
     new_name, rebuilt = None, False
@@ -112,7 +116,7 @@ def _check_new(session: SqlSession, table: Table, owner: str, name: str) -> None
 
 
 def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, Index]:
-    """Raises ORA-01418."""
+    """The index of this name, of the current schema without `owner`, and its table. Raises ORA-01418 when there is none."""
     for table in session.catalog.tables(session.container):
         for index in table.indexes:
             if (index.name, index.owner) == (name, owner or session.schema):
@@ -121,7 +125,8 @@ def _named(session: SqlSession, owner: str | None, name: str) -> tuple[Table, In
 
 
 def drop_index(session: SqlSession, parser: Parser) -> None:
-    """DROP INDEX. Raises ORA-01418, ORA-02429 for the index of a key, and as `take_alone`."""
+    """DROP INDEX, read from after these words. Raises ORA-01418, ORA-02429 for the index of a key, and as `take_alone`. Commits
+    the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):
@@ -135,8 +140,9 @@ def drop_index(session: SqlSession, parser: Parser) -> None:
 
 
 def _log(session: SqlSession, parser: Parser, table: Table, built: str | None = None) -> None:
-    """Log the DDL as one on the table, whose earlier states flashback queries cannot see then: index DDL raises ORA-01466 in them, as
-    connectors meet it (docs/reference/logminer-facts.md#d-20)."""
+    """Log the DDL as one on the table, whose earlier states flashback queries cannot see then: index DDL raises ORA-01466 in
+    them, as connectors meet it (docs/reference/logminer-facts.md#d-20). `built`: the index whose entries were written; None for
+    none."""
     scn = session.storage.log_ddl(session.client, parser.sql, table, table.owner, table.name, built=built)
     session.catalog.changed(table, scn=scn, now=session.storage.clock.now(), definition=False)
     table.ddl_scn = scn

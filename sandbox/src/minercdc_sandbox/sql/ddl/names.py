@@ -15,10 +15,11 @@ _RESOURCE = frozenset({"SEQUENCE", "PROCEDURE"})
 
 
 def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, replaced: object = None) -> str:
-    """The owner of a new object, the current schema without `owner`. Raises ORA-00955, ORA-01031, ORA-01918.
+    """The owner of a new object that may be made: the current schema without `owner`. Raises ORA-00955 for a name that is taken,
+    ORA-01031, ORA-01918.
 
     :param kind: of the privilege: SEQUENCE, SYNONYM, VIEW or PROCEDURE.
-    :param replaced: the object that CREATE OR REPLACE may replace.
+    :param replaced: the object that CREATE OR REPLACE may replace; None for none.
     """
     place = owner or session.schema
     catalog = session.catalog
@@ -36,7 +37,8 @@ def new_name(session: SqlSession, owner: str | None, name: str, kind: str, *, re
 
 
 def program_owner(session: SqlSession, owner: str | None, kind: str = "PROCEDURE") -> str:
-    """The owner of a new package body or trigger, whose names are apart from those of other objects. Raises ORA-01031, ORA-01918."""
+    """The owner of a new package body or, with `kind` TRIGGER, trigger, whose names are apart from those of other objects; the
+    current schema without `owner`. Raises ORA-01031, ORA-01918."""
     place = owner or session.schema
     if session.catalog.user(session.container, place) is None:
         raise OraError(1918, f"user '{place}' does not exist")
@@ -46,15 +48,16 @@ def program_owner(session: SqlSession, owner: str | None, kind: str = "PROCEDURE
 
 
 def named_objects(session: SqlSession, owner: str, name: str, text: str) -> frozenset[str]:
-    """The objects of a schema that a text names, without the object `name` that it defines."""
+    """The names in a text of objects of the schema `owner` that are there now, without `name`, which the text defines."""
     words = {token.text for token in tokenize(text) if token.is_name} - {name}
     return frozenset(word for word in words if session.catalog.object_named(session.container, owner, word) is not None)
 
 
 def named_once(query: ast.Query, names: Sequence[str], columns: Sequence[str]) -> None:
-    """Check the column names of a view, or of CREATE TABLE .. AS. Raises ORA-00957, ORA-00998 for an expression without a name.
+    """Check the column names of a view, or of CREATE TABLE .. AS. Raises ORA-00957 for a name twice, ORA-00998 for an expression
+    without a name.
 
-    :param names: that the statement gives the columns; empty without any. `columns`: their names.
+    :param names: that the statement gives the columns; empty without any. `columns`: the names that the columns get.
     """
     if len(set(columns)) < len(columns):
         raise OraError(957, "duplicate column name")

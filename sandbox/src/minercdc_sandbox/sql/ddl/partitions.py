@@ -22,8 +22,8 @@ _MOMENTS = (OraType.DATE, OraType.TIMESTAMP)
 
 
 def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
-    """Partition a new table. Raises ORA-00904, ORA-14013 for a name twice, ORA-14037 for bounds that do not rise, and as `bound_cells` and
-    `interval_step`."""
+    """Partition a new table as CREATE TABLE describes it. Raises ORA-00904, ORA-14013 for a name twice, ORA-14037 for bounds that
+    do not rise, and as `bound_cells`, `new_partition` and `interval_step`."""
     table.positions(by.columns)
     table.partitioning = Partitioning(by.method, by.columns, [])
     if by.interval is not None:
@@ -37,7 +37,8 @@ def add_partitions(session: SqlSession, table: Table, by: PartitionBy) -> None:
 
 
 def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) -> TablePartition:
-    """A new partition as it is described, not yet among the others. Raises as `bound_cells` and `new_partition`."""
+    """A new partition as it is described, with numbers of its own, not yet among the others. Raises as `bound_cells` and
+    `new_partition`."""
     by = table.partitioning
     assert by is not None
     keys = [bound_cells(session, table, bound, spec.at) for bound in spec.bounds]
@@ -46,8 +47,9 @@ def described_partition(session: SqlSession, table: Table, spec: PartitionSpec) 
 
 
 def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text: str, at: int) -> Interval | None:
-    """The INTERVAL of a partitioned table, AUTOMATIC of LIST; None for an empty INTERVAL. Raises ORA-14750 for several columns, ORA-14751
-    for a column that has no intervals, ORA-14752 for the step."""
+    """The INTERVAL of a table with its columns of partitioning, AUTOMATIC of LIST; None for an empty INTERVAL. Raises ORA-14750
+    for several columns, ORA-14751 for a column that has no intervals, ORA-14752 for a step that is no positive constant of the
+    right type, and as `Expressions.value` and `evaluate`."""
     by = table.partitioning
     assert by is not None
     if by.method == "LIST":
@@ -75,7 +77,8 @@ def interval_step(session: SqlSession, table: Table, expr: ast.Expr | None, text
 
 
 def bound_cells(session: SqlSession, table: Table, bound: list[ast.Expr | None], at: int) -> Bound:
-    """The cells of one bound; MAXVALUE is the integer 1. Raises ORA-14019 for another number of values, and the errors of the values."""
+    """The cells of one bound, as the key columns store them; MAXVALUE (None in `bound`) is the integer 1. Raises ORA-14019 for
+    another number of values, at the offset `at`, and as `Expressions.value`, `evaluate` and `storer`."""
     assert table.partitioning is not None
     places = table.positions(table.partitioning.columns)
     if len(bound) != len(places):

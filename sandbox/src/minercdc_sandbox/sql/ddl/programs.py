@@ -25,8 +25,9 @@ P = TypeVar("P", bound=StoredProgram)
 
 
 def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing: bool = False) -> None:
-    """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE. Raises ORA-03001 with the errors of compilation, ORA-00955,
-    ORA-01031, ORA-01918."""
+    """CREATE [OR REPLACE] PACKAGE | PACKAGE BODY | FUNCTION | PROCEDURE, read from after these words; `kind` is that word. Raises
+    ORA-03001 with the errors of compilation, ORA-00955, ORA-01031, ORA-01918. Commits the open transaction first, as `committed`,
+    and logs itself as DDL. Syntax errors are those of `Parser`."""
     start = parser.tokens[parser.at - (2 if kind == "PACKAGE BODY" else 1)].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
@@ -54,8 +55,8 @@ def create_program(session: SqlSession, parser: Parser, *, kind: str, replacing:
 
 
 def _compile(session: SqlSession, program: StoredProgram) -> None:
-    """Compile a program; a body with its package. Raises ORA-06550: the errors of compilation, PLS-00201 for a body without a
-    package."""
+    """Compile a program, to find its errors; a body with its package. Raises ORA-06550: the errors of compilation, PLS-00201 for
+    a body without a package."""
     if program.kind != "PACKAGE BODY":
         # An old body that no longer goes with a new specification makes that invalid, not this.
         session.programs.compile(program, None)
@@ -75,9 +76,10 @@ def _compiled(program: StoredProgram, compile_: Callable[[], None]) -> None:
 
 
 def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = False) -> None:
-    """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW. Raises ORA-03001 with the errors of compilation,
-    ORA-04081 for a name that is taken, ORA-04095 for that of a trigger on another table, ORA-00942 for a table of another schema
-    without its name, and as `program_owner`, `read_header` and `target_table`."""
+    """CREATE [OR REPLACE] TRIGGER .. BEFORE INSERT OR UPDATE .. FOR EACH ROW, read from after the word TRIGGER. Raises ORA-03001
+    with the errors of compilation, ORA-04081 for a name that is taken, ORA-04095 for that of a trigger on another table,
+    ORA-00942 for a table of another schema without its name, and as `program_owner`, `read_header` and `target_table`. Commits
+    the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     start = parser.tokens[parser.at - 1].start
     owner, name = parser.qualified()
     text = parser.sql[start:].rstrip().removesuffix("/").rstrip()
@@ -113,7 +115,9 @@ def create_trigger(session: SqlSession, parser: Parser, *, replacing: bool = Fal
 
 
 def alter_trigger(session: SqlSession, parser: Parser) -> None:
-    """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO. Raises ORA-04080, ORA-04081, ORA-01031, ORA-03001."""
+    """ALTER TRIGGER .. ENABLE | DISABLE | COMPILE | RENAME TO, read from after these words. Raises ORA-04080, ORA-04081 for a new
+    name that is taken, ORA-01031, ORA-03001 for another change and with the errors of compilation. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     word = parser.any_word("ENABLE", "DISABLE", "COMPILE", "RENAME")
     new = parser.name() if word == "RENAME" and parser.word("TO") else name
@@ -139,13 +143,15 @@ def alter_trigger(session: SqlSession, parser: Parser) -> None:
 
 
 def enable_triggers(session: SqlSession, table: Table, *, enabled: bool) -> None:
-    """ALTER TABLE .. ENABLE | DISABLE ALL TRIGGERS."""
+    """ALTER TABLE .. ENABLE | DISABLE ALL TRIGGERS: set that of all triggers of the table; logs nothing."""
     for trigger in session.catalog.triggers_of(table):
         trigger.enabled, trigger.last_ddl = enabled, session.storage.clock.now()
 
 
 def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
-    """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE]. Raises ORA-04043, ORA-01031, ORA-03001."""
+    """ALTER PACKAGE | FUNCTION | PROCEDURE .. COMPILE [SPECIFICATION | BODY | PACKAGE], read from after these words: compile it
+    to find its errors. Raises ORA-04043, ORA-01031, ORA-03001 for another change and with the errors of compilation. Commits the
+    open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     if not parser.word("COMPILE"):
         raise OraError(3001, f"unimplemented feature: ALTER {kind} {parser.token.text}", parser.token.start)
@@ -159,7 +165,9 @@ def alter_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
 
 
 def drop_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
-    """DROP PACKAGE [BODY] | FUNCTION | PROCEDURE | TRIGGER. Raises ORA-04043, of a trigger ORA-04080, and ORA-01031."""
+    """DROP PACKAGE [BODY] | FUNCTION | PROCEDURE | TRIGGER, read from after these words; a package goes with its body. Raises
+    ORA-04043, of a trigger ORA-04080, and ORA-01031. Commits the open transaction first, as `committed`, and logs itself as DDL.
+    Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):
@@ -182,7 +190,12 @@ def drop_program(session: SqlSession, parser: Parser, *, kind: str) -> None:
 def _existing(
     session: SqlSession, home: dict[tuple[str, str], P], kind: str, owner: str | None, name: str, action: str
 ) -> P:
-    """:param action: ALTER or DROP, which others than the owner need the privilege for; all programs are PROCEDURE there."""
+    """The program or trigger of this name and kind, of the current schema without `owner`. Raises ORA-04043, of a trigger
+    ORA-04080, when there is none, ORA-01031 without the privilege.
+
+    :param home: the container's programs, bodies or triggers.
+    :param action: ALTER or DROP, which others than the owner need the privilege for; all programs are PROCEDURE there.
+    """
     found = home.get((owner or session.schema, name))
     if found is None or found.kind != kind:
         number = _MISSING.get(kind, 4043)

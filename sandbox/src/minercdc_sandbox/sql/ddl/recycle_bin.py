@@ -11,15 +11,16 @@ from minercdc_sandbox.tables import Table
 
 
 def _dropped(session: SqlSession, owner: str, name: str) -> Table | None:
-    """By BIN$ name, or the table of that name that was dropped last."""
+    """The table in the recycle bin with this BIN$ name, or that of the original name that was dropped last; None when there is none."""
     found = [t for t in session.catalog.dropped(session.container) if t.owner == owner and name in (t.name, t.dropped_as)]
     return found[-1] if found else None
 
 
 def flashback_table(session: SqlSession, parser: Parser) -> None:
-    """FLASHBACK TABLE .. TO BEFORE DROP, which needs "only the privileges necessary to drop the table" (SQL Language Reference, FLASHBACK
-    TABLE). Raises ORA-38305 when the table is not in the bin, ORA-38312 when the name is taken, ORA-01031, ORA-03001 for TO SCN and TO
-    TIMESTAMP."""
+    """FLASHBACK TABLE .. TO BEFORE DROP, read from after these two words, which needs "only the privileges necessary to drop the
+    table" (SQL Language Reference, FLASHBACK TABLE). Its triggers keep their BIN$ names. Raises ORA-38305 when the table is not
+    in the bin, ORA-38312 when the name is taken, ORA-01031, ORA-03001 for TO SCN and TO TIMESTAMP. Commits the open transaction
+    first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     if not parser.word("TO", "BEFORE", "DROP"):
         raise OraError(3001, "unimplemented feature: FLASHBACK TABLE TO SCN or TIMESTAMP", parser.token.start)
@@ -41,8 +42,9 @@ def flashback_table(session: SqlSession, parser: Parser) -> None:
 
 
 def purge(session: SqlSession, parser: Parser) -> None:
-    """PURGE TABLE name, RECYCLEBIN, DBA_RECYCLEBIN. Raises ORA-01031, ORA-03001 for another PURGE, and ORA-38307 when the table is
-    not in the bin."""
+    """PURGE TABLE name, RECYCLEBIN (the user's own tables), DBA_RECYCLEBIN (all of the container), read from after PURGE. Raises
+    ORA-01031, ORA-03001 for another PURGE, and ORA-38307 when the table is not in the bin. Commits the open transaction first, as
+    `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     everything = parser.word("DBA_RECYCLEBIN")
     mine = parser.word("RECYCLEBIN")
     if not everything and not mine:
@@ -69,6 +71,6 @@ def purge(session: SqlSession, parser: Parser) -> None:
 
 
 def _may_drop(session: SqlSession, table: Table) -> None:
-    """Raises ORA-01031."""
+    """Raises ORA-01031 when the user may not drop the table: another's without DROP ANY TABLE."""
     if table.owner != session.user:
         require(session.catalog, session.container, session.user, "DROP ANY TABLE")

@@ -15,7 +15,8 @@ from minercdc_sandbox.sql.privileges import move_grants, require
 
 
 def create_sequence(session: SqlSession, parser: Parser) -> None:
-    """CREATE SEQUENCE. Raises as `new_name`, and the errors of options that do not go together."""
+    """CREATE SEQUENCE, read from after these words. Raises as `new_name`, `sequence_options` and `SequenceOptions.apply`. Commits
+    the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     options = sequence_options(parser)
     parser.end()
@@ -38,7 +39,9 @@ def _found(session: SqlSession, owner: str | None, name: str, privilege: str) ->
 
 
 def alter_sequence(session: SqlSession, parser: Parser) -> None:
-    """ALTER SEQUENCE. Raises ORA-02283 for START WITH without RESTART, ORA-02289, ORA-32793, ORA-01031, and the errors of the options."""
+    """ALTER SEQUENCE, read from after these words. Raises ORA-02283 for START WITH without RESTART, ORA-02289, ORA-32793,
+    ORA-01031, and as `sequence_options` and `SequenceOptions.apply`. Commits the open transaction first, as `committed`, and logs
+    itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     at = parser.token.start
     options = sequence_options(parser)
@@ -57,7 +60,8 @@ def alter_sequence(session: SqlSession, parser: Parser) -> None:
 
 
 def drop_sequence(session: SqlSession, parser: Parser) -> None:
-    """DROP SEQUENCE. Raises ORA-02289, ORA-01031, and ORA-32794 for the sequence of an identity column."""
+    """DROP SEQUENCE, read from after these words. Raises ORA-02289, ORA-01031, and ORA-32794 for the sequence of an identity
+    column. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.end()
     with committed(session):

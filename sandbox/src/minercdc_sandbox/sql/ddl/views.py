@@ -19,9 +19,11 @@ from minercdc_sandbox.tables import Table
 
 
 def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False, force: bool = False) -> None:
-    """CREATE VIEW, `replacing` CREATE OR REPLACE VIEW. The query is planned now, so its errors are raised now, with `force` at its use.
+    """CREATE VIEW, read from after these words; `replacing` CREATE OR REPLACE VIEW. The query is planned now, so its errors are
+    raised now, with `force` at its use.
 
-    Raises ORA-00957, ORA-00998, ORA-01027, ORA-01730, the errors of the query, and as `new_name`.
+    Raises ORA-00957, ORA-00998, ORA-01027, ORA-01730, and as `new_name`, `column_list`, `Parser.query` and `Queries.query`.
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`.
     """
     owner, name = parser.qualified()
     names = column_list(parser) if parser.token.text == "(" else ()
@@ -62,7 +64,8 @@ def create_view(session: SqlSession, parser: Parser, *, replacing: bool = False,
 
 
 def drop_view(session: SqlSession, parser: Parser) -> None:
-    """DROP VIEW. Raises ORA-00942, ORA-01031."""
+    """DROP VIEW, read from after these words. Raises ORA-00942, ORA-01031. Commits the open transaction first, as `committed`,
+    and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.word("CASCADE", "CONSTRAINTS")
     parser.end()
@@ -78,7 +81,8 @@ def drop_view(session: SqlSession, parser: Parser) -> None:
 
 
 def create_synonym(session: SqlSession, parser: Parser, *, public: bool = False, replacing: bool = False) -> None:
-    """CREATE [OR REPLACE] [PUBLIC] SYNONYM; its object need not exist. Raises ORA-00955, ORA-01031, ORA-01918."""
+    """CREATE [OR REPLACE] [PUBLIC] SYNONYM, read from after these words; its object need not exist. Raises ORA-00955, ORA-01031,
+    ORA-01918. Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = parser.qualified()
     parser.expect_word("FOR")
     target_owner, target = parser.qualified()
@@ -101,7 +105,8 @@ def create_synonym(session: SqlSession, parser: Parser, *, public: bool = False,
 
 
 def drop_synonym(session: SqlSession, parser: Parser, *, public: bool = False) -> None:
-    """DROP [PUBLIC] SYNONYM. Raises ORA-01434, of a public one ORA-01432, ORA-01031."""
+    """DROP [PUBLIC] SYNONYM, read from after these words. Raises ORA-01434, of a public one ORA-01432, ORA-01031. Commits the
+    open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     owner, name = ("PUBLIC", parser.name()) if public else parser.qualified()
     owner = owner or session.schema
     parser.word("FORCE")
@@ -119,8 +124,9 @@ def drop_synonym(session: SqlSession, parser: Parser, *, public: bool = False) -
 
 
 def rename(session: SqlSession, parser: Parser) -> None:
-    """`RENAME old TO new`, of a table, view, sequence or private synonym, which "must be in your own schema" (SQL Language Reference,
-    RENAME). Raises ORA-00955, ORA-04043, ORA-03001 for a program or job, and as `take_alone`."""
+    """`RENAME old TO new`, read from after RENAME, of a table, view, sequence or private synonym, which "must be in your own
+    schema" (SQL Language Reference, RENAME). Raises ORA-00955, ORA-04043, ORA-03001 for a program or job, and as `take_alone`.
+    Commits the open transaction first, as `committed`, and logs itself as DDL. Syntax errors are those of `Parser`."""
     old = parser.name()
     parser.expect_word("TO")
     new = parser.name()

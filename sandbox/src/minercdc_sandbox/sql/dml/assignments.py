@@ -21,13 +21,14 @@ from minercdc_sandbox.tables import Column, Table
 
 @dataclass(slots=True)
 class Assigned:
-    """The columns that a statement assigns, in column order; none of a DELETE.
+    """The columns that a statement assigns, in column order, and how their values get into rows; none of a DELETE.
 
+    :param positions: of the columns in the table.
     :param sql: of each new value.
     :param types: of the new values, before conversion.
     :param fits: convert them to the columns' types.
     :param required: position and path of those that are NOT NULL.
-    :param checks: of the table; None without any.
+    :param checks: of the table and WITH CHECK OPTION; None without any.
     """
 
     table: Table
@@ -39,14 +40,16 @@ class Assigned:
     checks: CheckPlan | None
 
     def given(self, before: Sequence[Cell], values: Sequence[Cell]) -> tuple[Cell, ...]:
-        """The row with the values that the statement gives. Raises what conversions raise."""
+        """The row `before` with the values that the statement gives, one for each position; triggers and constraints are not
+        looked at. Raises what conversions raise."""
         after = list(before)
         for at, fit, value in zip(self.positions, self.fits, values, strict=True):
             after[at] = fit(value)
         return tuple(after)
 
     def check(self, session: SqlSession, before: Sequence[Cell], after: Sequence[Cell]) -> None:
-        """Raises ORA-01407, ORA-01402, ORA-02290, ORA-14402, ORA-14400 for a row that the table cannot have."""
+        """Check a row after its change. Raises ORA-01407, ORA-01402, ORA-02290, ORA-14402, ORA-14400 for a row that the table
+        cannot have. Makes the partition that INTERVAL needs."""
         for at, name in self.required:
             if after[at] is None:
                 raise OraError(1407, f"cannot update ({name}) to NULL")
@@ -55,7 +58,7 @@ class Assigned:
         stays(session, self.table, before, after)
 
     def triggered(self, session: SqlSession, before: tuple[Cell, ...], after: tuple[Cell, ...]) -> tuple[Cell, ...]:
-        """The row after the table's BEFORE UPDATE triggers. Raises what they raise, and ORA-01407."""
+        """The row after the table's BEFORE UPDATE triggers, which run. Raises what they raise, and ORA-01407."""
         found = session.programs.before_row(self.table, "UPDATE", before, after, self.positions)
         for at, column in enumerate(self.table.columns):
             if not column.nullable and found[at] is None:
@@ -64,7 +67,8 @@ class Assigned:
 
 
 def plan_assigned(x: Expressions, target: ChangeTarget, scope: Scope, assignments: Sequence[ast.Assignment]) -> Assigned:
-    """Plan the assignments. Raises ORA-00904, ORA-00957, ORA-01733, ORA-32796, ORA-54017, and the errors of the values."""
+    """Plan the assignments of a statement. Raises ORA-00904, ORA-00957, ORA-01733, ORA-32796, ORA-54017, and as
+    `Expressions.value`, `Conversions.to_type` and `plan_checks`."""
     x.note_drawn(assignments)
     table = target.table
     how = conversion(x.env, table)

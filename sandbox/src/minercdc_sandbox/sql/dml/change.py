@@ -34,7 +34,11 @@ Failed: TypeAlias = Callable[[OraError, "Target", Sequence[Cell]], None]
 
 @dataclass(slots=True)
 class ScanPlan:
-    """The scan that finds the rows that a statement changes or locks, with the new values of the assigned columns."""
+    """The scan that finds the rows that a statement changes or locks, with the new values of the assigned columns.
+
+    :param sql: selects vid, s, e, x and all columns of a row version, then the new values.
+    :param returning: of RETURNING; None without it.
+    """
 
     table: Table
     sql: str
@@ -52,7 +56,8 @@ def plan_scan(
     returning: ast.Returning | None = None,
     privilege: str = "SELECT",
 ) -> ScanPlan:
-    """Plan the scan of UPDATE, DELETE and FOR UPDATE. Raises the errors of its parts.
+    """Plan the scan of UPDATE, DELETE and FOR UPDATE; checks the privilege. Raises as `change_target`, `plan_join`,
+    `plan_assigned`, `plan_returning`, `in_partition` and `Conditions.condition`.
 
     :param privilege: UPDATE, DELETE, or SELECT for FOR UPDATE, which does not go through joins.
     """
@@ -79,7 +84,8 @@ def plan_scan(
 def _plan_joined(
     scan: JoinScan, assignments: Sequence[ast.Assignment], where: ast.Expr | None, returning: ast.Returning | None
 ) -> ScanPlan:
-    """A change of one table of a join: the join's rows, each with the version of that table's row."""
+    """The scan of a change of one table of a join: the join's rows, each with the version of that table's row. Raises ORA-03001
+    for RETURNING, and as `plan_assigned`."""
     if returning is not None:
         raise OraError(3001, "unimplemented feature: RETURNING of a join view", returning.at)
     x, table = scan.x, scan.target.table
@@ -100,19 +106,19 @@ def _scan_sql(
 
 
 def version_items(table: Table, alias: str) -> list[str]:
-    """The columns of `version_rows` that a `Target` is made of, under its alias."""
+    """SQL of the columns of `version_rows` that a `Target` is made of, under the alias."""
     return [f"{alias}.{name}" for name in ("vid", "s", "e", "x", *(f"c{c.slot}" for c in table.columns))]
 
 
 def version_rows(x: Expressions, table: Table) -> str:
-    """SQL of the row versions that a statement sees, with vid, s, e, x and the columns."""
+    """SQL, in parentheses, of the row versions of a table that a statement sees, with vid, s, e, x and the columns."""
     slots = "".join(f",c{c.slot}" for c in table.columns)
     return f"(select vid,s,e,x{slots} from {segment(table)} where {visible(x.snapshot, x.own)}{active(x.env, table)})"
 
 
 def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Failed | None = None) -> list[Target]:
-    """Run the scan: the rows to change, with their new values, which without UPDATE triggers are checked. Raises as `execute`,
-    `Assigned.given` and `Assigned.check`.
+    """Run the scan: the rows to change, with their new values, which without UPDATE triggers are checked. Nothing is claimed.
+    Raises as `begin_run`, `execute`, `Assigned.given` and `Assigned.check`.
 
     :param failed: called for a row whose new values raise an error, which is then left out; None: the error is raised.
     """
@@ -137,7 +143,7 @@ def targets_of(session: SqlSession, plan: ScanPlan, binds: BindRow, failed: Fail
 
 
 def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], *, checked: bool = False) -> None:
-    """Change claimed rows to their new values, with triggers row by row. Raises as `Assigned.check`,
+    """Change claimed rows to their new values and check foreign keys, with triggers row by row. Raises as `Assigned.check`,
     `Assigned.triggered`, `RowChanges.update` and `after_update`; the caller then undoes them.
 
     :param checked: without triggers, the rows have been checked against the table's constraints.
@@ -161,7 +167,8 @@ def update_rows(session: SqlSession, assigned: Assigned, targets: list[Target], 
 
 @dataclass(slots=True)
 class ChangePlan:
-    """UPDATE or DELETE of the rows that a scan finds; run again with a new snapshot when one of them has changed meanwhile.
+    """The plan of UPDATE or DELETE of the rows that a scan finds; a run is done again with a new snapshot when one of them has
+    changed meanwhile.
 
     :param errors: of LOG ERRORS, else None.
     """
@@ -171,7 +178,7 @@ class ChangePlan:
     errors: ErrorLogPlan | None
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds, see `iterate`."""
+        """Run it for each row of binds; the result has the rows of RETURNING. Raises as `iterate`; a run that fails is undone."""
         returning = self.scan.returning
 
         def once(result: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
@@ -196,14 +203,15 @@ class ChangePlan:
         return restarting(session, self.scan.table, change)
 
     def _apply(self, session: SqlSession, targets: list[Target]) -> None:
-        """Change claimed rows."""
+        """Change or delete claimed rows. Raises as `update_rows` and `delete_rows`; the caller then undoes them."""
         if self.deletes:
             delete_rows(session, self.scan.table, targets)
             return
         update_rows(session, self.scan.assigned, targets, checked=True)
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, binds: BindRow) -> list[Target]:
-        """LOG ERRORS: row by row."""
+        """Run it with LOG ERRORS, row by row: a row that fails is undone and logged. Returns the rows that were changed. Raises
+        as `FailedRows.note`, `RowChanges.claim`, `RowChanges.lock_for_dml` and `targets_of`."""
         storage, client = session.storage, session.client
         storage.changes.lock_for_dml(client, self.scan.table)
         begun = session.transactions.mark()

@@ -1,4 +1,4 @@
-"""CHECK constraints: conditions on one row, which must not be false. NULL passes."""
+"""CHECK constraints: conditions on one row, which must not be false; a condition that is NULL passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CHANGING = frozenset(
 
 @dataclass(slots=True)
 class CheckPlan:
-    """All checks of a table as one query, which gives the number, from 0, of the first that fails, else NULL.
+    """All enabled checks of a table as one query, which gives the number, from 0, of the first that fails, else NULL.
 
     :param names: of the constraints; the number after them is the WITH CHECK OPTION of a view.
     """
@@ -35,7 +35,7 @@ class CheckPlan:
     parameters: list[Parameter]
 
     def enforce(self, session: SqlSession, row: Sequence[Cell]) -> None:
-        """Check a row. Raises ORA-02290, ORA-01402."""
+        """Check a row, given with all stored columns. Raises ORA-02290, ORA-01402, and as `evaluate_row`."""
         [found] = evaluate_row(self.sql, self.parameters, begin_run(session, row=tuple(row)))
         if isinstance(found, int) and found == len(self.names):
             raise OraError(1402, "view WITH CHECK OPTION where-clause violation")
@@ -44,12 +44,12 @@ class CheckPlan:
 
 
 def row_field(at: int) -> Callable[[Run], object]:
-    """Parameter that is the field `at` of the run's row."""
+    """A parameter whose value is the field `at` of the run's row."""
     return lambda run: run.row[at]
 
 
 def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None) -> CheckPlan | None:
-    """The enabled checks of a table; None when there are none. Raises the errors of their conditions.
+    """The enabled checks of a table; None when there are none. Raises as `Conditions.condition`.
 
     :param view: the statement's target; of a view WITH CHECK OPTION the plan checks its WHERE too.
     """
@@ -70,8 +70,8 @@ def plan_checks(env: Environment, table: Table, view: ChangeTarget | None = None
 
 
 def columns_of_check(table: Table, condition: str) -> tuple[str, ...]:
-    """Columns that a condition names, in the table's order. Raises ORA-02251 for a subquery, ORA-02436 for SYSDATE and the like,
-    ORA-01027 for a bind."""
+    """The stored columns that a condition names, in the table's order. Raises ORA-02251 for a subquery, ORA-02436 for SYSDATE and
+    the like, ORA-01027 for a bind."""
     known = {column.name for column in table.columns}
     tokens = tokenize(condition)
     for token in tokens:

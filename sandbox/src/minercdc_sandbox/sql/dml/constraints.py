@@ -20,7 +20,7 @@ from minercdc_sandbox.tables import Constraint, ConstraintKind, Index, Table
 
 
 def guards(table: Table) -> list[Constraint]:
-    """Constraints that are checked after a change: enabled foreign keys and enabled deferrable constraints."""
+    """The table's constraints that are checked after a change: enabled foreign keys and enabled deferrable constraints."""
     return [c for c in table.constraints if c.enabled and (c.kind == ConstraintKind.FOREIGN or c.deferrable)]
 
 
@@ -28,15 +28,16 @@ def guards(table: Table) -> list[Constraint]:
 
 
 def after_insert(session: SqlSession, table: Table, rows: Sequence[tuple[Cell, ...]]) -> None:
-    """Check inserted rows against the `guards`, or note them for later. Raises ORA-02291, ORA-00001 of a deferrable key, and as
-    `Locks.wait`."""
+    """Check inserted rows against the `guards`, or note their keys for COMMIT where the constraint is deferred. Raises ORA-02291,
+    ORA-00001 of a deferrable key, and as `Locks.wait`."""
     for constraint in guards(table):
         places = table.positions(constraint.columns)
         _check_all(session, table, constraint, {tuple(row[at] for at in places) for row in rows})
 
 
 def after_update(session: SqlSession, table: Table, targets: Sequence[Target], changed: Sequence[int]) -> None:
-    """Check updated rows as `after_insert`, where their keys changed, and raise ORA-02292 for a parent whose children lost it."""
+    """Check updated rows as `after_insert`, where their keys changed; raises ORA-02292 for a parent whose children lost it.
+    `changed`: positions of the columns that may have changed."""
     for constraint in guards(table):
         places = table.positions(constraint.columns)
         if set(places) & set(changed):
@@ -54,8 +55,9 @@ def after_update(session: SqlSession, table: Table, targets: Sequence[Target], c
 
 
 def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) -> None:
-    """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE. Raises ORA-02292 for others that do,
-    ORA-01407 for a column that cannot be NULL, and as `RowChanges.claim`."""
+    """Delete claimed rows, and delete or set to NULL rows that refer to them by ON DELETE, at any depth. Raises ORA-02292 for
+    others that do, ORA-01407 for a column that cannot be NULL, what triggers raise, and as `RowChanges.claim` and
+    `RowChanges.lock_for_dml`; the caller then undoes them."""
     storage, client = session.storage, session.client
     children = session.catalog.children_of(table)
     if not any(c.delete_rule != "NO ACTION" for _, c in children):
@@ -75,7 +77,7 @@ def delete_rows(session: SqlSession, table: Table, targets: Sequence[Target]) ->
 
 
 def _follow(session: SqlSession, table: Table, child: Table, constraint: Constraint, target: Target) -> None:
-    """ON DELETE CASCADE and SET NULL, for one deleted parent."""
+    """Apply ON DELETE CASCADE or SET NULL of one foreign key for one deleted parent. Raises as `delete_rows`."""
     assert constraint.reference is not None
     key = tuple(target.before[at] for at in table.positions(constraint.reference[2]))
     if None in key:
@@ -152,7 +154,8 @@ def _restrict(session: SqlSession, parent: Table, child: Table, constraint: Cons
 
 
 def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: tuple[Cell, ...]) -> list[int]:
-    """Version ids of rows with the key that are there for good or are our own, once no other transaction can change that."""
+    """Version ids of rows with the key that are there for good or are the transaction's own; when there are none, once no other
+    open transaction can change that: it waits for such, and raises as `Locks.wait`."""
     transaction = session.client.transaction
     stamp = transaction.stamp if transaction is not None else -1
     wanted = Index(table.owner, "", columns, False, 0, 0.0)
@@ -176,7 +179,8 @@ def _settled(session: SqlSession, table: Table, columns: tuple[str, ...], key: t
 
 
 def is_deferred(session: SqlSession, table: Table, constraint: Constraint) -> bool:
-    """Whether the constraint is checked at COMMIT: by SET CONSTRAINTS in this transaction, else by its declaration."""
+    """Whether the constraint is checked at COMMIT: by SET CONSTRAINTS in this transaction, else by its declaration; never one
+    that is not deferrable."""
     if not constraint.deferrable:
         return False
     modes = session.transactions.constraint_modes
@@ -184,8 +188,8 @@ def is_deferred(session: SqlSession, table: Table, constraint: Constraint) -> bo
 
 
 def verify_deferred(session: SqlSession, *, committing: bool = True) -> None:
-    """Check the keys that were noted for later, and forget them. Raises ORA-00001, ORA-02291 or ORA-02292 for the first violation
-    found, and as `Locks.wait`; no key is forgotten then.
+    """Check the keys that were noted for later, and forget those that were checked. Raises ORA-00001, ORA-02291 or ORA-02292 for
+    the first violation found, and as `Locks.wait`; no key is forgotten then.
 
     :param committing: all of them; else those of constraints that are not deferred any more.
     """

@@ -35,8 +35,9 @@ _LONGEST = 25
 
 @dataclass(slots=True)
 class ErrorLogPlan:
-    """The plan of LOG ERRORS.
+    """The plan of LOG ERRORS of a statement.
 
+    :param table: the error log.
     :param limit: how many errors the statement may have; the next one is logged, too, and ends it. None for any number.
     :param tag: SQL of the tag, else None.
     """
@@ -48,13 +49,13 @@ class ErrorLogPlan:
 
 
 def default_name(table: str) -> str:
-    """Name of the error log of a table, when none is given."""
+    """Name of the error log of a table, when none is given: `ERR$_` and at most 25 characters of the table's."""
     return f"ERR$_{table[:_LONGEST]}"
 
 
 def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_types: Sequence[BindType]) -> ErrorLogPlan:
-    """Plan LOG ERRORS. Raises ORA-00942, and ORA-38900 for a table without the columns of an error log, and as
-    `change_target`."""
+    """Plan LOG ERRORS of a statement that changes the table `changed`. Raises ORA-00942, and ORA-38900 for a table without the
+    columns of an error log, and as `change_target`."""
     owner, name = (log.owner, log.name) if log.name is not None else (changed.owner, default_name(changed.name))
     table = change_target(env, ast.TableRef(owner, name, None, log.at), "INSERT").table
     known = {column.name for column in table.columns}
@@ -69,7 +70,7 @@ def plan_error_log(env: Environment, log: ast.ErrorLog, changed: Table, bind_typ
 
 @dataclass(slots=True)
 class FailedRows:
-    """The failed rows of one run of a statement, until `write` logs them."""
+    """The failed rows of one run of a statement, for one row of binds, until `write` logs them."""
 
     session: SqlSession
     plan: ErrorLogPlan
@@ -81,6 +82,8 @@ class FailedRows:
         exceeds the limit.
 
         :param kind: I, U or D.
+        :param row_id: ROWID of the row; None of a row to insert.
+        :param values: that the row was to have; columns that are missing are NULL in the log.
         """
         if error.number in _OF_THE_STATEMENT:
             raise error
@@ -95,8 +98,8 @@ class FailedRows:
             raise error
 
     def write(self) -> None:
-        """Log the rows, in a transaction of its own, and forget them. Raises ORA-00001 when a unique key of the log's table refuses
-        one."""
+        """Insert the rows into the log, in a transaction of its own, commit it and forget them; nothing without rows. Raises
+        ORA-00001 when a unique key of the log's table refuses one, of which none is logged then, and as `RowChanges.insert`."""
         if not self.rows:
             return
         storage, client = self.session.storage, self.session.client
@@ -117,7 +120,7 @@ class FailedRows:
         return evaluate_row(f"select {self.plan.tag}", self.plan.parameters, begin_run(self.session, self.binds))[0]
 
     def _shown(self, column: Column, given: tuple[Cell, SqlType] | None) -> Cell:
-        """A value as the log's column has it; LOBs and what does not go into it are left out."""
+        """A value as the log's column has it; NULL for LOBs and for what does not go into it."""
         if given is None or given[0] is None or given[1].family in LARGE:
             return None
         how = conversion(self.session.environment)
@@ -128,13 +131,13 @@ class FailedRows:
 
 
 def row_values(table: Table, row: Sequence[Cell]) -> Values:
-    """The cells of a table's row as `Values`."""
+    """The cells of a table's row, by column name, with their types."""
     return {column.name: (cell, column_type(column)) for column, cell in zip(table.columns, row, strict=True)}
 
 
 def error_log_ddl(table: Table, owner: str, name: str, *, skip_unsupported: bool) -> str:
-    """Text of CREATE TABLE of an error log (PL/SQL Packages Reference, DBMS_ERRLOG). Raises ORA-20069 for columns of types that it
-    cannot have, unless they are skipped."""
+    """Text of CREATE TABLE of an error log for a table (PL/SQL Packages Reference, DBMS_ERRLOG). Raises ORA-20069 for columns of
+    types that it cannot have, unless they are skipped."""
     control = ("NUMBER", "VARCHAR2(2000)", "ROWID", "VARCHAR2(2)", "VARCHAR2(2000)")
     columns = [f'"{column}" {kind}' for column, kind in zip(CONTROL, control, strict=True)]
     refused = []

@@ -26,7 +26,10 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(slots=True)
 class InsertPlan:
-    """INSERT .. VALUES, or of the rows of a query."""
+    """The plan of INSERT .. VALUES, or, with a `query`, of its rows.
+
+    :param returning, errors: of RETURNING and LOG ERRORS; None without them.
+    """
 
     rows: RowPlan
     query: Plan | None
@@ -36,8 +39,8 @@ class InsertPlan:
     def run(self, session: SqlSession, call: StatementCall) -> Result:
         """Insert for each row of binds. An error leaves the rows of those before it, as Oracle's array DML does.
 
-        With `call.batch_errors`, errors of VALUES rows are in the result and the other rows are inserted; LOG ERRORS writes failed rows to
-        its table. Raises OraError of the first row that fails otherwise.
+        With `call.batch_errors`, errors of VALUES rows are in the result and the other rows are inserted; LOG ERRORS writes
+        failed rows to its table. Raises OraError of the first row that fails otherwise. Call with the storage locked.
         """
         session.programs.check_table(self.rows.table, changed=True)
         if self.errors is not None:
@@ -49,7 +52,8 @@ class InsertPlan:
         return self._together(session, call)
 
     def _together(self, session: SqlSession, call: StatementCall) -> Result:
-        """All rows in one call of the storage."""
+        """Insert the VALUES rows of all rows of binds in one call of the storage, with the result of `run`. Only without
+        RETURNING, `guards` and triggers. Raises as `RowPlan.row` and `RowChanges.insert`."""
         result = Result()
         rows: list[BindRow] = []
         origin: list[int] = []
@@ -84,7 +88,8 @@ class InsertPlan:
         return result
 
     def _singly(self, session: SqlSession, call: StatementCall) -> Result:
-        """One row at a time: each has its own values to give back, or references to check."""
+        """Insert one VALUES row at a time, with the result of `run`: each has its own values to give back, references to check,
+        or triggers. Raises as `iterate` and `RowPlan.row`."""
         table = self.rows.table
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
@@ -115,7 +120,8 @@ class InsertPlan:
         return result
 
     def _logging(self, session: SqlSession, errors: ErrorLogPlan, call: StatementCall) -> Result:
-        """LOG ERRORS: row by row."""
+        """Insert with LOG ERRORS, row by row, with the result of `run`: a row that fails is undone and logged. Raises as
+        `FailedRows.note` and `RowPlan.completed`."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             failed = FailedRows(session, errors, binds)
@@ -138,7 +144,8 @@ class InsertPlan:
 
 
 def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindType]) -> InsertPlan:
-    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and the errors of its parts, with their positions."""
+    """Plan an INSERT. Raises ORA-00947, ORA-00913, ORA-00933 and, with their positions, as `change_target`, `wanted_partition`,
+    `RowPlanner.expression`, `Queries.query`, `plan_returning` and `plan_error_log`."""
     target = change_target(env, insert.target, "INSERT")
     x, how = Expressions(env, bind_types), conversion(env, target.table)
     queries = Queries(env, x)
@@ -171,7 +178,8 @@ def plan_insert(env: Environment, insert: ast.Insert, bind_types: Sequence[BindT
 
 
 def _listed(env: Environment, insert: ast.Insert) -> ast.Query:
-    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before."""
+    """VALUES (..), (..) as a query, which it is since 23ai (SQL Language Reference, INSERT). Raises ORA-00933 before, ORA-00947,
+    ORA-00913, and ORA-03001 for DEFAULT in it."""
     assert insert.values is not None
     if env.release < 23:
         raise OraError(933, "SQL command not properly ended", insert.at)
@@ -193,7 +201,8 @@ def described(column: ColumnDescription) -> SqlType:
 
 
 def _failed(error: OraError, result: Result, row_counts: bool) -> OraError:
-    """Of rows that are inserted one by one, those before the one that failed stay."""
+    """The same error, with the counts of the rows before it: of rows that are inserted one by one, those before the one that
+    failed stay."""
     error.rows_done = result.row_count
     error.row_counts = [1] * result.row_count if row_counts else None
     return error
@@ -206,21 +215,22 @@ def note_row(result: Result, table: Table, rid: int) -> None:
 
 
 def _given(plan: RowPlan, inputs: BindRow) -> Values:
-    """The values that a statement gave for a row."""
+    """The values that a statement gave for a row, by column name, with their types, as far as they were computed."""
     columns = plan.table.columns
     return {columns[at].name: (inputs[n], kind) for at, (n, kind) in plan.given.items() if n < len(inputs)}
 
 
 def insert_each(session: SqlSession, plan: RowPlan, inputs: Sequence[BindRow]) -> int:
-    """Insert a row of each input, one by one when a trigger fires; returns how many. Raises as `RowPlan.row` and `insert_rows`."""
+    """Insert a row of each input, one by one when a trigger fires; returns how many. Raises as `RowPlan.row` and `insert_rows`;
+    the caller then undoes them."""
     if session.programs.fires(plan.table, "INSERT"):
         return sum(insert_rows(session, plan, [plan.row(session, one)]) for one in inputs)
     return insert_rows(session, plan, [plan.row(session, one) for one in inputs])
 
 
 def insert_rows(session: SqlSession, plan: RowPlan, rows: Sequence[tuple[Cell, ...]]) -> int:
-    """Insert finished rows and check the `guards`; returns how many. Raises ORA-00001, and as
-    `RowChanges.insert` and `after_insert`; the caller then undoes them."""
+    """Insert finished rows and check the `guards`; returns how many. Raises ORA-00001, and as `RowChanges.insert` and
+    `after_insert`; the caller then undoes them."""
     if not rows:
         return 0
     count, error = session.storage.changes.insert(session.client, plan.table, rows)

@@ -21,9 +21,11 @@ def iterate(
     once: Callable[[Result, BindRow], tuple[int, list[BindRow]]],
     returning: ReturningPlan | None = None,
 ) -> Result:
-    """Run DML for each row of binds. An error is noted with batch errors on, else raised with the counts of the rows before.
+    """Run DML for each row of binds, each undone alone when it fails. An error is noted with batch errors on, else raised with
+    the counts of the rows before, which stay.
 
     :param once: runs it for one row of binds; returns how many rows it changed, and the rows of values of RETURNING.
+    :param returning: whose values go into the result; None without RETURNING.
     """
     result = Result()
     for number, binds in enumerate(call.bind_rows):
@@ -48,8 +50,9 @@ def iterate(
 
 
 def restarting(session: SqlSession, table: Table, change: Callable[[], T]) -> T:
-    """Lock the table for DML and run `change`, again with a new snapshot after each StatementRestart; an error undoes the change.
-    Raises as `Programs.check_table` and `RowChanges.lock_for_dml`, and what `change` raises."""
+    """Lock the table for DML, run `change` and return what it returns; run it again with a new snapshot after each
+    StatementRestart. An error undoes the change. Raises as `Programs.check_table` and `RowChanges.lock_for_dml`, and what
+    `change` raises."""
     storage, client = session.storage, session.client
     session.programs.check_table(table, changed=True)
     storage.changes.lock_for_dml(client, table)

@@ -3,7 +3,8 @@
     update (select e.sal, d.loc from emp e join dept d on e.deptno = d.deptno) set sal = 0 where loc = 'OSLO'
 
 Only rows of a key-preserved table can be changed: one whose rows come at most once, because each other table is found by the
-whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). ORA-01779, ORA-01776, ORA-01752.
+whole of one of its keys (Database Administrator's Guide, "Updating a Join View"). Else it raises ORA-01779, ORA-01776 or
+ORA-01752.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from minercdc_sandbox.tables import KEYS, Table
 
 @dataclass(frozen=True, slots=True)
 class JoinView:
-    """The query DML goes through: a view's, or with `view` None a subquery. `env` is that of the owner of the view."""
+    """The query of a join that DML goes through: a view's, or with `view` None a subquery. `env` is that of the owner of the view."""
 
     select: ast.Select
     env: Environment
@@ -38,6 +39,8 @@ class JoinView:
 class JoinScan:
     """The translated join, and the table of it that a statement changes.
 
+    :param x: translated it, and goes on with the statement's parts in its own environment.
+    :param target: the table, under the view's columns.
     :param scope: the view's columns by the names of the statement.
     :param rows: SQL of FROM, in which `vid` is the target's version id; `conditions` SQL of the view's own WHERE.
     """
@@ -52,7 +55,7 @@ class JoinScan:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A column of the view: which column of which source it is; `source` -1 for an expression."""
+    """A column of the view under its name there: which column of which source, by number from 0, it is; `source` -1 for an expression."""
 
     visible: Visible
     source: int
@@ -61,7 +64,8 @@ class _Shown:
 
 @dataclass(slots=True)
 class _Equality:
-    """Two sides that are equal in each row; it finds rows of `finds` alone, or of any source when that is None."""
+    """Two sides that are equal in each row of the join, as (number of a source, column), None for another expression; the
+    condition finds rows of the sources `finds` alone, or of any source when that is None."""
 
     left: tuple[int, str] | None
     right: tuple[int, str] | None
@@ -70,7 +74,11 @@ class _Equality:
 
 @dataclass(slots=True)
 class _Joined:
-    """The relations of a FROM, in the order of the scope's sources."""
+    """The relations of a FROM, in the order of the scope's sources, and what is known of their rows.
+
+    :param equal: conditions that hold, each with the sources whose rows it finds, None for any.
+    :param missing: numbers of the sources that an outer join may leave without a row.
+    """
 
     refs: list[ast.Relation] = field(default_factory=list)
     equal: list[tuple[ast.Expr, frozenset[int] | None]] = field(default_factory=list)
@@ -78,8 +86,8 @@ class _Joined:
 
 
 def join_view(env: Environment, ref: ast.TableRef) -> JoinView | None:
-    """The join that a view or subquery selects from; None for a table, a read-only view, a query of one table, and one with grouping,
-    DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM. Raises as `find_relation`."""
+    """The join that a view or subquery selects from; None for a table, a read-only view, a query of one table, and one with
+    grouping, DISTINCT, WITH, FETCH FIRST, CONNECT BY, aggregates or ROWNUM. Raises as `find_relation`."""
     view: StoredView | None = None
     query = ref.inline
     if query is None:
@@ -105,10 +113,11 @@ def plan_join(
     bind_types: Sequence[BindType],
     privilege: str,
 ) -> JoinScan:
-    """Find the table that is changed, and translate the join. Raises ORA-00904, ORA-01733, ORA-01752, ORA-01776, ORA-01779, ORA-03001, and
-    as `change_target`.
+    """Find the table that is changed, check the privilege, and translate the join. Raises ORA-00904, ORA-01733, ORA-01752,
+    ORA-01776, ORA-01779, ORA-03001, and as `change_target` and `from_clause`.
 
-    :param assigned: the columns that UPDATE assigns, with their offsets in the text; none for DELETE.
+    :param assigned: the columns that UPDATE assigns, with their offsets in the text; none for DELETE, which takes the first
+        key-preserved table.
     """
     if joined.view is not None and joined.view.check:
         raise OraError(3001, "unimplemented feature: DML through a join view WITH CHECK OPTION", ref.at)
@@ -156,7 +165,7 @@ def _assigned_source(shown: Sequence[_Shown], assigned: Sequence[tuple[str, int]
 
 
 def _shown(queries: Queries, joined: JoinView, inner: Scope) -> Iterator[_Shown]:
-    """Columns of the view under their names."""
+    """Columns of the view under their names, in its order. Raises as `item_columns`."""
     names = iter(joined.view.columns) if joined.view is not None else None
     for item in joined.select.items:
         for visible, expr in queries.item_columns(item, inner):
@@ -174,7 +183,8 @@ def _source_of(visible: Visible, inner: Scope) -> tuple[int, str] | None:
 
 
 def _place(expr: ast.Expr, inner: Scope) -> tuple[int, str] | None:
-    """The source and column that an expression names."""
+    """The source, by number, and column that an expression names; None for an expression that is no column of the join. Raises
+    ORA-00918 for a name of several columns."""
     if not isinstance(expr, ast.Name):
         return None
     for number, source in enumerate(inner.sources):
@@ -217,7 +227,7 @@ def _add(relation: ast.Relation, found: _Joined) -> None:
 
 
 def _preserved(sources: Sequence[Source], found: _Joined) -> set[int]:
-    """Numbers of the sources that are key-preserved."""
+    """Numbers of the sources that are key-preserved tables."""
     inner = Scope(list(sources))
     equal = [
         _Equality(_place(term.left, inner), _place(term.right, inner), finds)
@@ -234,7 +244,7 @@ def _preserved(sources: Sequence[Source], found: _Joined) -> set[int]:
 
 
 def _reached(first: int, sources: Sequence[Source], equal: Sequence[_Equality]) -> set[int]:
-    """The sources of which each row of the first one has at most one row."""
+    """Numbers of the sources of which each row of the source `first` has at most one row, itself included."""
     reached = {first}
     grown = True
     while grown:

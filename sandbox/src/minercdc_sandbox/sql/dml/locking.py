@@ -19,7 +19,8 @@ from minercdc_sandbox.tables import Table
 
 
 def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.LockWait) -> None:
-    """FOR UPDATE: claim and lock the rows of a scan. Raises as `lock_for_dml` and `claim`, whose `seconds` are those of `wait`."""
+    """FOR UPDATE: lock the table for DML, claim and lock the rows of a scan, which is run again when one has changed meanwhile.
+    Raises as `lock_for_dml` and `claim`, whose `seconds` are those of `wait`, and as `targets_of`."""
     session.storage.changes.lock_for_dml(session.client, plan.table, wait.seconds)
     while True:
         try:
@@ -32,8 +33,9 @@ def lock_rows(session: SqlSession, plan: ScanPlan, binds: BindRow, wait: ast.Loc
 
 
 def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[str]:
-    """FOR UPDATE SKIP LOCKED: lock the rows of a scan that no other transaction holds; returns their ROWIDs. Raises as
-    `lock_for_dml` and `claim`."""
+    """FOR UPDATE SKIP LOCKED: lock the table for DML and the rows of a scan that no other transaction holds; returns their ROWIDs
+    in the scan's order. Raises as `lock_for_dml` and `targets_of`, and ORA-08177 in a serializable transaction for a row that
+    changed since it began."""
     storage, client = session.storage, session.client
     transaction = storage.changes.lock_for_dml(client, plan.table)
     targets = [t for t in targets_of(session, plan, binds) if storage.changes.blocker(plan.table, t, transaction) is None]
@@ -43,8 +45,8 @@ def lock_free_rows(session: SqlSession, plan: ScanPlan, binds: BindRow) -> list[
 
 
 def tables_to_lock(env: Environment, query: ast.Query) -> list[tuple[ast.TableRef, ast.Expr | None]]:
-    """The tables whose rows FOR UPDATE locks, each with the condition that finds them, None for all rows: of a join all of them, or
-    those that OF names a column of (SQL Language Reference, SELECT, for_update_clause).
+    """The tables whose rows FOR UPDATE locks, each with the condition that finds them, None for all rows: of a join all of them,
+    or those that OF names a column of (SQL Language Reference, SELECT, for_update_clause).
 
     Raises ORA-02014 for DISTINCT, GROUP BY, WITH and FETCH FIRST, ORA-03001 for a subquery, AS OF and SKIP LOCKED of a join,
     ORA-00904 for an unknown column, and as `find_relation`.
@@ -87,7 +89,7 @@ def _table_of(env: Environment, refs: Sequence[ast.TableRef], column: ast.Name) 
 
 
 def _joined_rows(select: ast.Select, ref: ast.TableRef) -> ast.Expr:
-    """`ROWID IN (the join's ROWIDs of that table)`."""
+    """The condition `ROWID IN (the join's ROWIDs of that table)`."""
     at = select.at
     item = ast.Item(ast.Name((ref.alias or ref.name, "ROWID"), at), None, "ROWID")
     rows = ast.Query(ast.Select([item], select.relations, select.where, at=at), at=at)
@@ -99,7 +101,7 @@ _LIST = 500
 
 
 def only_rows(query: ast.Query, row_ids: Sequence[str]) -> ast.Query:
-    """The query of one table without FOR UPDATE, of the rows with these ROWIDs only."""
+    """The query of one table without FOR UPDATE, of the rows with these ROWIDs only; of none for an empty list."""
     select = query.body
     assert isinstance(select, ast.Select)
     name = ast.Name(("ROWID",), select.at, False)

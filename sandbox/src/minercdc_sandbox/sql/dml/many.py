@@ -24,7 +24,7 @@ class ManyPlan:
     """The plan of INSERT ALL and, with `first`, INSERT FIRST.
 
     :param branches: of each WHEN the place of its condition's value in a row of the query, and the rows to insert.
-    :param otherwise: of ELSE.
+    :param otherwise: of ELSE; empty without it.
     """
 
     first: bool
@@ -33,7 +33,7 @@ class ManyPlan:
     otherwise: list[RowPlan] = field(default_factory=list)
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds, see `iterate`."""
+        """Run it for each row of binds; the count is of all tables. Raises as `iterate` and `RowPlan.row`; a run that fails is undone."""
 
         def once(_: Result, binds: BindRow) -> tuple[int, list[BindRow]]:
             count = 0
@@ -46,7 +46,8 @@ class ManyPlan:
         return iterate(session, call, once)
 
     def _ways(self, row: Sequence[object]) -> list[RowPlan]:
-        """The tables one row goes into."""
+        """The tables one row goes into, in the statement's order: those of every WHEN that holds, of the first with `first`, of
+        ELSE when none does."""
         found: list[RowPlan] = []
         matched = False
         for at, rows in self.branches:
@@ -83,7 +84,8 @@ def plan_many(env: Environment, insert: ast.InsertMany, bind_types: Sequence[Bin
 
 
 def _into(x: Expressions, into: ast.InsertInto, scope: Scope, items: list[str]) -> Callable[[int], RowPlan]:
-    """Translate one INTO; finish it when the width of the row is known, as defaults come after it."""
+    """Translate one INTO: its values become `items` of the query. Returns a function that finishes it when the width of the row
+    is known, as defaults come after it. Raises as `change_target`, `wanted_partition`, `check_count` and `RowPlanner.expression`."""
     target = change_target(x.env, into.target, "INSERT")
     planner = RowPlanner(x, target, conversion(x.env, target.table), 0)
     if into.target.partition is not None:

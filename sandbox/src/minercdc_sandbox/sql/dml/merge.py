@@ -30,8 +30,13 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(slots=True)
 class MergePlan:
-    """The plan of MERGE. A row of its query has the target's version or NULLs; with an update the new values, whether to update, and
-    whether to delete then; with an insert its values, and whether to insert."""
+    """The plan of MERGE. A row of its query has the target's version or NULLs; with an update the new values, whether to update,
+    and whether to delete then; with an insert its values, and whether to insert.
+
+    :param parameters: of `sql`, the query.
+    :param assigned: how the rows of an update change.
+    :param insert: None without WHEN NOT MATCHED; `update`: whether there is WHEN MATCHED.
+    """
 
     table: Table
     sql: str
@@ -41,7 +46,8 @@ class MergePlan:
     update: bool
 
     def run(self, session: SqlSession, call: StatementCall) -> Result:
-        """Run it for each row of binds, see `iterate`."""
+        """Run it for each row of binds; the count is of rows updated (deleted ones too) and inserted. Raises as `iterate`, and
+        ORA-30926; a run that fails is undone."""
         return iterate(session, call, lambda _, binds: (self._once(session, binds), []))
 
     def _once(self, session: SqlSession, binds: BindRow) -> int:
@@ -61,7 +67,8 @@ class MergePlan:
         return restarting(session, self.table, change)
 
     def _matched(self, session: SqlSession, binds: BindRow) -> tuple[list[Target], list[Target], list[tuple[Cell, ...]]]:
-        """Rows to update, those of them to delete, and new rows. Raises ORA-30926 for a row to update twice."""
+        """Run the query: rows to update, those of them to delete then, and rows for the insert. Raises ORA-30926 for a row to
+        update twice, and as `execute` and `Assigned.given`."""
         width = 4 + len(self.table.columns)
         targets: list[Target] = []
         removed: list[Target] = []
@@ -87,7 +94,8 @@ class MergePlan:
 
 
 def plan_merge(env: Environment, merge: ast.Merge, bind_types: Sequence[BindType]) -> MergePlan:
-    """Plan a MERGE. Raises ORA-38104 for an updated column that ON names, and what its parts raise."""
+    """Plan a MERGE. Raises ORA-38104 for an updated column that ON names, and as `change_target`, `plan_assigned`,
+    `Conditions.condition` and `RowPlanner.expression`."""
     x = Expressions(env, bind_types)
     queries = Queries(env, x)
     target = change_target(env, merge.target, "UPDATE" if merge.update is not None else "INSERT")
@@ -119,7 +127,7 @@ def _not_in_on(target: ChangeTarget, merge: ast.Merge, assignments: Sequence[ast
 
 
 def _after(x: Expressions, target: ChangeTarget, assigned: Assigned, source: Scope, delete: ast.Expr) -> str:
-    """DELETE WHERE with the assigned columns standing for their new values."""
+    """SQL of DELETE WHERE with the assigned columns standing for their new values. Raises as `Conditions.condition`."""
     new = dict(zip(assigned.positions, assigned.sql, strict=True))
     columns = []
     for visible in target.scope(x, "t0").sources[0].columns:
@@ -134,7 +142,8 @@ def _after(x: Expressions, target: ChangeTarget, assigned: Assigned, source: Sco
 def _insert_rows(
     x: Expressions, target: ChangeTarget, merge: ast.Merge, source: Scope, items: list[str], binds: int
 ) -> RowPlan | None:
-    """The insert's values are computed by the same query, so its row is what makers read."""
+    """Plan the insert; None without one. Its values are computed by the same query, as `items` that it appends, so the query's
+    row is what makers read. Raises as `check_count`, `RowPlanner.expression` and `Conditions.condition`."""
     if merge.insert is None:
         return None
     columns, values, where = merge.insert
@@ -159,7 +168,7 @@ def _insert_rows(
 
 
 def _updated(session: SqlSession, target: Target) -> Target:
-    """The version the update made."""
+    """The version that the update made of a target, as one to delete."""
     transaction = session.client.transaction
     assert transaction is not None
     own = target.s == transaction.stamp

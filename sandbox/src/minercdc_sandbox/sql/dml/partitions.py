@@ -20,8 +20,9 @@ AUTOMATIC = Interval("", "AUTOMATIC", Decimal(0))
 
 
 def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePartition | None = None) -> TablePartition:
-    """The partition of a row, made if need be. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement
-    named (None: any), and as `new_partition`."""
+    """The partition of a row in a partitioned table, made if need be: by INTERVAL or AUTOMATIC, also when the statement then
+    fails. Raises ORA-14400 without one, ORA-14401 when it is not `only`, which the statement named (None: any), and as
+    `new_partition`."""
     by = table.partitioning
     assert by is not None
     key = table.partition_key(tuple(row))
@@ -36,7 +37,8 @@ def home(session: SqlSession, table: Table, row: Sequence[Cell], only: TablePart
 
 
 def stays(session: SqlSession, table: Table, before: Sequence[Cell], after: Sequence[Cell]) -> None:
-    """Check the partition of an updated row. Raises ORA-14402 when it changes without ROW MOVEMENT, with it as `home`."""
+    """Check the partition of an updated row; nothing in a table without partitions. Raises ORA-14402 when it changes without ROW
+    MOVEMENT, with it as `home`."""
     by = table.partitioning
     if by is None or table.partition_key(tuple(before)) == table.partition_key(tuple(after)):
         return
@@ -49,7 +51,8 @@ def stays(session: SqlSession, table: Table, before: Sequence[Cell], after: Sequ
 def new_partition(
     session: SqlSession, table: Table, name: str | None, bound: str | None, keys: list[Bound], low: Bound | None = None
 ) -> TablePartition:
-    """An empty partition with object ids of its own, not yet among the others. Raises ORA-14013, ORA-14299.
+    """An empty partition with object ids and a number of its own, not yet among the others. Raises ORA-14013 for a name that is
+    taken, ORA-14299.
 
     :param name: None for a generated one; `bound`: the text of its upper bound or values, `keys` their cells.
     :param low: the lower bound of one that INTERVAL makes, else None.
@@ -88,7 +91,8 @@ def _grown(session: SqlSession, table: Table, interval: Interval, key: Key) -> T
 
 
 def _bounds_around(interval: Interval, column: Column, anchor: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """The bounds below and above a value, whole intervals from a bound that is there."""
+    """The bounds at or below and above a value, whole intervals from the bound `anchor`, as cells. Raises ORA-01841 outside the
+    calendar."""
     if interval.unit == "NUMBER":
         start = number.decode(anchor)
         turns = (number.decode(value) - start) // interval.step
@@ -108,7 +112,7 @@ def _bounds_around(interval: Interval, column: Column, anchor: bytes, value: byt
 
 
 def _bound_text(column: Column, cell: Cell) -> str:
-    """HIGH_VALUE as Oracle writes it."""
+    """A value in HIGH_VALUE as Oracle writes it."""
     if cell is None:
         return "NULL"
     if isinstance(cell, str):

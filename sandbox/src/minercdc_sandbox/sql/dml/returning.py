@@ -27,7 +27,7 @@ from minercdc_sandbox.sql.types import bind_type
 class ReturningPlan:
     """The plan of RETURNING.
 
-    :param binds: positions of the binds of INTO; `fits` convert the values to their types.
+    :param binds: positions of the binds of INTO, by item; `fits` convert the values to their types, None where they need not.
     :param aggregated: the items are aggregates, with one row of values for all affected rows.
     """
 
@@ -40,7 +40,7 @@ class ReturningPlan:
     def rows(
         self, session: SqlSession, binds: Sequence[Cell], affected: Sequence[tuple[Sequence[Cell], int]]
     ) -> list[tuple[Cell, ...]]:
-        """The values of each affected row, of aggregates one row of all of them.
+        """The values of each affected row, in order, of aggregates one row of all of them. Raises as `evaluate_row`.
 
         :param affected: rows with their version ids.
         """
@@ -60,7 +60,7 @@ class ReturningPlan:
 def plan_returning(
     env: Environment, target: ChangeTarget, returning: ast.Returning, bind_types: Sequence[BindType], how: Conversion
 ) -> ReturningPlan:
-    """Plan RETURNING. Raises the errors of its expressions, ORA-01008 for a bind that is not given, ORA-00932 for one of a type that
+    """Plan RETURNING. Raises as `Expressions.value`, ORA-01008 for a bind that is not given, ORA-00932 for one of a type that
     the value does not convert to."""
     x = Expressions(env, bind_types)
     Queries(env, x)
@@ -89,6 +89,6 @@ def plan_returning(
 
 
 def note(result: Result, plan: ReturningPlan, rows: list[tuple[Cell, ...]]) -> None:
-    """Add the rows of values that one row of binds returned."""
+    """Add to the result the rows of values that one row of binds returned; [] for none."""
     result.return_binds = plan.binds
     result.returned.append(rows)

@@ -27,7 +27,9 @@ class RowPlan:
     :param makers: of each column: makes its cell from that row.
     :param required: position and path of columns that are NOT NULL.
     :param computed: SQL of the computed expressions; None without any.
-    :param only: the partition that the statement named, where all rows must go.
+    :param parameters: of `computed`.
+    :param checks: None without any.
+    :param only: the partition that the statement named, where all rows must go; None for any.
     :param given: place in that row, and type, of each column that the statement gives.
     :param alone: each statement inserts one row, given by VALUES.
     """
@@ -43,19 +45,19 @@ class RowPlan:
     alone: bool = False
 
     def completed(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The inputs, then the computed values. Raises the errors of their expressions."""
+        """The inputs, then the computed values, which draw from sequences. Raises as `evaluate_row`."""
         if self.computed is None:
             return inputs
         return (*inputs, *evaluate_row(self.computed, self.parameters, begin_run(session, inputs)))
 
     def row(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of inputs. Raises ORA-01400, ORA-01402, ORA-02290, ORA-14400, ORA-14401 and what conversions,
-        computed expressions and triggers raise."""
+        """The table's row of inputs: `completed`, then `fitted`. Raises ORA-01400, ORA-01402, ORA-02290, ORA-14400, ORA-14401 and
+        what conversions, computed expressions and triggers raise."""
         return self.fitted(session, self.completed(session, inputs))
 
     def fitted(self, session: SqlSession, inputs: BindRow) -> BindRow:
-        """The table's row of completed inputs, after its BEFORE triggers. Raises ORA-01400 and the others of `row`, and what the
-        triggers raise."""
+        """The table's row of completed inputs, after its BEFORE triggers, which run; makes the partition that INTERVAL needs.
+        Raises ORA-01400 and the others of `row`, and what the triggers raise."""
         row: BindRow = tuple([make(inputs) for make in self.makers])
         if session.programs.fires(self.table, "INSERT"):
             row = session.programs.before_row(self.table, "INSERT", None, row, alone=self.alone)
@@ -71,9 +73,13 @@ class RowPlan:
 
 @dataclass(slots=True)
 class RowPlanner:
-    """Makes the parts of a `RowPlan`.
+    """Makes the parts of a `RowPlan` for one statement: call `positions`, then a maker for each column given, then `plan`.
 
     :param width: how many inputs come first in the row that makers read; `computed` is the SQL of the values after them.
+    :param x: translates the expressions.
+    :param how: settings of conversions.
+    :param only: the partition that the statement names; None for any.
+    :param given_inputs: filled as `RowPlan.given`.
     """
 
     x: Expressions
@@ -105,7 +111,7 @@ class RowPlanner:
         return found
 
     def given(self, at: int, n: int, kind: SqlType) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer`."""
+        """Maker of the column at `at` from the n-th input, of type `kind`. Raises ORA-32795, and as `storer` and `default`."""
         column = self.target.table.columns[at]
         self._not_always(column, 0)
         self.given_inputs[at] = (n, kind)
@@ -116,8 +122,8 @@ class RowPlanner:
         return lambda row: fit(row[n]) if row[n] is not None else other(row)
 
     def expression(self, at: int, expr: ast.Expr) -> Callable[[BindRow], Cell]:
-        """Maker of the column at `at` from an expression: a bind is an input, anything else is computed. Raises ORA-01008, ORA-32795 and
-        the errors of the expression."""
+        """Maker of the column at `at` from an expression: a bind is an input, anything else is computed. Raises ORA-01008,
+        ORA-32795 and as `Expressions.value` and `storer`."""
         column = self.target.table.columns[at]
         if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.DEFAULT:
             return self.default(column)
@@ -139,7 +145,8 @@ class RowPlanner:
         return self._computed(sql, storer(typed.type, column, path, self.how))
 
     def default(self, column: Column) -> Callable[[BindRow], Cell]:
-        """Maker of the column's default, NULL without one. Raises the errors of the expression, and as `storer`."""
+        """Maker of the column's default, NULL without one; adds its expression to `computed`. Raises as `Parser.expr`,
+        `Expressions.value` and `storer`."""
         if column.default is None:
             return lambda row: None
         typed = self.x.value(default_of(column), None)
@@ -154,7 +161,7 @@ class RowPlanner:
             raise OraError(32795, "cannot insert into a generated always identity column", at)
 
     def plan(self, makers: dict[int, Callable[[BindRow], Cell]]) -> RowPlan:
-        """The plan with these makers by position, and defaults for the other columns. Raises as `default`."""
+        """The plan with these makers by position, and defaults for the other columns; once. Raises as `default` and `plan_checks`."""
         table = self.target.table
         every = [makers[at] if at in makers else self.default(column) for at, column in enumerate(table.columns)]
         required = [(at, column_path(table, c)) for at, c in enumerate(table.columns) if not c.nullable]
@@ -164,7 +171,7 @@ class RowPlanner:
 
 
 def check_count(columns: int, values: int, at: int) -> None:
-    """Raises ORA-00947 for fewer values than columns, ORA-00913 for more."""
+    """Raises ORA-00947 for fewer values than columns, ORA-00913 for more, at the offset `at`."""
     if values < columns:
         raise OraError(947, "not enough values", at)
     if values > columns:
@@ -172,5 +179,5 @@ def check_count(columns: int, values: int, at: int) -> None:
 
 
 def from_input(at: int, fit: Convert) -> Callable[[BindRow], Cell]:
-    """Maker that converts the input at a place."""
+    """Maker that converts the input at the place `at`; it raises as `fit`."""
     return lambda row: fit(row[at])

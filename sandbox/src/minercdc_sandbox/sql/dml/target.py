@@ -30,12 +30,13 @@ BindRow: TypeAlias = "tuple[Cell, ...]"
 
 @dataclass(slots=True)
 class ChangeTarget:
-    """The target: a table, or a view or subquery that stands for one.
+    """The target of DML: a table, or a view or subquery that stands for one.
 
     :param table: the table that is changed.
     :param columns: of the target, with the column of the table that each is; None for an expression.
     :param names: by which the statement may qualify columns; `inner`: those of the view's own query.
     :param where: conditions of the view and of views below it.
+    :param view: None for a table or subquery.
     :param computed: columns that are expressions, in the names of `below`.
     :param below: the target of the view's own query; None for a table.
     """
@@ -51,16 +52,17 @@ class ChangeTarget:
 
     @property
     def through(self) -> bool:
-        """Whether it is a view or subquery."""
+        """Whether it is a view or subquery, not a table."""
         return self.below is not None
 
     def shown(self) -> list[str]:
-        """The columns of `*`: of a table all but INVISIBLE ones."""
+        """The target's columns of `*`, in order: of a table all but INVISIBLE ones."""
         invisible = {c.name for c in self.table.all_columns() if c.invisible} if not self.through else set()
         return [name for name in self.columns if name not in invisible]
 
     def position(self, name: str, at: int) -> int:
-        """0-based position in the table. Raises ORA-00904, ORA-01733, ORA-54017 for virtual columns."""
+        """0-based position in the table of a column of the target that may be assigned; `at` is its offset in the text. Raises
+        ORA-00904, ORA-01733 for an expression, ORA-54017 for virtual columns."""
         if name not in self.columns:
             raise OraError(904, f'"{name}": invalid identifier', at)
         below = self.columns[name]
@@ -71,7 +73,11 @@ class ChangeTarget:
         return self.table.position(below)
 
     def scope(self, x: Expressions, alias: str, *, by_position: bool = False) -> Scope:
-        """The columns of one row, in the row source `alias`, by the names of the statement."""
+        """The scope of the columns of one row, in the row source `alias`, by the names of the statement. Raises as
+        `stored_columns`.
+
+        :param by_position: the row source has columns c0, c1, .. by position, not by slot.
+        """
         below = stored_columns(x, self.table, self.names, alias, by_position=by_position)
         columns = below
         if self.through:
@@ -91,20 +97,21 @@ class ChangeTarget:
         return [Visible(name, replace(x.value(expr, inner), vid=None)) for name, expr in self.computed.items()]
 
     def condition(self, x: Expressions, alias: str) -> list[str]:
-        """SQL of the conditions in `where`, over the row source `alias`."""
+        """SQL of each of the conditions in `where`, over the row source `alias`; [] for a table. Raises as `Conditions.condition`."""
         below = stored_columns(x, self.table, self.names, alias)
         scope = Scope([Source(((self.table.name,), self.inner), below, None, self.table)])
         return [x.condition(term, scope) for term in self.where]
 
 
 def conversion(env: Environment, table: Table | None = None) -> Conversion:
-    """Settings of implicit conversions; new LOBs belong to the segment of `table`, to none without it."""
+    """Settings of implicit conversions as of today; new LOBs belong to the segment of `table`, without it they are temporary ones."""
     return Conversion(env.nls, date.today(), env.lobs, table.data_object_id if table is not None else 0)
 
 
 def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> ChangeTarget:
-    """The target that a reference names. Raises as `find_relation`, ORA-01732 for DUAL, ORA-02030 for a dictionary view, ORA-12081
-    for a read-only table, ORA-14501, and of views ORA-01732, ORA-42399, ORA-03001."""
+    """The target that a reference names, once the user may change it (`privilege`). Raises as `find_relation`, ORA-01732 for
+    DUAL, ORA-02030 for a dictionary view, ORA-12081 for a read-only table, ORA-14501, and of views ORA-01732, ORA-42399,
+    ORA-03001."""
     if ref.inline is not None:
         return _through(env, ref.inline, ref, privilege)
     found = find_relation(env, ref.owner, ref.name, ref.at, privilege)
@@ -121,7 +128,8 @@ def change_target(env: Environment, ref: ast.TableRef, privilege: str) -> Change
 
 
 def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarget:
-    """The target of a view, or of a view on a view."""
+    """The target of a view, or of a view on a view, with the rights of its owner. Raises ORA-42399 for a read-only view, and as
+    `_through`."""
     if view.read_only:
         raise OraError(42399, "cannot perform a DML operation on a read-only view", ref.at)
     owner_env = replace(env, schema=view.owner, user=view.owner)
@@ -131,7 +139,8 @@ def _below(env: Environment, view: StoredView, ref: ast.TableRef) -> ChangeTarge
 def _through(
     env: Environment, query: ast.Query, ref: ast.TableRef, privilege: str, view: StoredView | None = None
 ) -> ChangeTarget:
-    """The target of a query that DML goes through; `env` is of who may see the table below."""
+    """The target of a query that DML goes through; `env` is of who may see the table below. Raises ORA-01732 for a query that
+    cannot be changed, ORA-03001 for joins, PARTITION and AS OF, and as `change_target`."""
     select = query.body
     illegal = OraError(1732, "data manipulation operation not legal on this view", ref.at)
     if not isinstance(select, ast.Select) or query.fetch is not None or query.with_:
@@ -169,7 +178,7 @@ def _through(
 
 
 def _names(select: ast.Select, below: ChangeTarget) -> Iterator[str]:
-    """Names of the columns of a subquery."""
+    """Names of the columns of a subquery, in order, as the statement knows them."""
     for item in select.items:
         if item.expr is None:
             yield from below.shown()
@@ -178,7 +187,8 @@ def _names(select: ast.Select, below: ChangeTarget) -> Iterator[str]:
 
 
 def target_table(env: Environment, owner: str | None, name: str, at: int, privilege: str = "ALTER") -> Table:
-    """The table that a DDL or LOCK TABLE names, not the session's copy of a temporary one. Raises as `find_relation`."""
+    """The table that a DDL or LOCK TABLE names, not the session's copy of a temporary one. Raises ORA-00942 for a view, and as
+    `find_relation`, with `at` as position."""
     found = find_relation(env, owner, name, at, privilege)
     if isinstance(found, Table):
         return env.catalog.table(found.container, found.owner, found.name) or found
@@ -186,10 +196,10 @@ def target_table(env: Environment, owner: str | None, name: str, at: int, privil
 
 
 def column_path(table: Table, column: Column) -> str:
-    """`"OWNER"."TABLE"."COLUMN"`."""
+    """A column's name as errors show it: `"OWNER"."TABLE"."COLUMN"`."""
     return f'"{table.owner}"."{table.name}"."{column.name}"'
 
 
 def default_of(column: Column) -> ast.Expr:
-    """The default's expression, NULL without one."""
+    """The default's expression, parsed again at each call; NULL without one. Raises as `Parser.expr`."""
     return Parser(column.default or "NULL").expr()

@@ -1,6 +1,6 @@
 """Aggregate functions, which with OVER are analytic ones too (SQL Language Reference, Aggregate Functions).
 
-The translation of one has `OVER` at the place of its window.
+The SQL of a translated aggregate has the mark `OVER` where its window belongs; the caller replaces that mark.
 """
 
 from __future__ import annotations
@@ -55,7 +55,8 @@ def _any_value(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered)
 
 
 def _listagg(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    """LISTAGG; with OVER its ORDER BY becomes the window's."""
+    """LISTAGG(value [, separator]), a VARCHAR2(4000); without a separator the texts are joined directly. With OVER, `order` adds
+    nothing to the SQL, since `window` has ordered the rows by it. Raises as `Conditions.to` and `Conditions.ordering`."""
     text = x.to(args[0], Family.VARCHAR, expr.at)
     mark = x.to(args[1], Family.VARCHAR, expr.at) if len(args) > 1 else "''"
     terms = ",".join(x.ordering(key, item) for key, item in order)
@@ -65,14 +66,16 @@ def _listagg(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -
 
 
 def _statistic(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    """MEDIAN, VARIANCE, STDDEV, CORR, .. of values converted to NUMBER."""
+    """MEDIAN, VARIANCE, STDDEV, CORR and the others of `_STATISTICS`: a NUMBER from values that are converted to NUMBER. Raises
+    as `Conditions.to`; `order` has no effect."""
     sql = ",".join(x.to(arg, Family.NUMBER, expr.at) for arg in args)
     distinct = "distinct " if expr.distinct else ""
     return Typed(f"o_{expr.name.lower()}({distinct}{sql}){OVER}", NUMBER)
 
 
 def _percentile(x: Conditions, expr: ast.Call, args: list[Typed], order: Ordered) -> Typed:
-    """PERCENTILE_CONT and _DISC (p) WITHIN GROUP (ORDER BY x)."""
+    """PERCENTILE_CONT and PERCENTILE_DISC (share) WITHIN GROUP (ORDER BY value), a NUMBER. Raises ORA-30491 unless `order` has
+    exactly one key, and as `Conditions.to`."""
     if len(order) != 1:
         raise OraError(30491, "missing ORDER BY clause", expr.at)
     key, item = order[0]
@@ -106,7 +109,9 @@ KEPT = frozenset(["MIN", "MAX", "SUM", "AVG", "COUNT", "STDDEV", "VARIANCE"])
 
 
 def kept(x: Conditions, expr: ast.Call, args: list[Typed], keys: Ordered) -> Typed:
-    """An aggregate with KEEP; `keys`: its translated order. Raises ORA-03001 for one that is not in `KEPT`."""
+    """Translate an aggregate with KEEP (DENSE_RANK FIRST | LAST ORDER BY ..); `keys`: its translated order. The SQL has the mark
+    `OVER`. MIN and MAX keep the type of the argument, the others return NUMBER. Raises ORA-03001 for an aggregate that is not in
+    `KEPT`, ORA-00909 and ORA-00939 unless there is one argument or `*`, and as `Conditions.to` and `Conditions.comparable`."""
     assert expr.keep is not None
     if expr.name not in KEPT:
         raise OraError(3001, f"unimplemented feature: {expr.name} KEEP", expr.at)

@@ -1,4 +1,4 @@
-"""The number of a function's arguments, and the common type of several values."""
+"""Checks the number of a function's arguments, and finds the common type of several values."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from minercdc_sandbox.sql.types import INTERVALS, NULL, NUMERIC, TEMPORAL, TEXT,
 
 
 def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int | None = None) -> None:
-    """Raises ORA-00909 without arguments where `low` is 1, ORA-00938 for fewer than another `low`, ORA-00939 beyond `high`."""
+    """Raises ORA-00909 when there is no argument and `low` is 1, ORA-00938 for fewer than another `low`, ORA-00939 for more than
+    `high`. `high` None: any number."""
     if len(args) < low == 1:
         raise OraError(909, "invalid number of arguments", expr.at)
     if len(args) < low:
@@ -22,8 +23,10 @@ def count_arguments(expr: ast.Call, args: Sequence[Typed], low: int, high: int |
 
 
 def common_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of CASE, UNPIVOT and set operations, to which all values convert; NULL if all are. Raises ORA-00932 if there is none,
-    ORA-03001 for CLOB with NCLOB."""
+    """The type that the results of CASE, the columns of UNPIVOT and those of set operations are converted to: a text, RAW or
+    interval with the greatest size or precision of all, numbers as they are calculated, dates and timestamps as the most precise;
+    the NULL type if all values are NULL. Raises, with `at` as position, ORA-00932 for types that do not match, ORA-03001 for CLOB
+    with NCLOB."""
     known = [arg.type for arg in args if arg.type.family is not Family.NULL]
     if not known:
         return NULL
@@ -53,9 +56,12 @@ def common_type(args: Sequence[Typed], at: int) -> SqlType:
 
 
 def first_type(args: Sequence[Typed], at: int) -> SqlType:
-    """Type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not NULL.
+    """The type of NVL, COALESCE, DECODE, GREATEST: that of the first argument that is not a literal NULL; the NULL type if all
+    are.
 
-    Texts have the greatest size of all, numbers the type in which all are calculated.
+    A text becomes a VARCHAR2 (or NVARCHAR2, by the first) with the greatest size of all texts; a number gets the type in which
+    all arguments are calculated. Never raises, `at` has no effect: the conversion of the other arguments fails later if they do
+    not match.
     """
     first = next((arg.type for arg in args if arg.type.family is not Family.NULL), NULL)
     if first.family in TEXT:

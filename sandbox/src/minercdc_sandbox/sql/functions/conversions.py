@@ -1,4 +1,5 @@
-"""TO_CHAR, TO_NUMBER, TO_DATE and the other explicit conversions."""
+"""Translations of TO_CHAR, TO_NUMBER, TO_DATE and the other explicit conversions. Each raises as `Conditions.to`; its SQL raises
+for a value that does not match the format."""
 
 from __future__ import annotations
 
@@ -13,7 +14,8 @@ from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def to_char(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """TO_CHAR: one argument is converted implicitly, a second is the format of a date or number, a third has no effect."""
+    """TO_CHAR(value [, format [, parameters]]), a VARCHAR2: without a format the value is converted implicitly; the format is of
+    a date, or else of a number, to which other values are converted; the parameters have no effect. Raises as `Conditions.to`."""
     if len(args) == 1:
         size = args[0].type.size if args[0].type.family in types.TEXT else 64
         return Typed(x.to(args[0], Family.VARCHAR, expr.at), varchar(size))
@@ -25,13 +27,15 @@ def to_char(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def to_nchar(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """TO_NCHAR: as `to_char`, in the national character set."""
+    """TO_NCHAR: as `to_char`, but of type NVARCHAR2."""
     found = to_char(x, expr, args)
     return replace(found, type=replace(found.type, national=True))
 
 
 def to_time(kind: SqlType) -> Rule:
-    """TO_DATE and its like: one argument is converted implicitly, a second is the format, a third has no effect."""
+    """The rule of TO_DATE, TO_TIMESTAMP or TO_TIMESTAMP_TZ (value [, format [, parameters]]), which return `kind`: without a
+    format the value is converted implicitly, else it is read as a text of that format; the parameters have no effect. Translating
+    raises as `Conditions.to`."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         if len(args) == 1:
@@ -43,7 +47,9 @@ def to_time(kind: SqlType) -> Rule:
 
 
 def to_number(kind: SqlType) -> Rule:
-    """TO_NUMBER and its like: one argument is converted implicitly, a second is the format, a third has no effect."""
+    """The rule of TO_NUMBER, TO_BINARY_FLOAT or TO_BINARY_DOUBLE (value [, format [, parameters]]), which return `kind`: without
+    a format the value is converted implicitly, else it is read as a text of that format; the parameters have no effect.
+    Translating raises as `Conditions.to`."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         operand = args[0]

@@ -1,4 +1,4 @@
-"""Functions of the session and of packages: SYSDATE, USER, SYS_CONTEXT, DBMS_RANDOM.VALUE, .."""
+"""Translations of functions of the session and of supplied packages: SYSDATE, USER, SYS_CONTEXT, DBMS_RANDOM.VALUE, .."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from minercdc_sandbox.sql.zones import Zone
 
 
 def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """SYS_CONTEXT; NULL in another namespace than USERENV. Raises ORA-03001 for names that are no literals, when run ORA-02003."""
+    """SYS_CONTEXT(namespace, name), a VARCHAR2(256) that each run reads once; NULL for another namespace than USERENV. Raises
+    ORA-03001 for names that are not literals; the run raises ORA-02003 for a name that USERENV does not have. A third argument
+    has no effect."""
     space, name = args[0].literal, args[1].literal
     if space is None or name is None:
         raise OraError(3001, "unimplemented feature: SYS_CONTEXT with names that are not literals", expr.at)
@@ -32,8 +34,8 @@ def sys_context(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def userenv(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """USERENV(name): SYS_CONTEXT('USERENV', name) for some names. Raises ORA-02003 for other names, and for one that is no
-    literal."""
+    """USERENV(name): SYS_CONTEXT('USERENV', name) for eight names, a VARCHAR2(256) that each run reads once. Raises ORA-02003 for
+    other names, and for one that is not a literal."""
     name = (args[0].literal or "").upper()
     if name not in ("CLIENT_INFO", "INSTANCE", "ISDBA", "LANG", "LANGUAGE", "SESSIONID", "SID", "TERMINAL"):
         raise OraError(2003, "invalid USERENV parameter", expr.at)
@@ -41,7 +43,7 @@ def userenv(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def sys_guid(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """SYS_GUID(): 16 bytes, other ones for each row."""
+    """SYS_GUID(): SQL of 16 random bytes, different ones at each evaluation."""
     return Typed("o_sys_guid()", SqlType(Family.RAW, size=16), False)
 
 
@@ -67,7 +69,8 @@ _OF_RUN: dict[str, tuple[SqlType, Callable[[Run, Zone], object]]] = {
 
 
 def niladic(x: Conditions, name: str) -> Typed | None:
-    """SYSDATE, USER and the other functions that take no parentheses; None for any other name."""
+    """The word `name`, in upper case, if it is SYSDATE, USER or another function that takes no parentheses; None for any other
+    name. Times, user and time zone are parameters that each run evaluates once."""
     if name in _CONSTANTS or name not in _OF_RUN:
         return _CONSTANTS.get(name)
     (kind, value), zone = _OF_RUN[name], x.env.nls.zone
@@ -78,17 +81,19 @@ _TRUE = b"\1"
 
 
 def current_scn(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER: read from the clock once for each run of the statement. Raises ORA-00904 where the
-    package is not granted."""
+    """DBMS_FLASHBACK.GET_SYSTEM_CHANGE_NUMBER: read from the storage's clock once for each run of the statement. Raises ORA-00904
+    where the user may not execute the package."""
     if not may_execute(x.env.catalog, x.env.container, x.env.user, "DBMS_FLASHBACK"):
         raise OraError(904, f'"{expr.name.replace(".", chr(34) + "." + chr(34))}": invalid identifier', expr.at)
     return Typed(x.parameter(expr.name, lambda run: number.integer(run.session.storage.clock.read())), NUMBER, False)
 
 
 def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID [(create_transaction)]: `usn.slot.sequence` of the open transaction, else NULL.
+    """DBMS_TRANSACTION.LOCAL_TRANSACTION_ID [(create_transaction)], a VARCHAR2: `usn.slot.sequence` of the open transaction, NULL
+    if none is. Each run evaluates it once.
 
-    TRUE begins a transaction if none is open. Raises ORA-03001 for an argument other than TRUE, FALSE, NULL or a bind.
+    With TRUE the run begins a transaction if none is open. Raises ORA-03001 for an argument other than TRUE, FALSE, NULL or a
+    bind, and as `Conditions.to`.
     """
     flag = expr.args[0] if expr.args else None
     known = args[0].sql if args else ""
@@ -111,18 +116,20 @@ def local_transaction_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Ty
 
 
 def get_ddl(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_METADATA.GET_DDL(type, name [, schema]), a CLOB."""
+    """DBMS_METADATA.GET_DDL(type, name [, schema]): SQL of a new temporary CLOB with the statement that creates the object.
+    Raises as `Conditions.to`; the SQL raises for an object that does not exist."""
     parts = [x.to(arg, Family.VARCHAR, expr.at) for arg in args] + ["null"] * (3 - len(args))
     return Typed(f"o_to_lob(o_ddl({','.join(parts)}),'CLOB')", types.CLOB, False)
 
 
 def get_time(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_UTILITY.GET_TIME: the host's time in hundredths of a second, modulo 2**31."""
+    """DBMS_UTILITY.GET_TIME: the start of the run in hundredths of a second since 1970, modulo 2**31; the same for all rows of a run."""
     return Typed(x.parameter(expr.name, lambda run: number.integer(int(run.now * 100) % (1 << 31))), NUMBER, False)
 
 
 def mined(function: str, result: SqlType) -> Rule:
-    """DBMS_LOGMNR.MINE_VALUE or COLUMN_PRESENT (value handle, 'schema.table.column')."""
+    """The rule of DBMS_LOGMNR.MINE_VALUE or COLUMN_PRESENT (value handle, 'schema.table.column'), which calls SQLite's
+    `o_<function>`; `result`: its type. Translating raises as `Conditions.to`."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         handle, name = x.to(args[0], Family.NUMBER, expr.at), x.to(args[1], Family.VARCHAR, expr.at)
@@ -132,7 +139,9 @@ def mined(function: str, result: SqlType) -> Rule:
 
 
 def random_number(function: str) -> Translate:
-    """A function of DBMS_RANDOM that returns a NUMBER, another one for each row."""
+    """The translation of a function of DBMS_RANDOM that returns a NUMBER, another one at each evaluation, by SQLite's
+    `o_random_<function>`. It takes no argument, or a lower and an upper bound; translating raises ORA-00938 for only one, and as
+    `Conditions.to`."""
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         if args:
@@ -144,13 +153,14 @@ def random_number(function: str) -> Translate:
 
 
 def random_text(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_RANDOM.STRING(kind, length)."""
+    """DBMS_RANDOM.STRING(kind, length), a VARCHAR2(4000), another one at each evaluation. Raises as `Conditions.to`."""
     kind, length = x.to(args[0], Family.VARCHAR, expr.at), x.to(args[1], Family.NUMBER, expr.at)
     return Typed(f"o_random_text({kind},{length})", varchar(4000))
 
 
 def row_id_part(place: int) -> Rule:
-    """The function of DBMS_ROWID that returns the part at `place` of `_ROW_ID_PARTS`; a second argument has no effect."""
+    """The rule of the function of DBMS_ROWID that returns the part at `place` of `_ROW_ID_PARTS`, counted from 0, as a NUMBER; a
+    second argument has no effect. Translating raises as `Conditions.to`."""
     return lambda x, expr, args: Typed(f"o_row_id_part({x.to(args[0], Family.ROWID, expr.at)},{place})", NUMBER), 1, 2
 
 

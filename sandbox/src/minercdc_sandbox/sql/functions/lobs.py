@@ -1,4 +1,4 @@
-"""Functions on LOBs, XML, JSON, VECTOR and BOOLEAN values; DBMS_LOB's functions are among them."""
+"""Translations of functions on LOBs, XML, JSON, VECTOR and BOOLEAN values; DBMS_LOB's functions are among them."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ from minercdc_sandbox.sql.types import BLOB, BOOLEAN, CLOB, NCLOB, NUMBER, TEXT,
 
 
 def as_clob(text: str, national: bool) -> Typed:
-    """A new CLOB, or NCLOB when `national`, with the text that the SQL `text` has."""
+    """SQL that makes a new temporary CLOB, or NCLOB when `national`, of the text that the SQL `text` results in."""
     return Typed(f"o_to_lob({text},'{'NCLOB' if national else 'CLOB'}')", NCLOB if national else CLOB)
 
 
 def empty(kind: str, result: SqlType) -> Rule:
-    """EMPTY_CLOB or EMPTY_BLOB."""
+    """The rule of EMPTY_CLOB or EMPTY_BLOB, which take no argument. `kind`: CLOB or BLOB; `result`: its type."""
     return lambda x, expr, args: Typed(f"o_empty_lob('{kind}')", result, False), 0, 0
 
 
 def to_clob(kind: str, result: SqlType) -> Rule:
-    """TO_CLOB or TO_NCLOB (value); a BLOB or RAW may be followed by its character set's id."""
+    """The rule of TO_CLOB or TO_NCLOB (value [, character set id]). `kind`: CLOB or NCLOB; `result`: its type.
+
+    A CLOB stays the same LOB; other values become a new temporary one. Only a BLOB or RAW may be followed by its character set's
+    id: translating raises ORA-00939 for other values with an id, and as `Conditions.to`.
+    """
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
         if args[0].type.family in (Family.BLOB, Family.RAW):
@@ -38,7 +42,7 @@ def to_clob(kind: str, result: SqlType) -> Rule:
 
 
 def to_lob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """TO_LOB of a LONG or LONG RAW. Raises ORA-00932 for any other type."""
+    """TO_LOB: a new temporary CLOB of a LONG, or BLOB of a LONG RAW. Raises ORA-00932 for any other type."""
     if args[0].type.family is Family.LONG:
         return Typed(f"o_to_lob({args[0].sql},'CLOB')", CLOB)
     if args[0].type.family is Family.LONG_RAW:
@@ -47,14 +51,16 @@ def to_lob(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def json_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """JSON_VALUE, as the parser passes it: (json, path, 'N' for NUMBER or 'T' for VARCHAR2(4000), ERROR or NULL on error)."""
+    """JSON_VALUE, with the arguments that the parser makes of its clauses: (json, path, 'N' for NUMBER or 'T' for VARCHAR2(4000),
+    ERROR or NULL on error). Raises as `Conditions.json_text`."""
     rest = ",".join(arg.sql for arg in args[1:])
     kind = NUMBER if args[2].literal == "N" else varchar(4000)
     return Typed(f"o_json_value({x.json_text(args[0], expr.at)},{rest})", kind)
 
 
 def json_query(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """JSON_QUERY, as the parser passes it: (json, path, ERROR or NULL on error). Returns VARCHAR2(4000)."""
+    """JSON_QUERY, with the arguments that the parser makes of its clauses: (json, path, ERROR or NULL on error). Returns
+    VARCHAR2(4000). Raises as `Conditions.json_text`."""
     return Typed(f"o_json_query({x.json_text(args[0], expr.at)},{args[1].sql},{args[2].sql})", varchar(4000))
 
 
@@ -72,14 +78,16 @@ def _numbers(x: Conditions, args: list[Typed], at: int, *defaults: int) -> str:
 
 
 def length(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """LENGTH: characters; of a BLOB bytes, of a CLOB as DBMS_LOB.GETLENGTH counts."""
+    """LENGTH, a NUMBER: characters of a text, bytes of a BLOB, UTF-16 units of a CLOB as DBMS_LOB.GETLENGTH. Raises as
+    `Conditions.to`."""
     if args[0].type.family in (Family.CLOB, Family.BLOB):
         return Typed(f"o_lob_length({args[0].sql})", NUMBER)
     return Typed(f"o_length({x.to(args[0], Family.VARCHAR, expr.at)})", NUMBER)
 
 
 def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_LOB.SUBSTR(lob [, amount [, offset]]), by default 32767 from 1."""
+    """DBMS_LOB.SUBSTR(lob [, amount [, offset]]), by default 32767 characters or bytes from 1. A BLOB or RAW results in RAW,
+    other types in VARCHAR2. Raises as `lob_of`."""
     text = args[0].type.family not in (Family.BLOB, Family.RAW)
     result = varchar(32767) if text else SqlType(Family.RAW, size=32767)
     tail = _numbers(x, args[1:], expr.at, 32767, 1)
@@ -87,7 +95,8 @@ def substr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def instr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_LOB.INSTR(lob, pattern [, offset [, nth]]), by default 1 and 1."""
+    """DBMS_LOB.INSTR(lob, pattern [, offset [, nth]]), by default the first match from 1; a NUMBER. The pattern is RAW for a BLOB
+    or RAW, else text. Raises as `lob_of`."""
     text = args[0].type.family not in (Family.BLOB, Family.RAW)
     pattern = x.to(args[1], Family.VARCHAR if text else Family.RAW, expr.at)
     tail = _numbers(x, args[2:], expr.at, 1, 1)
@@ -95,25 +104,27 @@ def instr(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def compare(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DBMS_LOB.COMPARE(lob, lob [, amount [, offset [, offset]]]), by default 4294967295 from 1 and 1."""
+    """DBMS_LOB.COMPARE(lob, lob [, amount [, offset [, offset]]]), a NUMBER; by default all 4294967295 characters or bytes from 1
+    and 1. Raises as `lob_of`."""
     tail = _numbers(x, args[2:], expr.at, (1 << 32) - 1, 1, 1)
     return Typed(f"o_lob_compare({lob_of(x, args[0], expr.at)},{lob_of(x, args[1], expr.at)},{tail})", NUMBER)
 
 
 def clob_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """getClobVal of an XMLTYPE. Raises ORA-00932 for any other type."""
+    """The method getClobVal of an XMLTYPE, whose cell is a CLOB's already. Raises ORA-00932 for any other type."""
     if args[0].type.family is not Family.XML:
         raise inconsistent(Family.XML, args[0].type.family, expr.at)
     return Typed(args[0].sql, CLOB)
 
 
 def string_of_xml(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """getStringVal of an XMLTYPE: as `clob_of_xml`, converted to VARCHAR2(4000)."""
+    """The method getStringVal of an XMLTYPE, a VARCHAR2(4000). Raises as `clob_of_xml`; the SQL raises for a longer text."""
     return Typed(x.to(clob_of_xml(x, expr, args), Family.VARCHAR, expr.at), varchar())
 
 
 def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """TO_BOOLEAN of a text or NUMBER. Raises ORA-00932 for any other type but BOOLEAN."""
+    """TO_BOOLEAN of a text, NUMBER or BOOLEAN. Raises as `Conditions.to` for any other type; the SQL raises for a text that is no
+    truth value."""
     family = args[0].type.family
     if family in TEXT or family is Family.NUMBER:
         return Typed(f"o_{'text' if family in TEXT else 'number'}_boolean({args[0].sql})", BOOLEAN)
@@ -121,9 +132,11 @@ def to_boolean(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def text_of(family: Family, function: str) -> Rule:
-    """JSON_SERIALIZE or FROM_VECTOR, as the parser passes them: (value, VARCHAR2, CLOB or BLOB, ERROR or NULL, size or 0).
+    """The rule of JSON_SERIALIZE or FROM_VECTOR, with the arguments that the parser makes of their clauses: (value, VARCHAR2,
+    CLOB or BLOB, ERROR or NULL, size or 0). `family`: that of the value; `function`: SQLite's, which makes text of it.
 
-    The last two are of a VARCHAR2: for a text beyond its size an error or NULL; size 0 is 4000.
+    ERROR or NULL, and size, count for VARCHAR2 only: a text beyond the size raises an error or is NULL; size 0 is 4000.
+    Translating raises as `Conditions.to`.
     """
 
     def translate(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:

@@ -1,4 +1,4 @@
-"""Functions on numbers."""
+"""Translations of functions on numbers. Arguments are converted to NUMBER as `Conditions.to` does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from minercdc_sandbox.sql.types import BINARY_SIZES, DATE, NUMBER, TEMPORAL, Fam
 
 
 def round_value(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """ROUND and TRUNC of a number, also BINARY_FLOAT and BINARY_DOUBLE, or of a date or timestamp, which becomes a DATE."""
+    """ROUND and TRUNC (value [, places or format]): a NUMBER, BINARY_FLOAT or BINARY_DOUBLE keeps its type; a date or timestamp
+    becomes a DATE; other values are converted to NUMBER. Raises as `Conditions.to`."""
     if args[0].type.family in TEMPORAL:
         model = f",{x.to(args[1], Family.VARCHAR, expr.at)}" if len(args) > 1 else ""
         function = "trunc_date" if expr.name == "TRUNC" else "round_to" if model else "round_date"

@@ -40,10 +40,13 @@ KNOWN = frozenset({*PLAIN, *RULES, *AGGREGATES, *ANALYTIC, "EXTRACT", "SQLERRM"}
 
 
 def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
-    """Translate a call. Raises ORA-00904 for an unknown function, ORA-03001 for one of Oracle that the sandbox does not have,
-    ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and ORA-30483 where aggregates or analytic functions
-    are not allowed, ORA-30484 for one without OVER, ORA-30482 for DISTINCT, ORA-00936 for `*`,
-    and as its rule or `stored_call`."""
+    """Translate a call; `scope` None: no column may be named.
+
+    Functions of SQL come before stored ones of the same name. Raises ORA-00904 for an unknown function, ORA-03001 for one of
+    Oracle that the sandbox does not have, ORA-00909, ORA-00938 and ORA-00939 for a wrong number of arguments, ORA-00934 and
+    ORA-30483 where aggregates or analytic functions are not allowed, ORA-30484 for an analytic one without OVER, ORA-30482 for
+    DISTINCT, ORA-00936 for `*` of other functions than aggregates, and as the function's rule, `window` or `stored_call`.
+    """
     name = expr.name.removeprefix("SYS.").removeprefix("STANDARD.")
     if expr.over is not None or name in ANALYTIC:
         return _analytic(x, name, expr, scope)
@@ -82,7 +85,8 @@ def call_function(x: Conditions, expr: ast.Call, scope: Scope | None) -> Typed:
 
 
 def _check_plain(name: str, expr: ast.Call) -> None:
-    """Raises ORA-00904, ORA-30482 and ORA-00936 for clauses, DISTINCT and `*`, which only aggregates may have."""
+    """Check a call of a function that is no aggregate. Raises ORA-00904 for WITHIN GROUP and KEEP, ORA-30482 for DISTINCT,
+    ORA-00936 for `*`."""
     if expr.within or expr.keep is not None:
         raise OraError(904, f'"{name}": invalid identifier', expr.at)
     if expr.distinct:
@@ -92,8 +96,9 @@ def _check_plain(name: str, expr: ast.Call) -> None:
 
 
 def stored_call(x: Conditions, stored: Any, args: list[Typed], at: int) -> Typed:
-    """A call of a stored function, by position. Raises ORA-06553 for a wrong number of arguments, ORA-06552 for a BOOLEAN, ORA-06572
-    for OUT parameters."""
+    """SQL that calls a stored function with arguments by position; `stored`: the function that `env.stored` found. Raises
+    ORA-06553 for a wrong number of arguments, ORA-06552 for a BOOLEAN before 23ai, ORA-06572 for OUT parameters, and as
+    `Conditions.to`."""
     parameters, returns = stored.parameters, stored.returns
     required = sum(parameter.default is None for parameter in parameters)
     if not required <= len(args) <= len(parameters):
@@ -144,8 +149,9 @@ def _aggregate(x: Conditions, name: str, expr: ast.Call, scope: Scope | None, wi
 
 
 def _analytic(x: Conditions, name: str, expr: ast.Call, scope: Scope | None) -> Typed:
-    """Translate an analytic call. Raises ORA-03001 for a function that takes no OVER, ORA-30484 without OVER, ORA-30483 where it is
-    not allowed."""
+    """Translate a call that has OVER, or of a function that needs it. Raises ORA-03001 for a function that takes no OVER,
+    ORA-30484 without OVER, ORA-30483 where analytic functions are not allowed, ORA-00909, ORA-00938 and ORA-00939 for a wrong
+    number of arguments, and as `window` or the function's rule."""
     if name not in ANALYTIC and name not in AGGREGATES:
         raise OraError(3001, f"unimplemented feature: {name} OVER", expr.at)
     if expr.over is None:

@@ -21,5 +21,6 @@ Plain: TypeAlias = tuple[str, str, int, SqlType]
 
 
 def converted(kind: SqlType, result: SqlType | None = None) -> Rule:
-    """A function that only converts its argument to the family of `kind`; of type `result`, or `kind` when that is None."""
+    """The rule of a function of one argument that only converts it to the family of `kind`; of type `result`, or `kind` when that
+    is None. Translating raises as `Conditions.to`."""
     return lambda x, expr, args: Typed(x.to(args[0], kind.family, expr.at), result or kind), 1, 1

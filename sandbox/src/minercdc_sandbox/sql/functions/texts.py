@@ -1,4 +1,4 @@
-"""Functions on text, and those that show a value's bytes."""
+"""Translations of functions on text, and of those that show a value's bytes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from minercdc_sandbox.sql.types import NUMBER, Family, SqlType, varchar
 
 
 def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """CONCAT: NULL counts as the empty text, and a CLOB makes a CLOB."""
+    """CONCAT(a, b): NULL counts as the empty text, the empty result is NULL. A CLOB among the arguments makes a new temporary
+    CLOB, or NCLOB if the first argument is national; otherwise VARCHAR2(4000). Raises as `Conditions.to`."""
     parts = [f"coalesce({x.whole_text(arg, expr.at)},'')" for arg in args]
     joined = f"nullif({'||'.join(parts)},'')"
     if any(arg.type.family is Family.CLOB for arg in args):
@@ -21,7 +22,8 @@ def concat(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def charset_id(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """NLS_CHARSET_ID of the database's two character sets; NULL for any other name."""
+    """NLS_CHARSET_ID(name), a NUMBER for the database's two character sets AL32UTF8 and AL16UTF16, in any case; NULL for any
+    other name. Raises as `Conditions.to`."""
     name = x.to(args[0], Family.VARCHAR, expr.at)
     known = {"AL32UTF8": 873, "AL16UTF16": 2000}
     branches = " ".join(f"when '{text}' then x'{number.integer(code).hex()}'" for text, code in known.items())
@@ -55,7 +57,8 @@ PLAIN: dict[str, Plain] = {
 
 
 def _dump(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """DUMP, with the type code of Oracle's internal datatypes."""
+    """DUMP(value [, format]), a VARCHAR2(4000) with the type code of Oracle's internal datatypes; the text 'NULL' for NULL.
+    Raises ORA-03001 for a type without a code in `_CODES`, and as `Conditions.to`."""
     code = _CODES.get(args[0].type.family)
     if code is None:
         raise OraError(3001, f"unimplemented feature: DUMP of {args[0].type.family}", expr.at)

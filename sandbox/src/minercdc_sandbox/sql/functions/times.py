@@ -1,4 +1,4 @@
-"""Functions on dates, timestamps and intervals."""
+"""Translations of functions on dates, timestamps and intervals."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ _TIME_FIELDS = {
 
 
 def extract(x: Conditions, part: str, operand: Typed, at: int) -> Typed:
-    """EXTRACT(part FROM operand). Raises ORA-30076 for a part that the operand's type does not have."""
+    """EXTRACT(part FROM operand): a NUMBER, for TIMEZONE_REGION a VARCHAR2(64). Raises ORA-30076 for a part that the operand's
+    type does not have."""
     family = operand.type.family
     if part not in _TIME_FIELDS.get(family, ()):
         raise OraError(30076, "invalid extract field for extract source", at)
@@ -49,7 +50,8 @@ def extract(x: Conditions, part: str, operand: Typed, at: int) -> Typed:
 
 
 def from_tz(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """FROM_TZ: a TIMESTAMP as the local time of a zone. Raises ORA-00932 for any other type."""
+    """FROM_TZ(timestamp, zone): TIMESTAMP WITH TIME ZONE, the timestamp as the local time of the zone. Raises ORA-00932 for any
+    other type than TIMESTAMP, and as `Conditions.to`; the SQL raises for an unknown zone."""
     if args[0].type.family is not Family.TIMESTAMP:
         raise inconsistent(Family.TIMESTAMP, args[0].type.family, expr.at)
     zone = x.to(args[1], Family.VARCHAR, expr.at)
@@ -57,20 +59,21 @@ def from_tz(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
 
 
 def sys_extract_utc(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """SYS_EXTRACT_UTC: the TIMESTAMP in UTC; a value without a time zone has the session's."""
+    """SYS_EXTRACT_UTC: the TIMESTAMP in UTC; a value without a time zone is read in the session's. Raises as `Conditions.to`."""
     return Typed(
         f"o_zone_key({x.to(args[0], Family.ZONED, expr.at)},'+00:00')", replace(TIMESTAMP, scale=args[0].type.scale)
     )
 
 
 def tz_offset(x: Conditions, expr: ast.Call, args: list[Typed]) -> Typed:
-    """TZ_OFFSET at the time of the run."""
+    """TZ_OFFSET(zone), a VARCHAR2(7): the offset of the zone from UTC at the start of the run. Raises as `Conditions.to`; the SQL
+    raises for an unknown zone."""
     now = x.parameter("SYS_EXTRACT_UTC", lambda run: moment_of(run, Family.TIMESTAMP, 0))
     return Typed(f"o_zone_offset({x.to(args[0], Family.VARCHAR, expr.at)},{now})", varchar(7))
 
 
 def moment_of(run: Run, family: Family, zone: Zone) -> Cell:
-    """The time of a run as a DATE, TIMESTAMP or TIMESTAMP WITH TIME ZONE, as clocks in `zone` show it."""
+    """The start of a run, in microseconds, as clocks in `zone` show it. `family`: DATE (whole seconds), TIMESTAMP or ZONED."""
     utc = temporal.from_ns(int(run.now * 1_000_000) * 1000)
     if family is Family.ZONED:
         return temporal.encode_zoned(utc, zone)

@@ -21,7 +21,7 @@ from minercdc_sandbox.sql.types import NUMBER, Family
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """The text of OVER (..), by clauses; '' for one left out."""
+    """SQL of the clauses of OVER (..), each with its keywords; '' for one left out."""
 
     partition: str
     order: str
@@ -29,12 +29,12 @@ class Over:
 
     @property
     def whole(self) -> str:
-        """SQL of OVER with all its clauses."""
+        """SQL of OVER with all clauses, with a space before it."""
         return f" over ({' '.join(part for part in (self.partition, self.order, self.frame) if part)})"
 
     @property
     def partitioned(self) -> str:
-        """SQL of OVER with PARTITION BY only."""
+        """SQL of OVER with PARTITION BY only, with a space before it."""
         return f" over ({self.partition})"
 
 
@@ -43,10 +43,12 @@ Analytic: TypeAlias = tuple[Callable[[Conditions, ast.Call, list[Typed], Over], 
 
 
 def window(x: Conditions, over: ast.Window, scope: Scope | None, listed: list[tuple[Typed, ast.OrderItem]]) -> Over:
-    """Translate OVER (..). `listed`: WITHIN GROUP (ORDER BY ..) of LISTAGG, which sees the whole partition; [] for others.
+    """Translate OVER (..). `listed`: WITHIN GROUP (ORDER BY ..) of LISTAGG, which then sees the whole partition; [] for others.
+    `scope` None: no column may be named.
 
-    Raises ORA-30485 for a frame without an order; for a distance in RANGE ORA-30486 of several keys and ORA-00902 of a key that has
-    none; ORA-03001 for a distance that is not read here.
+    Raises ORA-30485 for a frame without an order; for a distance in RANGE ORA-30486 unless there is one key and ORA-00902 for a
+    key other than NUMBER, DATE or TIMESTAMP; ORA-03001 for a distance in ROWS that is no whole literal, or in RANGE of months;
+    and as `value_of`, `Conditions.comparable` and `Conditions.ordering`.
     """
     partition = ",".join(x.comparable(x.value_of(expr, scope)) for expr in over.partition)
     partition = f"partition by {partition}" if partition else ""
@@ -71,7 +73,8 @@ def _bound(x: Conditions, frame: ast.Frame, bound: ast.FrameBound) -> str:
 
 
 def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderItem]], frame: ast.Frame) -> Over:
-    """A frame whose bounds are distances of the key. Raises ORA-30486 for several keys, ORA-00902 for keys without distance."""
+    """The window of a RANGE frame whose bounds are distances of its one key; `partition`: SQL of PARTITION BY. Raises ORA-30486
+    unless there is one key, ORA-00902 for a key other than NUMBER, DATE or TIMESTAMP, and as `_distance`."""
     if len(keys) != 1:
         raise OraError(30486, "invalid window aggregation group in the window specification", frame.at)
     key, item = keys[0]
@@ -88,7 +91,11 @@ def _measured(x: Conditions, partition: str, keys: list[tuple[Typed, ast.OrderIt
 
 
 def _distance(x: Conditions, amount: ast.Expr, in_time: bool) -> str:
-    """A parameter: SQLite wants numbers there, not functions."""
+    """`?n` for a distance that each run evaluates once: SQLite wants a constant there. Nanoseconds when `in_time`, where a number
+    means days; else a number.
+
+    No column may be named. Raises ORA-03001 for an interval of months, and as `Conditions.to`; the run raises ORA-30486 for NULL.
+    """
     inner = type(x)(x.env, x.bind_types)
     typed = inner.value_of(amount, None)
     if typed.type.family is Family.MONTHS:
@@ -115,7 +122,7 @@ def _integer(x: Conditions, expr: ast.Expr) -> str:
 
 
 def _numbering(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """ROW_NUMBER, RANK, DENSE_RANK."""
+    """ROW_NUMBER, RANK and DENSE_RANK, a NUMBER. Raises ORA-30485 without ORDER BY in the window."""
     if not over.order:
         raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
     return Typed(f"o_int({expr.name.lower()}(){over.whole})", NUMBER, False)
@@ -126,19 +133,20 @@ def _ntile(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Type
 
 
 def _percent_rank(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """(rank - 1) / (rows - 1); 0 of a single row."""
+    """PERCENT_RANK, a NUMBER: (rank - 1) / (rows of the partition - 1); 0 for a single row."""
     rows = f"count(*){over.partitioned}"
     return Typed(f"o_div(o_int(rank(){over.whole}-1),o_int(max({rows}-1,1)))", NUMBER, False)
 
 
 def _cume_dist(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """Rows up to the last peer / rows."""
+    """CUME_DIST, a NUMBER: rows up to the last one that is equal in the order / rows of the partition."""
     peers = Over(over.partition, over.order, "range between unbounded preceding and current row").whole
     return Typed(f"o_div(o_int(count(*){peers}),o_int(count(*){over.partitioned}))", NUMBER, False)
 
 
 def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """LAG and LEAD (value [, distance [, default]])."""
+    """LAG and LEAD (value [, distance [, default]]), in the type of the value; the distance is 1 and the default NULL if left
+    out. Raises ORA-30485 without ORDER BY in the window, and as `Conditions.to`."""
     if not over.order:
         raise OraError(30485, "missing ORDER BY expression in the window specification", expr.at)
     kind = args[0].type
@@ -153,7 +161,8 @@ def _neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> 
 
 
 def _known_neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """LAG and LEAD IGNORE NULLS: the n-th value that is there, backwards or forwards."""
+    """LAG and LEAD with IGNORE NULLS: the n-th value that is not NULL, backwards or forwards. The default also replaces a value
+    that is missing. Raises as `Conditions.to`."""
     kind, back = args[0].type, expr.name == "LAG"
     distance = f"o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if len(args) > 1 else "1"
     frame = (
@@ -167,7 +176,8 @@ def _known_neighbour(x: Conditions, expr: ast.Call, args: list[Typed], over: Ove
 
 
 def _edge(x: Conditions, expr: ast.Call, args: list[Typed], over: Over) -> Typed:
-    """FIRST_VALUE, LAST_VALUE and NTH_VALUE (value, n)."""
+    """FIRST_VALUE, LAST_VALUE and NTH_VALUE (value, n) of the window, with IGNORE NULLS among the values that are not NULL; in
+    the type of the value. Raises as `Conditions.to`."""
     tail = f",o_to_int({x.to(args[1], Family.NUMBER, expr.at)})" if len(args) > 1 else ""
     name = expr.name.lower()
     if expr.ignore_nulls:

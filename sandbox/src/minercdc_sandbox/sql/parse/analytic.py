@@ -13,15 +13,16 @@ from minercdc_sandbox.sql.parse.types import TypeGrammar
 
 
 class AnalyticGrammar(TypeGrammar):
-    """Reads ORDER BY lists and the clauses after the arguments of a function.
+    """Reads ORDER BY lists and the clauses after the arguments of a function; the layer of `Parser` between types and
+    expressions. Errors are those of missing words, and as `expr`.
 
-    :ivar expr: reads an expression; a method of the grammar of expressions.
+    :ivar expr: reads an expression; a method of `ExpressionGrammar`.
     """
 
     expr: Callable[[], ast.Expr]
 
     def order_items(self) -> list[ast.OrderItem]:
-        """The list after ORDER BY."""
+        """Read the list after ORDER BY. NULLs come first where DESC has no NULLS LAST. Raises as `expr`."""
         return self.listed(self._order_item)
 
     def _order_item(self) -> ast.OrderItem:
@@ -37,7 +38,8 @@ class AnalyticGrammar(TypeGrammar):
         return self.order_items()
 
     def read_tail(self, call: ast.Call) -> None:
-        """Read the clauses that come after the right parenthesis of a call into it."""
+        """Read the clauses WITHIN GROUP, KEEP, IGNORE NULLS and OVER, in this order, that come after the right parenthesis of a
+        call into it. Raises ORA-00905 to ORA-00907, ORA-00924 and ORA-02000 for missing words, and as `expr`."""
         if self.word("WITHIN", "GROUP"):
             call.within = self.enclosed(self._order_by)
         if self.is_word("KEEP") and self.peek().text == "(":
@@ -49,7 +51,7 @@ class AnalyticGrammar(TypeGrammar):
             call.over = self.closed(self._window)
 
     def read_nulls(self, call: ast.Call) -> None:
-        """Read IGNORE NULLS or RESPECT NULLS into a call, if one of them comes next."""
+        """Read IGNORE NULLS or RESPECT NULLS into a call, if one of them comes next; else leave it."""
         if self.is_word("IGNORE", "NULLS") or self.is_word("RESPECT", "NULLS"):
             call.ignore_nulls = self.take().text == "IGNORE"
             self.take()

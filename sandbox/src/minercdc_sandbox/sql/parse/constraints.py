@@ -16,11 +16,16 @@ from minercdc_sandbox.tables import ConstraintKind
 
 @dataclass(slots=True)
 class ConstraintSpec:
-    """One declared constraint.
+    """One declared constraint, which the statement adds to the catalog's table later.
 
+    :ivar name: None when the statement gives none.
     :ivar kind: as in ALL_CONSTRAINTS; NOT NULL is CHECK without a condition.
-    :ivar reference: owner or None, table and columns that REFERENCES names.
-    :ivar index: the name after USING INDEX.
+    :ivar columns: those it is declared for; () of CHECK (..).
+    :ivar at: offset in the statement, for errors.
+    :ivar condition: text of CHECK; None for other kinds.
+    :ivar reference: owner or None, table and columns that REFERENCES names; no columns for the primary key.
+    :ivar delete_rule: NO ACTION, CASCADE or SET NULL.
+    :ivar index: the name after USING INDEX; None for none.
     """
 
     name: str | None
@@ -39,12 +44,13 @@ class ConstraintSpec:
 
 
 def column_list(parser: Parser) -> tuple[str, ...]:
-    """Read `(a, b, ..)`; the names."""
+    """Read `(a, b, ..)`; the names in this order. Raises ORA-00904, ORA-00906, ORA-00907, ORA-00972."""
     return tuple(parser.enclosed(parser.names))
 
 
 def constraint(parser: Parser) -> ConstraintSpec:
-    """An out-of-line constraint with its states. Raises ORA-03001 for a kind that is not known."""
+    """Read an out-of-line constraint with its states. Raises ORA-03001 for a kind that is not known, ORA-00905 to ORA-00907 for
+    missing words, as `Parser.expr` of CHECK, and as `state`."""
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
     spec = _spec(parser, name, lambda: column_list(parser))
@@ -59,8 +65,9 @@ def constraint(parser: Parser) -> ConstraintSpec:
 
 
 def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
-    """An in-line constraint with its states; None when none comes next. Raises ORA-02253 for a name without a constraint, and
-    as `state`."""
+    """Read an in-line constraint of `column` with its states; None, with nothing read but CONSTRAINT and a name, when none comes
+    next. Raises ORA-02253 for a name without a constraint or NULL, ORA-00905 to ORA-00907 for missing words, as `Parser.expr` of
+    CHECK, and as `state`."""
     start = parser.token.start
     name = parser.name() if parser.word("CONSTRAINT") else None
     at = parser.token.start
@@ -78,7 +85,8 @@ def column_constraint(parser: Parser, column: str) -> ConstraintSpec | None:
 
 
 def _spec(parser: Parser, name: str | None, columns: Callable[[], tuple[str, ...]]) -> ConstraintSpec | None:
-    """The constraints that are written alike in line and out of line."""
+    """Read PRIMARY KEY, UNIQUE or CHECK, which are written alike in line and out of line; None, with nothing read, when none of
+    them comes next. `columns` reads or knows the columns."""
     at = parser.token.start
     if parser.word("PRIMARY", "KEY"):
         return ConstraintSpec(name, ConstraintKind.PRIMARY, columns(), at)
@@ -96,8 +104,8 @@ def _references(parser: Parser, spec: ConstraintSpec) -> None:
 
 
 def state(parser: Parser, spec: ConstraintSpec) -> None:
-    """Read the states that come next, in any order, into a constraint. DISABLE without VALIDATE after it is NOVALIDATE. Raises
-    ORA-03001 for USING INDEX (CREATE INDEX ..)."""
+    """Read the states that come next, in any order and none of them needed, into a constraint. DISABLE without VALIDATE after it
+    is NOVALIDATE. Raises ORA-03001 for USING INDEX (CREATE INDEX ..), ORA-00903 and ORA-00972 for names."""
     while True:
         if parser.word("USING", "INDEX"):
             _using_index(parser, spec)

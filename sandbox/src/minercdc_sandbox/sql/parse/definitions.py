@@ -28,9 +28,11 @@ _KINDS = {
 
 @dataclass(slots=True)
 class Definition:
-    """The definitions that have been read.
+    """What `definition_item` has read so far of the definitions of a table; each list in the order of the statement.
 
-    :ivar identities: the sequence options of identity columns, by column.
+    :ivar constraints: in line and out of line; NOT NULL, also that of DEFAULT ON NULL and identity columns, is among them.
+    :ivar identities: the sequence options of the identity column, by its name; at most one.
+    :ivar groups: supplemental log groups and kinds.
     """
 
     columns: list[Column] = field(default_factory=list)
@@ -40,8 +42,8 @@ class Definition:
 
 
 def supplemental_kinds(parser: Parser) -> list[str]:
-    """`(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`, as the keys of `_KINDS`. Raises ORA-00905 for another
-    word."""
+    """Read `(ALL | PRIMARY KEY | UNIQUE [INDEX] | FOREIGN KEY, ..) COLUMNS`; the kinds, as keys of `_KINDS`, in this order.
+    Raises ORA-00905 for another word, ORA-00906, ORA-00907."""
     kinds = parser.enclosed(lambda: parser.listed(lambda: _supplemental_kind(parser)))
     parser.expect_word("COLUMNS")
     return kinds
@@ -57,8 +59,8 @@ def _supplemental_kind(parser: Parser) -> str:
 
 
 def definition_item(parser: Parser, into: Definition) -> None:
-    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause into the definitions. Raises ORA-00957 for a second column
-    of a name, ORA-00902 for one without a type, and as `column_options` and `constraint`."""
+    """Read one column, out-of-line constraint or SUPPLEMENTAL LOG clause into the definitions. Raises ORA-00957 for a second
+    column of a name, ORA-00902 for one without a type, and as `declare`, `column_options`, `constraint` and `supplemental`."""
     if (
         parser.is_word("CONSTRAINT")
         or parser.is_word("PRIMARY", "KEY")
@@ -73,8 +75,8 @@ def definition_item(parser: Parser, into: Definition) -> None:
 
 
 def supplemental(parser: Parser) -> list[SupplementalLogGroup]:
-    """After SUPPLEMENTAL LOG: `DATA (..) COLUMNS`, `GROUP g (..) [ALWAYS]`, or `GROUP g` as DROP names it. Raises as
-    `supplemental_kinds` and `column_list`."""
+    """Read, after SUPPLEMENTAL LOG, `DATA (..) COLUMNS`, which is one group without name for each kind, `GROUP g (..) [ALWAYS]`,
+    or `GROUP g` as DROP names it, without columns. Raises as `supplemental_kinds` and `column_list`."""
     if parser.word("DATA"):
         return [SupplementalLogGroup("", _KINDS[kind]) for kind in supplemental_kinds(parser)]
     parser.expect_word("GROUP")
@@ -102,10 +104,11 @@ def _column(parser: Parser, into: Definition) -> None:
 
 
 def column_options(parser: Parser, column: Column, into: Definition) -> None:
-    """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints into the column and the definitions.
+    """Read DEFAULT, GENERATED, NULL, VISIBLE and in-line constraints, in any order and none of them needed, into the column and
+    the definitions.
 
-    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is no
-    NUMBER, and as `sequence_options` and `column_constraint`.
+    Raises ORA-00905, ORA-03001 for ENCRYPT, COLLATE, WITH and SCOPE, ORA-30669 for a second identity, ORA-30675 for one that is
+    no NUMBER or has a DEFAULT, and as `Parser.expr`, `sequence_options` and `column_constraint`.
     """
     while True:
         at = parser.token.start
@@ -137,7 +140,8 @@ def _not_null(column: Column, into: Definition, at: int) -> None:
 
 
 def _generated(parser: Parser, column: Column, into: Definition) -> None:
-    """`[GENERATED ALWAYS] AS (expr) [VIRTUAL]`, `GENERATED ALWAYS | BY DEFAULT [ON NULL] AS IDENTITY [(options)]`."""
+    """Read `[GENERATED ALWAYS] AS (expr) [VIRTUAL]` or `GENERATED ALWAYS | BY DEFAULT [ON NULL] AS IDENTITY [(options)]` into the
+    column; an identity also into `into`, with NOT NULL. Raises as `column_options`."""
     at = parser.token.start
     how = "ALWAYS"
     if parser.word("GENERATED") and not parser.word("ALWAYS"):
@@ -164,7 +168,8 @@ def large_storage(parser: Parser, columns: list[Column]) -> bool:
     """Read `LOB (c, ..) STORE AS [SECUREFILE | BASICFILE] ..` or `XMLTYPE [COLUMN] c STORE AS [..] BINARY XML | CLOB` into the
     columns, if one comes next; returns whether it did.
 
-    Raises ORA-00904 for a column that is not among `columns`, ORA-22859 for one of another type, ORA-03001 for other storage.
+    Raises ORA-00904 for a column that is not among `columns`, ORA-22859 for one of another type, ORA-03001 for other storage and
+    its parameters, ORA-00905 for missing words.
     """
     if parser.is_word("LOB") and parser.peek().text == "(":
         parser.take()
@@ -198,7 +203,7 @@ _LOB_PARAMETERS = ("CACHE", "NOCACHE", "LOGGING", "NOCOMPRESS", "KEEP_DUPLICATES
 
 
 def _storage_parameters(parser: Parser) -> None:
-    """Read `[name] [( .. )]`: parameters without effect on redo. Raises ORA-03001 for any other."""
+    """Read `[name] [( .. )]`, both may be left out: parameters without effect on redo. Raises ORA-03001 for any other."""
     if parser.token.is_name and parser.peek().text == "(":
         parser.take()
     if not parser.op("("):
@@ -224,8 +229,8 @@ _STORAGE_WORDS = [
 
 
 def physical_options(parser: Parser) -> bool:
-    """Read storage clauses, which have no effect; returns whether any came. Raises ORA-03001 for CLUSTER and ORGANIZATION but
-    HEAP, ORA-00907 for STORAGE without its end."""
+    """Read the storage clauses that come next, which have no effect; returns whether any came. Raises ORA-03001 for CLUSTER and
+    ORGANIZATION but HEAP, ORA-00907 for STORAGE without its end."""
     begun = parser.at
     while True:
         at = parser.token.start
@@ -245,7 +250,8 @@ def physical_options(parser: Parser) -> bool:
 
 
 def _degree(parser: Parser) -> None:
-    """Words that may follow PARALLEL and COMPRESS."""
+    """Read a number, `FOR` and a word, or BASIC | ADVANCED [LOW | HIGH], which may follow PARALLEL and COMPRESS; nothing if none
+    comes next."""
     if parser.token.kind is TokenKind.NUMBER or parser.word("FOR"):
         parser.take()
     elif parser.any_word("BASIC", "ADVANCED"):

@@ -25,23 +25,25 @@ def _text(text: str, at: int) -> ast.Literal:
 
 
 class ExpressionGrammar(AnalyticGrammar):
-    """Reads expressions and conditions.
+    """Reads expressions and conditions; the layer of `Parser` between calls and relations.
 
-    :ivar query: reads a query; a method of the grammar of queries.
+    :ivar query: reads a query; a method of `QueryGrammar`.
     """
 
     query: Callable[[], ast.Query]
 
     def expressions(self) -> list[ast.Expr]:
-        """`expr, expr, ..`"""
+        """Read `expr, expr, ..`, at least one. Raises as `expr`."""
         return self.listed(self.expr)
 
     def expr(self) -> ast.Expr:
-        """Read an expression or condition. Raises ORA-00936 for a word that begins none, and the errors of its parts."""
+        """Read an expression or condition, and no further than it goes. Raises ORA-00936 for a word that begins none, ORA-00905
+        to ORA-00908 for missing words, ORA-03001 for syntax of Oracle that is not read here, and as `query`, `named`, `type_name`
+        and `interval`."""
         return self._logic("OR", lambda: self._logic("AND", self._not))
 
     def source_text(self) -> str:
-        """Read an expression or condition; its text as the statement has it."""
+        """Read an expression or condition; its text as the statement has it, from its first to its last word. Raises as `expr`."""
         start = self.token.start
         self.expr()
         return self.sql[start : self.tokens[self.at - 1].end]
@@ -136,7 +138,7 @@ class ExpressionGrammar(AnalyticGrammar):
         return self._zoned(self._primary())
 
     def _zoned(self, operand: ast.Expr) -> ast.Expr:
-        """`AT LOCAL`, `AT TIME ZONE zone`."""
+        """Read `AT LOCAL` and `AT TIME ZONE zone` after an operand, each of the one before; the operand itself when none comes next."""
         while self.is_word("AT", "LOCAL") or self.is_word("AT", "TIME", "ZONE"):
             at = self.token.start
             if self.word("AT", "LOCAL"):
@@ -174,7 +176,8 @@ class ExpressionGrammar(AnalyticGrammar):
         return found[0] if len(found) == 1 else ast.Row(found, at)
 
     def _special(self, token: Token) -> ast.Expr | None:
-        """Words with a syntax of their own; None for any other."""
+        """Read NULL, a literal with a type, CASE, or a function with a syntax of its own; `token` is the next word. None, with
+        nothing read, for any other. Raises ORA-03001 for a function in `_OWN_GRAMMAR`, and as its parts."""
         word, after = token.text, self.peek()
         if word == "NULL":
             self.at += 1
@@ -216,7 +219,8 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call("EXTRACT", [_text(part, token.start), self.expr()], token.start)
 
     def _xml_serialize(self, token: Token) -> ast.Expr:
-        """`XMLSERIALIZE(DOCUMENT | CONTENT xml [AS CLOB | VARCHAR2(n)])`."""
+        """Read `DOCUMENT | CONTENT xml [AS CLOB | VARCHAR2(n)]`, up to the right parenthesis of XMLSERIALIZE, as a call of a
+        method of XMLTYPE. Raises ORA-03001 for another type, ORA-00905, and as `expr`."""
         self.one_of("DOCUMENT", "CONTENT")
         operand = self.expr()
         target = self.type_name() if self.word("AS") else None
@@ -226,14 +230,15 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call(f"XMLTYPE.{method}", [operand], token.start)
 
     def _returned(self, token: Token, *names: str) -> ast.TypeName:
-        """The type after RETURNING. Raises ORA-03001 for one that is not among `names`."""
+        """Read the type after RETURNING; `token` is the function. Raises ORA-03001 for one that is not among `names`, and as
+        `type_name`."""
         target = self.type_name()
         if target.name not in names:
             raise OraError(3001, f"unimplemented feature: {token.text} RETURNING {target.name}", target.at)
         return target
 
     def _on_error(self, otherwise: str) -> str:
-        """`ERROR | NULL ON ERROR`, or `otherwise`."""
+        """Read `ERROR | NULL ON ERROR`: its first word, or `otherwise`, with nothing read, when neither comes next."""
         if not self.is_word("ERROR", "ON", "ERROR") and not self.is_word("NULL", "ON", "ERROR"):
             return otherwise
         self.at += 3
@@ -244,7 +249,9 @@ class ExpressionGrammar(AnalyticGrammar):
             raise OraError(3001, f"unimplemented feature: {self.token.text} in {token.text}", self.token.start)
 
     def _serialized(self, token: Token) -> ast.Expr:
-        """`JSON_SERIALIZE(json [RETURNING VARCHAR2[(n)] | CLOB | BLOB] [ERROR | NULL ON ERROR])`, FROM_VECTOR without ON ERROR."""
+        """Read `json [RETURNING VARCHAR2[(n)] | CLOB | BLOB] [ERROR | NULL ON ERROR]`, up to the right parenthesis of the
+        function `token`; only JSON_SERIALIZE has ON ERROR. The call's arguments are those of `functions.lobs.text_of`. Raises
+        ORA-03001 for other clauses, and as `expr`."""
         value = self.expr()
         kind, size = "VARCHAR2", 0
         if self.word("RETURNING"):
@@ -257,7 +264,10 @@ class ExpressionGrammar(AnalyticGrammar):
         )
 
     def _json_path(self, token: Token) -> ast.Expr:
-        """`JSON_VALUE(json [FORMAT JSON], 'path' [RETURNING type] [ERROR | NULL ON ERROR])`, and its like."""
+        """Read `json [FORMAT JSON], 'path' [RETURNING type] [ERROR | NULL ON ERROR]`, up to the right parenthesis of JSON_VALUE,
+        JSON_QUERY or JSON_EXISTS, which is `token` and has no ON ERROR in the last. The call's arguments are those of
+        `functions.lobs.json_value` and `json_query`. Raises ORA-40454 for a path that is no literal, ORA-03001 for other clauses,
+        and as `expr`."""
         value = self.expr()
         self.word("FORMAT", "JSON")
         self.expect_op(",")
@@ -295,7 +305,8 @@ class ExpressionGrammar(AnalyticGrammar):
         return ast.Call({"LEADING": "LTRIM", "TRAILING": "RTRIM"}.get(side or "", "TRIM"), args, token.start)
 
     def named(self, token: Token) -> ast.Expr:
-        """Read a name, with `(+)` after it, or a call of a function or of methods of an XMLTYPE; `token` is the next word."""
+        """Read a name, with `(+)` after it, or a call of a function or of methods of an XMLTYPE; `token` is the next word. Raises
+        ORA-00904 and ORA-01747 for words that are no names, ORA-00972 for a long name, ORA-00907, and as `expr` and `read_tail`."""
         parts = [self.name(904, "invalid identifier")]
         while self.op("."):
             parts.append(self.name(1747, "invalid user.table.column, table.column, or column specification"))
@@ -324,7 +335,8 @@ class ExpressionGrammar(AnalyticGrammar):
         return call
 
     def _overflow(self, name: str) -> None:
-        """LISTAGG's ON OVERFLOW ERROR, which is also what happens without it. Raises ORA-03001 for any other."""
+        """Read LISTAGG's ON OVERFLOW ERROR, which is also what happens without it. Raises ORA-03001 for ON OVERFLOW TRUNCATE, and
+        of another function than LISTAGG."""
         at = self.token.start
         self.at += 2
         if name != "LISTAGG" or not self.word("ERROR"):

@@ -17,9 +17,12 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 @dataclass(slots=True)
 class PartitionSpec:
-    """A partition. `text`: its bounds as written; None for HASH and DEFAULT.
+    """A declared partition.
 
+    :ivar name: None when the statement gives none.
+    :ivar text: its bounds as written between the parentheses; None for HASH and DEFAULT.
     :ivar bounds: of RANGE one list of expressions, MAXVALUE as None; of LIST one list per value; of DEFAULT and HASH none.
+    :ivar at: offset in the statement, for errors.
     """
 
     name: str | None
@@ -30,7 +33,13 @@ class PartitionSpec:
 
 @dataclass(slots=True)
 class PartitionBy:
-    """PARTITION BY. `interval`: of INTERVAL the expression and its text, of AUTOMATIC None and '', else None."""
+    """The clause PARTITION BY of a table.
+
+    :ivar method: RANGE, LIST or HASH.
+    :ivar at: offset in the statement, for errors.
+    :ivar partitions: in the order of the statement; of PARTITIONS n without names.
+    :ivar interval: of INTERVAL the expression, None for `INTERVAL ()`, and its text; of AUTOMATIC None and ''; else None.
+    """
 
     method: str
     columns: tuple[str, ...]
@@ -40,8 +49,8 @@ class PartitionBy:
 
 
 def partition_by(parser: Parser) -> PartitionBy | None:
-    """PARTITION BY; None when it does not come next. Raises ORA-03001 for other methods and for subpartitions, and as
-    `partition_spec`."""
+    """Read PARTITION BY; None, with nothing read, when it does not come next. Raises ORA-03001 for other methods and for
+    subpartitions, ORA-02017 for PARTITIONS without a number, and as `column_list`, `interval_of` and `partition_spec`."""
     at = parser.token.start
     if not parser.word("PARTITION", "BY"):
         return None
@@ -64,7 +73,8 @@ def partition_by(parser: Parser) -> PartitionBy | None:
 
 
 def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
-    """`INTERVAL ([expr])`: the expression, None when it is left out, and the text in the parentheses."""
+    """Read `INTERVAL ([expr])`: the expression, None when it is left out, and the text between the parentheses. Raises ORA-00905
+    to ORA-00907, and as `Parser.expr`."""
     parser.expect_word("INTERVAL")
     start = parser.token.start
     parser.expect_op("(")
@@ -74,8 +84,9 @@ def interval_of(parser: Parser) -> tuple[ast.Expr | None, str]:
 
 
 def partition_spec(parser: Parser, method: str) -> PartitionSpec:
-    """`PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE and ADD PARTITION; VALUES but for HASH. Raises
-    ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008."""
+    """Read `PARTITION [name] [VALUES ..] [storage]`, as in CREATE TABLE and ADD PARTITION; VALUES for RANGE and LIST only. Raises
+    ORA-03001 for subpartitions, ORA-14004, ORA-14007, ORA-14008 and ORA-00905 for missing words, and as `bounds` and
+    `physical_options`."""
     at = parser.token.start
     parser.expect_word("PARTITION", 14004, "missing PARTITION keyword")
     name = None if parser.token.text in ("VALUES", ",", ")") or parser.token.kind is TokenKind.END else parser.name()
@@ -93,7 +104,8 @@ def partition_spec(parser: Parser, method: str) -> PartitionSpec:
 
 
 def bounds(parser: Parser, method: str, spec: PartitionSpec) -> None:
-    """Read `(value, ..)`, with MAXVALUE for one, or of LIST `(DEFAULT)`, into a partition."""
+    """Read `(value, ..)`, with MAXVALUE for a value, or of LIST `(DEFAULT)`, into the `text` and `bounds` of a partition. Raises
+    ORA-00906, ORA-00907, and as `Parser.expr`."""
     start = parser.token.start
     parser.expect_op("(")
     default = method == "LIST" and parser.word("DEFAULT")
@@ -104,5 +116,5 @@ def bounds(parser: Parser, method: str, spec: PartitionSpec) -> None:
 
 
 def _value(item: ast.Expr | None) -> list[ast.Expr | None]:
-    """One value of a list; `(a, b)` of several columns."""
+    """The parts of one value of LIST; several for `(a, b)`, a value of several columns."""
     return list(item.items) if isinstance(item, ast.Row) else [item]

@@ -14,10 +14,13 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class QueryGrammar(RelationGrammar):
-    """Reads queries and the clauses that only they have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE."""
+    """Reads queries and the clauses that only they have: WITH, set operations, ORDER BY, OFFSET, FETCH, FOR UPDATE. The layer of
+    `Parser` between relations and DML."""
 
     def query(self) -> ast.Query:
-        """Read a query. Raises ORA-00900, ORA-00905, ORA-00923, ORA-00924 for missing words, ORA-01788, ORA-30929 of CONNECT BY."""
+        """Read a query, and no further than it goes. Raises ORA-00900, ORA-00905, ORA-00923, ORA-00924 for missing words,
+        ORA-01788 and ORA-30929 of CONNECT BY, ORA-03001 for FUNCTION and PROCEDURE in WITH, and as `expr`, `joined` and
+        `lock_wait`."""
         at = self.token.start
         with_ = self._with() if self.word("WITH") else []
         query = ast.Query(self._set_operation(), with_, at=at)
@@ -43,7 +46,8 @@ class QueryGrammar(RelationGrammar):
         return name, columns, self.enclosed(self.query)
 
     def _order(self, query: ast.Query) -> None:
-        """ORDER BY; ORDER SIBLINGS BY belongs to the hierarchy of the SELECT before it. Raises ORA-30929."""
+        """Read ORDER BY into the query, or ORDER SIBLINGS BY into the hierarchy of its SELECT; nothing if neither comes next.
+        Raises ORA-30929 for SIBLINGS without a hierarchy, ORA-00924, and as `expr`."""
         at = self.token.start
         if self.word("ORDER", "SIBLINGS", "BY"):
             if not isinstance(query.body, ast.Select) or query.body.hierarchy is None:
@@ -54,7 +58,8 @@ class QueryGrammar(RelationGrammar):
             query.order_by = self.order_items()
 
     def _fetch(self, query: ast.Query) -> None:
-        """`FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES`."""
+        """Read `FIRST | NEXT [n [PERCENT]] ROW | ROWS ONLY | WITH TIES` into the query; n is 1 when left out. Raises ORA-00905,
+        and as `expr`."""
         self.one_of("FIRST", "NEXT")
         query.fetch = ast.Literal(ast.LiteralKind.NUMBER, "1", self.token.start)
         if self.token.text not in ("ROW", "ROWS"):
@@ -79,7 +84,8 @@ class QueryGrammar(RelationGrammar):
         return ast.Name(tuple(parts), at)
 
     def lock_wait(self) -> ast.LockWait:
-        """Read `NOWAIT`, `WAIT seconds` or `SKIP LOCKED`; without any the wait has no limit."""
+        """Read `NOWAIT`, `WAIT seconds` or `SKIP LOCKED`; without any the wait has no limit. Raises ORA-02017 for WAIT without
+        whole seconds."""
         if self.word("NOWAIT"):
             return ast.LockWait(0.0)
         if self.word("WAIT"):
@@ -125,7 +131,7 @@ class QueryGrammar(RelationGrammar):
         return select
 
     def _hierarchy(self) -> ast.Hierarchy:
-        """START WITH and CONNECT BY, in either order."""
+        """Read START WITH and CONNECT BY, in either order. Raises ORA-01788 without CONNECT BY, and as `expr`."""
         at = self.token.start
         start = self.expr() if self.word("START", "WITH") else None
         if not self.word("CONNECT", "BY"):
@@ -137,7 +143,9 @@ class QueryGrammar(RelationGrammar):
         return ast.Hierarchy(start, connect, nocycle, at)
 
     def _group_by(self, select: ast.Select) -> None:
-        """The list after GROUP BY. Its grouping sets are all combinations of those of its elements."""
+        """Read the list after GROUP BY into the SELECT. Its grouping sets are all combinations of those of its elements; a single
+        one becomes `group_by` alone, several become `grouping`, and `group_by` has each of their expressions once. Raises as
+        `expr`."""
         sets = [[e for part in parts for e in part] for parts in product(*self.listed(self._grouping))]
         if len(sets) == 1:
             select.group_by = sets[0]
@@ -146,7 +154,8 @@ class QueryGrammar(RelationGrammar):
         select.group_by = list({self.sql[e.at : e.at + 1] + repr(e): e for one in sets for e in one}.values())
 
     def _grouping(self) -> list[list[ast.Expr]]:
-        """The grouping sets of one element of GROUP BY."""
+        """Read one element of GROUP BY: its grouping sets, in the order in which ROLLUP, CUBE or GROUPING SETS has them; one set
+        for an expression. Raises as `expr`."""
         if self.token.text in ("ROLLUP", "CUBE") and self.peek().text == "(":
             cube = self.take().text == "CUBE"
             parts = [together(expr) for expr in self.enclosed(self.expressions)]

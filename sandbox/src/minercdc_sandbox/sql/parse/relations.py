@@ -14,10 +14,11 @@ from minercdc_sandbox.sql.tokens import TokenKind, tokenize
 
 
 class RelationGrammar(ExpressionGrammar):
-    """Reads relations."""
+    """Reads the relations of FROM and other places; the layer of `Parser` between expressions and queries."""
 
     def heading(self, start: int, end: int) -> str:
-        """Heading of the expression from `start` to `end`: its text without blanks, in upper case outside quotes."""
+        """Heading of the expression between the offsets `start` and `end`, `end` excluded: its text without blanks and comments,
+        in upper case outside quotes."""
         out = []
         for token in tokenize(self.sql[start:end]):
             raw = self.sql[start + token.start : start + token.end]
@@ -25,7 +26,8 @@ class RelationGrammar(ExpressionGrammar):
         return "".join(out)
 
     def joined(self) -> ast.Relation:
-        """Read a relation and those joined to it. Raises ORA-00905 for a missing word, ORA-03001 for forms that are not read here."""
+        """Read a relation and those joined to it, from left to right. Raises ORA-00905 for a missing word, ORA-56902 for PIVOT
+        without an aggregate, ORA-03001 for forms that are not read here, and as `local_name`, `partition`, `query` and `expr`."""
         left = self._relation()
         while True:
             at = self.token.start
@@ -101,7 +103,9 @@ class RelationGrammar(ExpressionGrammar):
         return ast.TableRef(owner, name, self.table_alias(), at, as_of, partition, versions)
 
     def _versions(self) -> tuple[str, ast.Expr | None, ast.Expr | None] | None:
-        """`VERSIONS BETWEEN SCN | TIMESTAMP low | MINVALUE AND high | MAXVALUE`."""
+        """Read `VERSIONS BETWEEN SCN | TIMESTAMP low | MINVALUE AND high | MAXVALUE`: SCN or TIMESTAMP, and both bounds, None for
+        MINVALUE and MAXVALUE. None, with nothing read, when it does not come next. Raises ORA-03001 for VERSIONS PERIOD,
+        ORA-00905, and as `expr`."""
         if not self.is_word("VERSIONS") or self.peek().text not in ("BETWEEN", "PERIOD"):
             return None
         at = self.token.start
@@ -116,21 +120,23 @@ class RelationGrammar(ExpressionGrammar):
         return kind, low, high
 
     def _nested_query(self) -> bool:
-        """Whether SELECT or WITH comes next, after any number of left parentheses."""
+        """Whether SELECT or WITH comes next, after any number of left parentheses; reads nothing."""
         n = 0
         while self.peek(n).text == "(" and self.peek(n).kind is TokenKind.OPERATOR:
             n += 1
         return self.peek(n).kind is TokenKind.WORD and self.peek(n).text in ("SELECT", "WITH")
 
     def local_name(self) -> tuple[str | None, str]:
-        """`[owner.]name`; the owner is None when it is not written. Raises ORA-02019 when a database link follows."""
+        """Read `[owner.]name`; the owner is None when it is not written. Raises ORA-02019 when a database link follows, and as
+        `qualified`."""
         found = self.qualified()
         if self.token.text == "@":
             raise OraError(2019, "connection description for remote database not found", self.token.start)
         return found
 
     def partition(self) -> ast.Partition | None:
-        """`PARTITION (name)` or `PARTITION FOR (value, ..)`; None when neither comes next. Raises ORA-03001 for SUBPARTITION."""
+        """Read `PARTITION (name)` or `PARTITION FOR (value, ..)`; None, with nothing read, when neither comes next. Raises
+        ORA-03001 for SUBPARTITION, ORA-00903, ORA-00906, ORA-00907, and as `expr`."""
         if self.is_word("SUBPARTITION") and self.peek().text in ("(", "FOR"):
             raise OraError(3001, "unimplemented feature: SUBPARTITION", self.token.start)
         if not self.is_word("PARTITION") or self.peek().text not in ("(", "FOR"):
@@ -173,7 +179,7 @@ class RelationGrammar(ExpressionGrammar):
         return None
 
     def _pivot_columns(self) -> list[ast.Name]:
-        """`name` or `(name, ..)`."""
+        """Read `name` or `(name, ..)`. Raises ORA-00904, ORA-00907, ORA-00972."""
         at = self.token.start
         names = self.closed(self.names) if self.op("(") else [self.name(904, "invalid identifier")]
         return [ast.Name((name,), at) for name in names]
@@ -199,13 +205,13 @@ class RelationGrammar(ExpressionGrammar):
         return (self.one_of("SCN", "TIMESTAMP"), self.sum()) if self.word("AS", "OF") else None
 
     def is_alias(self) -> bool:
-        """Whether the next word is an alias: a quoted name, or a word that is not in `STOP_ALIAS`."""
+        """Whether the next word is an alias: a quoted name, or a word that is not in `STOP_ALIAS`; reads nothing."""
         return self.token.kind is TokenKind.QUOTED or (
             self.token.kind is TokenKind.WORD and self.token.text not in STOP_ALIAS
         )
 
     def table_alias(self) -> str | None:
-        """Read an alias; None if none comes next."""
+        """Read an alias; None, with nothing read, if none comes next. Raises ORA-00972 for one beyond 128 bytes."""
         return self.name() if self.is_alias() else None
 
 

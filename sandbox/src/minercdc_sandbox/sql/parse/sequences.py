@@ -24,7 +24,13 @@ HIGHEST, LOWEST = 10**28 - 1, -(10**27 - 1)
 
 @dataclass(slots=True)
 class SequenceOptions:
-    """The options given; None or False: not given. `cache` 0 is NOCACHE; `start` is also None of START WITH LIMIT VALUE."""
+    """The options of a sequence that a statement gives; None or False: not given.
+
+    :ivar start: also None of START WITH LIMIT VALUE.
+    :ivar no_maximum: NOMAXVALUE is given; `no_minimum` alike.
+    :ivar cache: number of values; 0 is NOCACHE.
+    :ivar restart: RESTART is given: the next value is the start.
+    """
 
     start: int | None = None
     increment: int | None = None
@@ -38,9 +44,10 @@ class SequenceOptions:
     restart: bool = False
 
     def apply(self, sequence: Sequence, *, new: bool) -> None:
-        """Change a sequence by the options; a `new` one also takes the defaults of those not given.
+        """Change a sequence by the options; a `new` one also takes the defaults of those not given. Locks and saves nothing.
 
-        Raises ORA-04002, ORA-04004 and ORA-04006 to ORA-04009 and ORA-04013 for values that contradict each other.
+        Raises, with the sequence changed already, ORA-04002, ORA-04004, ORA-04006 to ORA-04009 and ORA-04013 for values that
+        contradict each other.
         """
         if self.increment is not None:
             sequence.increment = self.increment
@@ -81,8 +88,8 @@ def _consistent(sequence: Sequence) -> None:
 
 
 def sequence_options(parser: Parser) -> SequenceOptions:
-    """Read the options that come next. Raises ORA-02017 for a value that is no integer, ORA-04010 for a CACHE below 2, ORA-03001
-    for KEEP and SCALE."""
+    """Read the options that come next, in any order; none given if there are none. Raises ORA-02017 for a value that is no
+    integer, ORA-04010 for a CACHE below 2, ORA-03001 for KEEP and SCALE."""
     found = SequenceOptions()
     while True:
         if parser.word("START", "WITH"):

@@ -9,14 +9,17 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Parser(QueryGrammar):
-    """Reads one statement: queries and DML by its methods; other modules read DDL and commands with it.
+    """Reads the words of one statement into syntax trees: queries and DML by its methods; other modules read DDL and commands
+    with it. Creating one raises as `tokenize`.
 
-    Each method stops after the last word that it understands; callers raise ORA-00933 for more with `end`.
+    Each method begins at the next word and stops after the last one that it understands; callers raise ORA-00933 for more with
+    `end`.
     """
 
     def insert(self) -> ast.Insert | ast.InsertMany:
-        """INSERT of one table, INSERT ALL or INSERT FIRST. Raises ORA-00905, ORA-00925, ORA-00926, ORA-00928 for missing words,
-        ORA-00913 and ORA-00947 for RETURNING, ORA-03001 for LOG ERRORS of INSERT ALL."""
+        """Read INSERT of one table, INSERT ALL or INSERT FIRST. Raises ORA-00905, ORA-00925, ORA-00926, ORA-00928 for missing
+        words, ORA-00913 and ORA-00947 for RETURNING with more or fewer values than binds, ORA-00936 and ORA-01745 for one INTO
+        what is no bind, ORA-03001 for LOG ERRORS of INSERT ALL, and as `query`, `expr`, `local_name` and `partition`."""
         at = self.token.start
         self.expect_word("INSERT")
         if self.is_any_word("ALL", "FIRST"):
@@ -39,7 +42,9 @@ class Parser(QueryGrammar):
         return insert
 
     def _error_log(self) -> ast.ErrorLog | None:
-        """`LOG ERRORS ..`."""
+        """Read `LOG ERRORS [INTO t] [(tag)] [REJECT LIMIT n | UNLIMITED]`; None, with nothing read, when it does not come next.
+        The limit is 0 when left out, None for UNLIMITED. Raises ORA-02017 for a limit that is no integer, and as `qualified` and
+        `expr`."""
         at = self.token.start
         if not self.word("LOG", "ERRORS"):
             return None
@@ -59,11 +64,12 @@ class Parser(QueryGrammar):
         return self.enclosed(lambda: self.listed(lambda: (self._last_part(), self.tokens[self.at - 1].start)))
 
     def _values(self) -> list[ast.Expr]:
-        """`(value, ..)`, after VALUES."""
+        """Read `(value, ..)`, after VALUES; DEFAULT is a literal. Raises ORA-00906, ORA-00907, and as `expr`."""
         return self.enclosed(lambda: self.listed(self._value))
 
     def _insert_many(self, at: int) -> ast.InsertMany:
-        """`ALL | FIRST {WHEN condition THEN into ..} [ELSE into ..] query`, `ALL into .. query`."""
+        """Read what follows INSERT: `ALL | FIRST {WHEN condition THEN into ..} [ELSE into ..] query` or `ALL into .. query`;
+        `at`: offset of INSERT. Raises as `insert`."""
         first = self.take().text == "FIRST"
         branches: list[tuple[ast.Expr | None, list[ast.InsertInto]]] = []
         otherwise: list[ast.InsertInto] = []
@@ -100,7 +106,9 @@ class Parser(QueryGrammar):
         return found
 
     def merge(self) -> ast.Merge:
-        """MERGE. Raises ORA-00933 for a second WHEN clause of one kind, ORA-00905 without any, ORA-03001 for LOG ERRORS."""
+        """Read MERGE. Raises ORA-00933 for a second WHEN clause of one kind, ORA-00905 without any, ORA-03001 for LOG ERRORS,
+        ORA-00905, ORA-00925, ORA-00926, ORA-00969 and ORA-00971 for missing words, and as `joined`, `expr`, `local_name` and
+        `partition`."""
         at = self.token.start
         self.expect_word("MERGE")
         self.expect_word("INTO", 925, "missing INTO keyword")
@@ -166,7 +174,8 @@ class Parser(QueryGrammar):
         return ast.TableRef(owner, name, self.table_alias(), at, partition=partition)
 
     def update(self) -> ast.Update:
-        """UPDATE. Raises ORA-00971 without SET, ORA-01767 for `(columns) = (what is no query)`, and of RETURNING as `insert`."""
+        """Read UPDATE. Raises ORA-00971 without SET, ORA-00927 without `=`, ORA-01767 for `(columns) = (what is no query)`, of
+        RETURNING and of names as `insert`, and as `query` and `expr`."""
         at = self.token.start
         self.expect_word("UPDATE")
         target = self._target()
@@ -176,7 +185,7 @@ class Parser(QueryGrammar):
         return ast.Update(target, assignments, where, at, self._returning(), self._error_log())
 
     def _assignments(self) -> list[ast.Assignment]:
-        """`column = value, (columns) = (query), ..`"""
+        """Read `column = value, (columns) = (query), ..`, with an assignment for each column in this order. Raises as `update`."""
         return [one for assigned in self.listed(self._assignment) for one in assigned]
 
     def _assignment(self) -> list[ast.Assignment]:
@@ -188,7 +197,8 @@ class Parser(QueryGrammar):
         return [(name, self._value(), start)]
 
     def _from_query(self) -> list[ast.Assignment]:
-        """`(a, b, ..) = (query)`, after the first parenthesis."""
+        """Read `a, b, ..) = (query)`, after the first parenthesis; an assignment for each column, all with the same query. Raises
+        ORA-01767 for what is no query, and as `update`."""
         places = self.closed(lambda: self.listed(lambda: (self.token.start, self._last_part())))
         self.expect_op("=")
         at = self.token.start
@@ -199,7 +209,7 @@ class Parser(QueryGrammar):
         return [(name, ast.Scalar(query, at, n, len(places)), start) for n, (start, name) in enumerate(places)]
 
     def delete(self) -> ast.Delete:
-        """DELETE, whose FROM may be left out. Raises of RETURNING as `insert`."""
+        """Read DELETE, whose FROM may be left out. Raises of RETURNING and of names as `insert`, and as `expr`."""
         at = self.token.start
         self.expect_word("DELETE")
         self.word("FROM")

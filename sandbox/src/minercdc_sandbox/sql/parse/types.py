@@ -19,12 +19,14 @@ _JOINED = {
 
 
 class TypeGrammar(Words):
-    """Reads names of types and interval literals."""
+    """Reads names of types and interval literals; the lowest layer of `Parser`, above its cursor."""
 
     def type_name(self) -> ast.TypeName:
-        """A type with its sizes. Its words are joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become these.
+        """Read a type with its sizes. Its words are joined by blanks; standard names of VARCHAR2, NCHAR and NVARCHAR2 become
+        these.
 
-        Raises ORA-00902 when no name comes next. Whether there is such a type is not checked.
+        Raises ORA-00902 when no name comes next, ORA-00905 and ORA-00907 for missing words, ORA-02017 for a size that is no
+        integer, ORA-00972. Whether there is such a type is not checked.
         """
         at = self.token.start
         name = self.name(902, "invalid datatype")
@@ -56,9 +58,11 @@ class TypeGrammar(Words):
         return ast.TypeName(name, numbers, unit, at)
 
     def interval(self, token: Token) -> ast.Expr:
-        """`INTERVAL '..' unit [(lead [, digits])] [TO unit [(digits)]]`, whose first word is `token`.
+        """Read `INTERVAL '..' unit [(lead [, digits])] [TO unit [(digits)]]`, whose first word is `token`, the next one; the text
+        is not checked.
 
-        Raises ORA-30089 for a unit that may not stand there, ORA-30088 for more than 9 digits.
+        Raises ORA-30089 for a unit that may not stand there, ORA-30088 for more than 9 digits, ORA-02017 for digits that are no
+        integer, ORA-00907.
         """
         self.at += 1
         text = self.take().text
@@ -80,7 +84,7 @@ class TypeGrammar(Words):
         return self.take().text
 
     def _interval_digits(self, seconds: bool) -> tuple[int, int]:
-        """`(lead)`, of SECOND `(lead, digits)`; 2 and 6 when left out."""
+        """Read `(lead)`, of `seconds` also `(lead, digits)`; 2 and 6 when left out. Raises ORA-02017, ORA-00907."""
         lead, digits = 2, 6
         if self.op("("):
             lead = self.integer()
@@ -90,7 +94,8 @@ class TypeGrammar(Words):
         return lead, digits
 
     def _interval_type(self, at: int) -> ast.TypeName:
-        """`INTERVAL YEAR [(p)] TO MONTH`, `INTERVAL DAY [(p)] TO SECOND [(f)]`."""
+        """Read `YEAR [(p)] TO MONTH` or `DAY [(p)] TO SECOND [(f)]`, after INTERVAL; `at`: offset of that word. Raises ORA-00905,
+        ORA-00907, ORA-02017."""
         months = self.word("YEAR")
         if not months:
             self.expect_word("DAY")

@@ -19,11 +19,13 @@ _MISSING = {
 
 
 class Words:
-    """A cursor over the words of one statement.
+    """A cursor over the words of one statement; the layer of `Parser` below all grammars. Creating one raises as `tokenize`.
 
     :param by_name: a bind that occurs again keeps its index, as in PL/SQL; else each occurrence has its own, as in SQL.
+    :ivar sql: text of the statement.
+    :ivar tokens: its words; the last is END.
     :ivar at: index of the next word in `tokens`.
-    :ivar binds: the bind names by index.
+    :ivar binds: names of the binds that have been read, by index.
     """
 
     def __init__(self, sql: str, *, by_name: bool = False) -> None:
@@ -55,7 +57,7 @@ class Words:
         return all(tokens[at + n].text == word and tokens[at + n].kind is TokenKind.WORD for n, word in enumerate(words))
 
     def is_any_word(self, *words: str) -> bool:
-        """Whether the next word is one of these."""
+        """Whether the next word is one of these; a quoted name is no word. Reads nothing."""
         return self.token.kind is TokenKind.WORD and self.token.text in words
 
     def word(self, *words: str) -> bool:
@@ -69,7 +71,7 @@ class Words:
         return self.take().text if self.is_any_word(*words) else None
 
     def one_of(self, *words: str) -> str:
-        """Read the next word, which must be one of these. Raises ORA-00905."""
+        """Read the next word, which must be one of these, and return it. Raises ORA-00905 for any other."""
         if not self.is_any_word(*words):
             raise OraError(905, "missing keyword", self.token.start)
         return self.take().text
@@ -91,7 +93,8 @@ class Words:
             raise OraError(*_MISSING.get(op, (936, "missing expression")), self.token.start)
 
     def name(self, number: int = 903, text: str = "invalid table name") -> str:
-        """An identifier. Raises the given error when none comes next, ORA-00972 beyond 128 bytes."""
+        """Read an identifier: a quoted name as it is, a word in upper case. Raises the given error when none comes next,
+        ORA-00972 for one beyond 128 bytes."""
         token = self.token
         if token.kind is not TokenKind.QUOTED and (token.kind is not TokenKind.WORD or token.text in NOT_A_COLUMN):
             raise OraError(number, text, token.start)
@@ -101,23 +104,25 @@ class Words:
         return token.text
 
     def qualified(self) -> tuple[str | None, str]:
-        """`[owner.]name`; the owner is None when it is not written. Raises as `name`."""
+        """Read `[owner.]name`; the owner is None when it is not written. Raises ORA-00903, ORA-00972."""
         first = self.name()
         return (first, self.name()) if self.op(".") else (None, first)
 
     def enclosed(self, read: Callable[[], T]) -> T:
-        """`(..)`, of which `read` reads the content. Raises ORA-00906, ORA-00907 for a missing parenthesis."""
+        """Read `(..)`, of which `read` reads the content and returns the result. Raises ORA-00906, ORA-00907 for a missing
+        parenthesis, and as `read`."""
         self.expect_op("(")
         return self.closed(read)
 
     def closed(self, read: Callable[[], T]) -> T:
-        """The content and its right parenthesis, when the left one has been read. Raises ORA-00907."""
+        """Read the content, by `read`, and its right parenthesis, when the left one has been read; the result of `read`. Raises
+        ORA-00907 without the parenthesis, and as `read`."""
         found = read()
         self.expect_op(")")
         return found
 
     def listed(self, read: Callable[[], T]) -> list[T]:
-        """One or more elements with commas between them, each read by `read`."""
+        """One or more elements with commas between them, each read by `read`, whose errors pass."""
         found = [read()]
         while self.op(","):
             found.append(read())
@@ -131,27 +136,29 @@ class Words:
             self.at += 1
 
     def names(self) -> list[str]:
-        """Read `name, name, ..`. Raises ORA-00904, and ORA-00972 as `name`."""
+        """Read `name, name, ..`. Raises ORA-00904 for what is no name, ORA-00972 for a long one."""
         return self.listed(lambda: self.name(904, "invalid identifier"))
 
     def end(self) -> None:
-        """Raises ORA-00933 when a word is left, `;` included."""
+        """Check that all words have been read. Raises ORA-00933 when one is left, `;` included."""
         if self.token.kind is not TokenKind.END:
             raise OraError(933, "SQL command not properly ended", self.token.start)
 
     def integer(self) -> int:
-        """Read a number of digits only. Raises ORA-02017."""
+        """Read a number of digits only, without a sign. Raises ORA-02017 for anything else."""
         token = self.take()
         if token.kind is not TokenKind.NUMBER or not token.text.isdecimal():
             raise OraError(2017, "integer value required", token.start)
         return int(token.text)
 
     def row_field(self, token: Token) -> ast.Name | None:
-        """The column that a bind names in a trigger (`BlockParser` overrides this); None in every other text."""
+        """Read the column that a bind, `token`, names in a trigger (`BlockParser` overrides this); None, with nothing read, in
+        every other text. The bind itself has been read."""
         return None
 
     def bind(self, token: Token) -> ast.Bind:
-        """The bind that a token of kind BIND stands for, with its index."""
+        """The bind that a token of kind BIND stands for, with its index; adds its name to `binds` unless it keeps the index of an
+        earlier one. The token itself is read by the caller."""
         if not self._by_name or token.text not in self.binds:
             self.binds.append(token.text)
             return ast.Bind(len(self.binds) - 1, token.text, token.start)

@@ -18,8 +18,9 @@ Rules: TypeAlias = dict[str, tuple[Scalar, Value]]
 
 
 class Attributes:
-    """Compiles elements, methods and attributes.
+    """Compiles elements and methods of collections, and attributes of cursors, to functions that compute their values.
 
+    :param sql: text of the block, for the places of errors.
     :param compiled: compiles an expression, such as the index of an element.
     """
 
@@ -27,7 +28,9 @@ class Attributes:
         self._sql, self._names, self._compiled = sql, names, compiled
 
     def compiled(self, node: ast.Call) -> tuple[Scalar, Value]:
-        """Type and value of an element, method or attribute. Raises PLS-00201, PLS-00208, PLS-00302, PLS-00382 within ORA-06550."""
+        """Type and value of an element, method or attribute; `node`: as `BlockParser.named` reads it. Raises PLS-00201,
+        PLS-00208, PLS-00302, PLS-00382 within ORA-06550. The value raises as `Frame.element` and `Frame.elements`, ORA-01001 for
+        a cursor that is not open, ORA-06533 for an index beyond SQL%BULK_ROWCOUNT and SQL%BULK_EXCEPTIONS."""
         owner = node.args[0]
         assert isinstance(owner, ast.Name)
         if owner.parts == ("SQL",):
@@ -38,7 +41,7 @@ class Attributes:
         return self._of_cursor(node, self._names.cursor_slot(owner.parts[0], owner.at))
 
     def _of_sql(self, node: ast.Call) -> tuple[Scalar, Value]:
-        """SQL%..: of the last statement, NULL before the first."""
+        """SQL%..: of the last statement, NULL before the first; ISOPEN is always false. Raises PLS-00208 for an unknown attribute."""
         if node.name == "%BULK_ROWCOUNT":
             return self._at(node.args[1], lambda frame: frame.bulk)
         if node.name.startswith("%BULK_EXCEPTIONS."):
@@ -52,7 +55,8 @@ class Attributes:
         return self._attribute(rules, node)
 
     def _at(self, expr: ast.Expr, numbers: Callable[[Frame], Sequence[int]]) -> tuple[Scalar, Value]:
-        """One of these numbers, by an index from 1. Raises ORA-06533 for another index."""
+        """Type and value of one of these numbers, by an index from 1. The value raises ORA-06533 for another index, ORA-06502 for
+        NULL."""
         index = self._whole(expr)
 
         def of_one(frame: Frame) -> bytes:
@@ -69,7 +73,7 @@ class Attributes:
         return rules[node.name]
 
     def _of_bulk_exceptions(self, node: ast.Call) -> tuple[Scalar, Value]:
-        """SQL%BULK_EXCEPTIONS: of the last FORALL .. SAVE EXCEPTIONS; error codes without their minus."""
+        """SQL%BULK_EXCEPTIONS: of the last FORALL; error codes without their minus. Raises PLS-00302 for an unknown component."""
         name = node.name.partition(".")[2]
         if name == "COUNT" and len(node.args) == 1:
             return NUMBER, lambda frame: number.encode(len(frame.bulk_errors))
@@ -93,7 +97,7 @@ class Attributes:
 
     def index_of(self, collection: Collection, expr: ast.Expr) -> Index:
         """Compile the key of an element. The result computes an int, or a str of a collection indexed by VARCHAR2; it raises
-        ORA-06502 for NULL."""
+        ORA-06502 for NULL and for a value that cannot be converted."""
         return self._key(TEXT, expr) if collection.text else self._whole(expr)
 
     def _key(self, kind: Scalar, expr: ast.Expr) -> Index:
@@ -135,9 +139,8 @@ class Attributes:
         return rules[node.name]
 
     def _element(self, node: ast.Call, variable: Variable, kind: Collection) -> tuple[Scalar, Value]:
-        """`t(i)` of scalars, `t(i).field` of records. Raises PLS-00302 for an unknown field, PLS-00382 for a whole record; the value
-        raises as `Frame.element` for an element that is not there, and ORA-06502 for a NULL index.
-        """
+        """Type and value of `t(i)` of scalars, `t(i).field` of records. Raises PLS-00302 for an unknown field, PLS-00382 for a
+        whole record; the value raises as `Frame.element` for an element that is not there, and ORA-06502 for a NULL index."""
         index, slot = self.index_of(kind, node.args[1]), variable.slot
         field, scalar = 0, kind.element
         if isinstance(kind.element, Record):

@@ -17,10 +17,11 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tuple[Any, ...]) -> Result:
-    """Compile and run a block or CALL; the result has its OUT binds. An error undoes the changes it has made since its last COMMIT.
+    """Compile and run a block or CALL; the result has its OUT binds and the queries of DBMS_SQL.RETURN_RESULT, which the caller
+    closes. An error undoes the changes the block has made since its last COMMIT. Call it without the storage lock.
 
-    Raises ORA-06550 with PLS- text before anything has run (PLS-00367 only when the RAISE runs), and errors of running with lines of
-    ORA-06512.
+    Raises ORA-06550 with PLS- text before anything has run (PLS-00367 only when the RAISE runs), as `tokenize`, and errors of
+    running with lines of ORA-06512; ORA-06510 for a user-defined exception without a number.
     """
     slots = Slots(list(bind_types[: len(binds)]))
     compilation = Compilation(sql, session, slots)
@@ -43,7 +44,8 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
 
 
 def _opened(cell: Any) -> Any:
-    """A client's cursor as a cursor variable, a client's array as a collection."""
+    """The cell of a client's bind as variables have it: a cursor as an `OpenCursor`, an array as a collection with keys from 1,
+    any other as it is."""
     if isinstance(cell, Result):
         return OpenCursor(cell)
     if isinstance(cell, tuple):
@@ -78,7 +80,7 @@ def _stacked(error: OraError, frame: Frame) -> OraError:
 
 
 def _result(compilation: Compilation, frame: Frame) -> Result:
-    """Values of the binds that were assigned; those never read are pure OUT."""
+    """Values of the binds that were assigned; those that the block never reads are pure OUT."""
     clients = frame.slots.clients
     out = [index for index in sorted(frame.assigned) if index < clients]
     values: dict[int, Cell | Result] = {index: _closed(frame.cells[index]) for index in out}

@@ -23,7 +23,8 @@ _METHODS = frozenset(("DELETE", "EXTEND", "TRIM"))
 
 @dataclass(slots=True)
 class _Given:
-    """One argument: how it is evaluated, and the place that an OUT parameter is assigned to."""
+    """One argument of a packaged procedure: a function that computes it, and the place, None for an expression, and variable,
+    None for no whole one, that an OUT parameter is assigned to."""
 
     value: Callable[[Frame], Argument]
     slot: int | None
@@ -31,15 +32,16 @@ class _Given:
 
 
 class Calls:
-    """Compiles statements that begin with a name."""
+    """Compiles statements that call a procedure or a method of a collection. Its methods raise PLS- errors within ORA-06550."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
         self._session, self._expressions = block.session, expressions
 
     def call(self, *, ends: bool = True) -> Step:
-        """Read and compile `procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS- errors within
-        ORA-06550.
+        """Read and compile `procedure[(arguments)];`, `package.procedure..`, `collection.method..`. Raises PLS-00103, PLS-00201
+        for an unknown procedure and a package that the user may not execute, PLS-00221 for a function, PLS-00306 and PLS-00312
+        for arguments, and as `ExpressionCompiler.compiled`; the step raises what the procedure raises.
 
         :param ends: False for CALL, whose semicolon may be missing.
         """
@@ -137,7 +139,8 @@ class Calls:
         )
 
     def _application_error(self) -> Step:
-        """RAISE_APPLICATION_ERROR(number, text [, keep the stack]). Raises ORA-21000 for a number out of range."""
+        """Read and compile `(number, text [, keep the stack]);` of RAISE_APPLICATION_ERROR; the third argument has no effect.
+        Raises PLS-00306 for another number of arguments; the step raises that error, or ORA-21000 for a number out of range."""
         arguments = [self._expressions.compiled(expr) for expr in self._parser.call_arguments()]
         self._parser.need(";")
         if len(arguments) not in (2, 3):
@@ -156,7 +159,8 @@ class Calls:
         return step
 
     def _return_result(self) -> Step:
-        """DBMS_SQL.RETURN_RESULT(cursor): an implicit result for the client (PL/SQL Packages and Types Reference)."""
+        """Read and compile `(cursor);` of DBMS_SQL.RETURN_RESULT: an implicit result for the client, which closes it (PL/SQL
+        Packages and Types Reference). Raises PLS-00306 for what is no cursor; the step raises ORA-01001 for one that is not open."""
         self._parser.need("(")
         at = self._parser.token.start
         cursor = self._expressions.compiled(self._parser.expression_tree(), whole=True)
@@ -174,7 +178,9 @@ class Calls:
         return step
 
     def _method(self, variable: Variable, kind: Collection, name: str) -> Step:
-        """DELETE, EXTEND and TRIM of a collection."""
+        """Read and compile the arguments of DELETE, EXTEND or TRIM, which is `name`, of a collection. Raises PLS-00306 for EXTEND
+        and TRIM of an associative array; the step raises ORA-06531 for a collection that is null, ORA-06533 for TRIM beyond its
+        elements, ORA-06532 for EXTEND beyond the limit of a VARRAY, ORA-04030 for too many elements."""
         given = self._parser.optional_arguments()
         self._parser.need(";")
         slot = variable.slot
@@ -227,7 +233,8 @@ def _extend(found: dict[Any, Any], kind: Collection, keys: list[Any]) -> None:
 
 
 def _assign(frame: Frame, given: _Given | None, argument: Argument, place: int | str, sql: str, at: int) -> None:
-    """An OUT parameter's value goes to its variable; a cursor and an array replace it as they are."""
+    """Assign an OUT parameter's value to its variable; a cursor and an array replace it as they are. Raises PLS-00363, at the
+    offset `at`, for an argument that is no variable, and as `Frame.store`."""
     if given is None or given.slot is None:
         raise located(sql, at, f"PLS-00363: expression '{place}' cannot be used as an assignment target")
     value: Any = argument.value

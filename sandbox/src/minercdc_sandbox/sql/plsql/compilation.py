@@ -17,12 +17,12 @@ from minercdc_sandbox.sql.plsql.variables import Slots
 
 @dataclass(slots=True)
 class Unit:
-    """A block, or a local subprogram, whose text is being read.
+    """A block, or a local subprogram, whose text is being read: what its statements share until it has been read.
 
-    :param subprogram: None for the block.
-    :param autonomous: it has PRAGMA AUTONOMOUS_TRANSACTION.
-    :param gotos: label and offset of each GOTO whose label was not found so far.
-    :param loops: labels of the loops around what is being read, None of one without.
+    :ivar subprogram: None for the block.
+    :ivar autonomous: it has PRAGMA AUTONOMOUS_TRANSACTION.
+    :ivar gotos: label and offset of each GOTO whose label was not found so far.
+    :ivar loops: labels of the loops around what is being read, the innermost last; None for one without label.
     """
 
     subprogram: Subprogram | None = None
@@ -32,8 +32,10 @@ class Unit:
 
 
 class Compilation:
-    """The parser of a block, the meanings of its names, and the places of its row of cells.
+    """What the compilers of one text share: the parser, the meanings of its names, and the places of its row of cells. It lasts
+    while the text is compiled. Creating one raises as `tokenize`.
 
+    :param slots: the places that exist already, such as the client's binds; compiling adds more.
     :ivar read: indexes of client binds that are read, not only assigned.
     :ivar unit: the unit whose text is being read.
     """
@@ -47,7 +49,7 @@ class Compilation:
 
     @contextmanager
     def reading(self, unit: Unit) -> Iterator[None]:
-        """Until the context ends, the text read belongs to that unit."""
+        """Within the context, the text read belongs to `unit`."""
         outer, self.unit = self.unit, unit
         try:
             yield
@@ -55,7 +57,8 @@ class Compilation:
             self.unit = outer
 
     def finished(self, body: Step) -> Step:
-        """The body of the present unit, in a transaction of its own if it is autonomous. Raises PLS-00375 for a GOTO whose label was
+        """The step of the present unit whose body is `body`: in a transaction of its own if the unit is autonomous, so that the
+        step raises as `TransactionControl.autonomous`. Call it when the body has been read. Raises PLS-00375 for a GOTO whose label was
         not found."""
         for label, at in self.unit.gotos:
             text = f"PLS-00375: illegal GOTO statement; this GOTO cannot branch to label '{label}'"
@@ -64,7 +67,8 @@ class Compilation:
 
 
 def _in_own_transaction(body: Step) -> Step:
-    """PRAGMA AUTONOMOUS_TRANSACTION."""
+    """The step that runs `body` in a transaction of its own, of PRAGMA AUTONOMOUS_TRANSACTION; it raises ORA-06519 for one that
+    is left open."""
 
     def step(frame: Frame) -> None:
         with frame.session.transactions.autonomous():

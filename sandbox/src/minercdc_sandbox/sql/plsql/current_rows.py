@@ -16,7 +16,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 def with_row_id(text: str) -> str | None:
-    """The query with its row's ROWID as last column; None unless it is a correct query FOR UPDATE of one table or view."""
+    """The query with its row's ROWID as last column. None unless `text` is a correct query FOR UPDATE of one table or view."""
     parser = Parser(text)
     try:
         query = parser.query()
@@ -42,8 +42,8 @@ def with_row_id(text: str) -> str | None:
 
 
 def current_row(slot: int) -> Value:
-    """ROWID of the row that the cursor in a place fetched last. It raises ORA-01001 for a cursor that is not open, ORA-01410 when
-    its last fetch found no row or there was none yet."""
+    """A function that computes the ROWID of the row which the cursor in the place `slot` fetched last. It raises ORA-01001 for a
+    cursor that is not open, ORA-01410 when its last fetch found no row or there was none yet."""
 
     def row_id(frame: Frame) -> str:
         cursor = frame.cursor(slot)

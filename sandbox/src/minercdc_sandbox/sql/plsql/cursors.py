@@ -17,7 +17,7 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class CursorStatements:
-    """Compiles OPEN, FETCH and CLOSE."""
+    """Compiles OPEN, FETCH and CLOSE of explicit cursors and cursor variables. Its methods raise PLS- errors within ORA-06550."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler, targets: TargetCompiler, sql: StaticSql) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
@@ -25,9 +25,12 @@ class CursorStatements:
         self._expressions, self._targets, self._sql = expressions, targets, sql
 
     def open_cursor(self) -> Step:
-        """`OPEN c[(arguments)];`, `OPEN v FOR query;`, `OPEN v FOR 'text' [USING ..];`. Raises PLS-00306, and PLS-00382 for a
-        target that is no cursor variable; the step raises ORA-06511 for an explicit cursor that is open (a variable is opened
-        again), ORA-03001 for a text that is no query."""
+        """Read and compile `OPEN c[(arguments)];`, `OPEN v FOR query;` or `OPEN v FOR 'text' [USING ..];`. Raises PLS-00306, and
+        PLS-00382 for a target that is no cursor variable, and as `StaticSql.statement`.
+
+        The step raises ORA-06511 for an explicit cursor that is open (a variable is opened again, and its query before is not
+        closed), ORA-03001 for a text that is no query, and what the query raises.
+        """
         self._parser.need("OPEN")
         token = self._parser.token
         found = self._names.find(token.text) if token.is_name else None
@@ -66,7 +69,8 @@ class CursorStatements:
         return run
 
     def using(self) -> Callable[[Frame], tuple[tuple[Any, ...], list[Any]]]:
-        """`[USING [IN] a, [IN] b]`: cells and types of the values, computed when it is called."""
+        """Read `[USING [IN] a, [IN] b]`; a function that computes the values' cells and types each time it is called, both empty
+        without USING. Raises as `ExpressionCompiler.expression`."""
         values = self._parser.listed(self._value) if self._parser.word("USING") else []
         return lambda frame: (tuple(v.value(frame) for v in values), [v.wire_type() for v in values])
 
@@ -75,8 +79,8 @@ class CursorStatements:
         return self._expressions.expression()
 
     def arguments(self, cursor: DeclaredCursor, at: int) -> list[tuple[Variable, Compiled]]:
-        """Read `[(arguments)]`; each parameter with its value or default. Raises PLS-00306 at the offset `at` for too few or too
-        many."""
+        """Read `[(arguments)]`; each parameter with its value or default, in the order of declaration. Raises PLS-00306 at the
+        offset `at` for too few or too many."""
         given = [self._expressions.compiled(expr) for expr in self._parser.optional_arguments()]
         found = []
         for n, (parameter, default) in enumerate(cursor.parameters):
@@ -89,7 +93,7 @@ class CursorStatements:
         return found
 
     def close_cursor(self) -> Step:
-        """`CLOSE c;`. The step raises ORA-01001 for a cursor that is not open."""
+        """Read and compile `CLOSE c;`. Raises PLS-00201 for what is no cursor; the step raises ORA-01001 for one that is not open."""
         self._parser.need("CLOSE")
         slot = self._cursor()
         self._parser.need(";")
@@ -109,10 +113,12 @@ class CursorStatements:
         return self._names.cursor_slot(token.text, token.start)
 
     def fetch(self) -> Step:
-        """`FETCH c INTO ..;`, `FETCH c BULK COLLECT INTO .. [LIMIT n];`.
+        """Read and compile `FETCH c INTO ..;` or `FETCH c BULK COLLECT INTO .. [LIMIT n];`. Raises PLS-00201 for what is no
+        cursor, and as `TargetCompiler.target`.
 
-        The step raises ORA-01001 for a cursor that is not open, ORA-06504 for a row with another number of columns than the targets,
-        ORA-06502 for a target of BULK COLLECT that is not a collection or a LIMIT that is not a number.
+        Without a row FETCH leaves its targets as they are; BULK COLLECT replaces them, also by nothing. The step raises ORA-01001
+        for a cursor that is not open, ORA-06504 for a row with another number of columns than the targets, ORA-06502 for a target
+        of BULK COLLECT that is not a collection or a LIMIT that is not a number, and what the query and `Frame.store` raise.
         """
         self._parser.need("FETCH")
         slot = self._cursor()
@@ -145,7 +151,8 @@ def _check_width(targets: Sequence[Target], columns: int) -> None:
 
 
 def opening_of(cursor: DeclaredCursor, arguments: Sequence[tuple[Variable, Compiled]]) -> Step:
-    """The step that opens an explicit cursor; it raises ORA-06511 for one that is open."""
+    """The step that opens an explicit cursor, after its parameters have been assigned the `arguments`; it raises ORA-06511 for
+    one that is open, and what the query raises."""
 
     def step(frame: Frame) -> None:
         if isinstance(frame.cells[cursor.slot], OpenCursor):

@@ -19,7 +19,8 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Declarations:
-    """Compiles declarations into the present scope.
+    """Compiles the declarations of blocks, subprograms and packages into the present scope. Its methods raise PLS- errors within
+    ORA-06550.
 
     :param block_of: compiles the declarations and `BEGIN .. END` of a local subprogram.
     """
@@ -43,8 +44,10 @@ class Declarations:
         }
 
     def read(self, *ends: str) -> list[Step]:
-        """Read declarations up to BEGIN or one of the words `ends`; returns the steps that run each time the block is entered.
-        Raises PLS- errors within ORA-06550."""
+        """Read declarations up to BEGIN or one of the words `ends`, which is left unread; returns the steps that run, in this
+        order, each time the block is entered. Raises PLS-00103, PLS-00218 and PLS-00322 for a missing initial value, PLS-00371
+        for a name declared twice, and as `TypeReader.datatype`, `TypeReader.declaration`, `subprogram`, `StaticSql.statement` and
+        `TargetCompiler.assigning`."""
         steps: list[Step] = []
         while not any(self._parser.is_word(word) for word in ("BEGIN", *ends)):
             step = self._declaration()
@@ -53,7 +56,7 @@ class Declarations:
         return steps
 
     def _declaration(self) -> Step | None:
-        """One declaration; returns the step that runs when the block is entered."""
+        """Read one declaration; the step that runs when the block is entered, None for nothing to run. Raises as `read`."""
         word = self._parser.token.text if self._parser.token.kind is TokenKind.WORD else ""
         if word in self._without_step:
             self._without_step[word]()
@@ -107,7 +110,8 @@ class Declarations:
         return enter
 
     def _cursor_parameters(self) -> list[tuple[Variable, Compiled | None]]:
-        """`name [IN] type [:= value], ..)`."""
+        """Read `name [IN] type [:= value], ..)`, after the left parenthesis; each parameter with its default, None without one.
+        Raises PLS-00103, and as `TypeReader.datatype`."""
         parameters = self._parser.listed(self._cursor_parameter)
         self._parser.need(")")
         return parameters
@@ -122,8 +126,9 @@ class Declarations:
         return variable, default
 
     def subprogram(self) -> None:
-        """Read a procedure or function into the present scope. Raises PLS-00305 for a name that has another meaning already,
-        PLS-00103 for clauses and types that the sandbox does not have."""
+        """Read a procedure or function, or a forward declaration without body, into the present scope. Raises PLS-00305 for a
+        name that has another meaning already, PLS-00103 for clauses and types that the sandbox does not have, PLS-00375 as
+        `Compilation.finished`, and as `TypeReader.unsized` and `Statements.block_of`."""
         function = self._parser.take().text == "FUNCTION"
         name = self._parser.take()
         outer, first = self._names.scope, len(self._slots.types)
@@ -210,7 +215,8 @@ class Declarations:
 
 
 def _entering(variable: Variable, initial: Step | None) -> Step:
-    """A variable is initialized each time its block is entered; associative arrays are empty, not null."""
+    """The step that initializes a variable each time its block is entered: NULL, then `initial`, None without one; associative
+    arrays are empty, not null."""
     first, last = variable.slot, variable.slot + variable.width
     empty = isinstance(variable.type, Collection) and variable.type.indexed
 

@@ -18,7 +18,7 @@ from minercdc_sandbox.sql.types import type_of_wire
 
 @dataclass(slots=True)
 class _Using:
-    """One of USING: `value` when it goes in, `target` when it comes out."""
+    """One argument of USING: `value` when it goes in, `target` when it comes out, both for IN OUT."""
 
     value: Compiled | None
     target: Target | None
@@ -32,15 +32,19 @@ class _Using:
 
 
 class DynamicSql:
-    """Compiles EXECUTE IMMEDIATE."""
+    """Compiles EXECUTE IMMEDIATE, whose text is computed and planned when the step runs."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler, targets: TargetCompiler) -> None:
         self._parser, self._expressions, self._targets = block.parser, expressions, targets
 
     def execute_immediate(self) -> Step:
-        """`EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT] INTO ..];`. The
-        step raises ORA-06502 for INTO without a query, ORA-01006 or ORA-01007 for another number of columns, and what the
-        statement raises."""
+        """Read and compile `EXECUTE IMMEDIATE text [[BULK COLLECT] INTO ..] [USING [IN|OUT|IN OUT] ..] [RETURNING [BULK COLLECT]
+        INTO ..];`. Raises PLS- errors within ORA-06550.
+
+        The step sets SQL%ROWCOUNT; a query without INTO is not fetched. It raises ORA-06502 for INTO without a query, ORA-01006
+        or ORA-01007 for another number of columns, ORA-06504 for a cursor to a target that is none, as `store_rows` and
+        `store_returned`, and what the statement raises.
+        """
         self._parser.need("EXECUTE")
         self._parser.need("IMMEDIATE")
         text = self._expressions.expression()
@@ -100,7 +104,8 @@ def _into(frame: Frame, result: Result, targets: Sequence[Target], *, bulk: bool
 
 
 def _out(frame: Frame, result: Result, using: Sequence[_Using], bound: Sequence[tuple[Any, BindType]]) -> None:
-    """OUT and IN OUT of a block."""
+    """Assign the OUT and IN OUT binds of a block that ran to their targets. Raises ORA-06504 for a cursor to a target that is
+    none, and as `Frame.store`."""
     for at, value in result.out.items():
         target = using[at].target
         if target is None:

@@ -29,7 +29,7 @@ _TABLE_FOLLOWS = frozenset(("INTO", "UPDATE", "FROM", "JOIN", "TABLE"))
 
 
 class StaticSql:
-    """Compiles the SQL statements of a block."""
+    """Compiles the SQL statements of a block. Its methods raise PLS- and SQL errors within ORA-06550."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler, targets: TargetCompiler) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
@@ -37,7 +37,9 @@ class StaticSql:
         self._expressions, self._targets = expressions, targets
 
     def statement(self, *, end: str = ";", into: bool = True, marked: bool = False) -> StaticStatement:
-        """Read a statement up to the operator `end`, which is left unread, and plan it. Raises ORA-06550 with the error of planning.
+        """Read a statement up to the operator `end`, which is left unread, and plan it, so that its errors show when the block is
+        compiled. Raises ORA-06550 with the error of planning, PLS-00103 for a statement without `end`, PLS-00231, PLS-00382 and
+        PLS-00404 for names that SQL cannot use, and as `TargetCompiler.targets`.
 
         :param into: an INTO of a query belongs to the block.
         :param marked: a query FOR UPDATE of one table gets its ROWID as last column.
@@ -90,7 +92,7 @@ class StaticSql:
         return StaticStatement(cut.text, cut.used, names, cut.prelude, types, targets, bulk, columns)
 
     def _return_binds(self, cut: _Cut, targets: list[Target]) -> list[int]:
-        """Places for RETURNING's values; each is as wide as a variable can be."""
+        """New places for RETURNING's values, one for each cell of the targets; they are added to the binds of the statement."""
         found = []
         for target in targets:
             for scalar in target.scalars:
@@ -100,7 +102,9 @@ class StaticSql:
         return found
 
     def _word(self, cut: _Cut) -> None:
-        """One word of the statement; elements, attributes and records give way to names of places."""
+        """Read one word of the statement; elements, attributes, binds of rows and records give way to names of places. Raises as
+        `_bind`, `_packaged`, `_current_row` and `Attributes.compiled`, PLS-00231 for a local function, PLS-00382 for a whole
+        collection."""
         token, before = self._parser.token, self._parser.tokens[self._parser.at - 1]
         if token.kind is TokenKind.BIND:
             self._bind(cut)
@@ -135,7 +139,7 @@ class StaticSql:
             self._parser.at += 1
 
     def _bind(self, cut: _Cut) -> None:
-        """A bind, or `:new.column`."""
+        """Read a bind, or `:new.column`, which gives way to a place. Raises as `BlockParser.row_field` and `BlockParser.bind`."""
         token = self._parser.token
         cut.upto(token.start)
         field = self._parser.row_field(self._parser.take())
@@ -148,8 +152,8 @@ class StaticSql:
         self._read.add(index)
 
     def _packaged(self, cut: _Cut) -> bool:
-        """A variable of a package, `package.name`, which gives way to a place; False for anything else. An alias in the statement that has
-        the package's name comes first."""
+        """Read a variable of a package, `package.name`, which gives way to a place; False, with nothing read, for anything else.
+        An alias in the statement that has the package's name comes first. Raises ORA-04063 for a package with errors."""
         token, name = self._parser.token, self._parser.peek(2)
         aliased = any(
             one.text == token.text and after.text != "." and before.text != "."
@@ -167,14 +171,15 @@ class StaticSql:
         return True
 
     def _row_value(self, cut: _Cut, field: ast.Name) -> None:
-        """`:new.column` of a trigger."""
+        """Put a place in for `:new.column` of a trigger, which has been read."""
         slot = self._names.slot_of(field.parts, field.at)
         assert slot is not None
         cut.add(cut.place(self._slots.scalars[slot] or TEXT, _cell_at(slot)))
         cut.resume()
 
     def _current_row(self, cut: _Cut) -> None:
-        """`CURRENT OF cursor`. Raises PLS-00404 for one that is not FOR UPDATE."""
+        """Read `CURRENT OF cursor`, which gives way to a comparison with the ROWID. Raises PLS-00404 for a cursor that is not FOR
+        UPDATE, PLS-00201 for what is no cursor."""
         cut.upto(self._parser.token.start)
         self._parser.at += 2
         name = self._parser.take()
@@ -186,7 +191,8 @@ class StaticSql:
         cut.resume()
 
     def _record_values(self, cut: _Cut, variable: Variable) -> None:
-        """`VALUES record`, `VALUES records(i)`."""
+        """Read `record` or `records(i)` after VALUES, which gives way to a list of places. Raises PLS-00103, and as
+        `Attributes.index_of`."""
         token = self._parser.take()
         cut.upto(token.start)
         places = []
@@ -204,7 +210,11 @@ class StaticSql:
 
     def sql_statement(self) -> Step:
         """Read and compile INSERT, UPDATE, DELETE, MERGE, LOCK TABLE, SET TRANSACTION or transaction control. Raises as
-        `statement`; the step raises what the statement does."""
+        `statement`.
+
+        The step sets SQL%ROWCOUNT, 0 after other statements than DML, and assigns RETURNING's values; it raises what the
+        statement and `store_returned` raise.
+        """
         word = self._parser.token.text
         statement = self.statement()
         self._parser.need(";")
@@ -220,9 +230,12 @@ class StaticSql:
         return run
 
     def select_into(self) -> Step:
-        """`SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO, ORA-06550 with
-        ORA-00913 or ORA-00947 for another number of columns; the step raises ORA-01403 and ORA-01422, with BULK COLLECT ORA-06502
-        for a target that is no collection."""
+        """Read and compile `SELECT .. INTO ..`: exactly one row, or any number with BULK COLLECT. Raises PLS-00428 without INTO,
+        ORA-06550 with ORA-00913 or ORA-00947 for another number of columns, and as `statement`.
+
+        The step sets SQL%ROWCOUNT; it raises what the query raises, ORA-01403 and ORA-01422 for another number of rows than one,
+        with BULK COLLECT ORA-06502 for a target that is no collection, and as `Frame.store`.
+        """
         at = self._parser.token.start
         statement = self.statement()
         self._parser.need(";")
@@ -260,7 +273,11 @@ def _field_at(variable: Variable, index: Any, field_: int) -> Any:
 
 
 class _Cut:
-    """The statement's text as it is put together, and where its pieces come from."""
+    """The statement's text as it is put together, in order, and where its pieces come from.
+
+    :ivar used: places of the statement's binds, in order.
+    :ivar prelude: steps that fill places before the statement runs.
+    """
 
     def __init__(self, parser: BlockParser, slots: Slots) -> None:
         self._parser, self._slots = parser, slots
@@ -277,12 +294,12 @@ class _Cut:
         return "".join(self._pieces)
 
     def upto(self, at: int) -> None:
-        """Take the block's text from its start, or the last `resume`, up to the offset `at`."""
+        """Take the block's text from the beginning of the statement, or the last `resume` or `back`, up to the offset `at`."""
         self._origins.append((self._length, self._start))
         self._append(self._parser.sql[self._start : at])
 
     def back(self, token: Token) -> None:
-        """Go on with the block's text at a word that was cut off but belongs to the statement."""
+        """Go on with the block's text at `token`, a word that was cut off but belongs to the statement."""
         self._start = token.start
 
     def add(self, text: str) -> None:
@@ -294,17 +311,18 @@ class _Cut:
         self._length += len(text)
 
     def resume(self) -> None:
-        """Leave out the block's text up to the parser's word; a blank stands for it."""
+        """Leave out the block's text up to the parser's next word; a blank stands for it."""
         self._start = self._parser.token.start
         self._append(" ")
 
     def origin(self, at: int) -> int:
-        """Offset in the block of an offset in the statement."""
+        """Offset in the block of the offset `at` in the statement, for the place of an error."""
         n = bisect_right([place for place, _ in self._origins], at) - 1
         return self._origins[n][1] + at - self._origins[n][0] if n >= 0 else self._start
 
     def place(self, kind: Scalar, value: Any) -> str:
-        """A name for a value that is computed before the statement."""
+        """A name, for the statement's text, of a new place whose value is computed before the statement runs; `value`: computes
+        it from the frame."""
         slot = self._slots.take(kind)
 
         def fill(frame: Frame) -> None:

@@ -73,20 +73,24 @@ _VALUE_ERRORS = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NamedException:
-    """A predefined exception or one of `name EXCEPTION`; `code` is its ORA- number, None without PRAGMA EXCEPTION_INIT."""
+    """A predefined exception or one of `name EXCEPTION`: what a handler names and RAISE raises. Two without a number are
+    different even if they have the same name.
+
+    :ivar code: its ORA- number, above 0; None without PRAGMA EXCEPTION_INIT.
+    """
 
     name: str
     code: int | None = None
 
     def catches(self, error: OraError) -> bool:
-        """Whether a handler of this exception handles the error."""
+        """Whether a handler of this exception handles the error: by number, a user-defined exception without one by identity."""
         if isinstance(error, UserError):
             return error.exception is self
         return self.code == error.number
 
 
 class UserError(OraError):
-    """A user-defined exception without a number, raised: ORA-06510 when no handler catches it."""
+    """A user-defined exception without a number that was raised: ORA-06510 when no handler catches it. `exception`: which one."""
 
     def __init__(self, exception: NamedException) -> None:
         super().__init__(6510, "PL/SQL: unhandled user-defined exception")
@@ -94,25 +98,26 @@ class UserError(OraError):
 
 
 def place(sql: str, at: int) -> tuple[int, int]:
-    """Line and column, from 1, of an offset."""
+    """Line and column, both from 1, of an offset in characters."""
     return sql.count("\n", 0, at) + 1, at - (sql.rfind("\n", 0, at) + 1) + 1
 
 
 def located(sql: str, at: int, text: str, *, ignored: str = "Statement") -> OraError:
-    """ORA-06550 with PL/SQL's own error `text` at the offset `at`, by line and column; `ignored` names the part not compiled."""
+    """ORA-06550 with PL/SQL's own error `text` at the offset `at`, by line and column, which the caller raises; `ignored` names
+    the part that is not compiled."""
     line, column = place(sql, at)
     where = f"line {line}, column {column}:"
     return OraError(6550, f"{where}\n{text}\nORA-06550: {where}\nPL/SQL: {ignored} ignored", at)
 
 
 def undeclared(sql: str, at: int, name: str) -> OraError:
-    """PLS-00201 within ORA-06550."""
+    """PLS-00201 within ORA-06550, at the offset `at`, which the caller raises."""
     return located(sql, at, f"PLS-00201: identifier '{name}' must be declared")
 
 
 def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
-    """The ORA-06550 for an error of a SQL statement of the block, found at offset `at` when it was compiled; the statement begins
-    at `start`."""
+    """The ORA-06550, which the caller raises, for the error of a SQL statement of the block, found at offset `at` of the block
+    when the statement was compiled; the statement begins at `start`."""
     line, column = place(sql, at)
     first, its = place(sql, start)
     shown = f"line {line}, column {column}:\nPL/SQL: {error}\nORA-06550: line {first}, column {its}:"
@@ -120,7 +125,8 @@ def in_statement(sql: str, start: int, at: int, error: OraError) -> OraError:
 
 
 def value_error(error: OraError) -> OraError:
-    """ORA-06502 in place of SQL's own error for a value that does not fit a variable; any other error as it is."""
+    """The error ORA-06502 in place of SQL's own error for a value that does not fit a variable; any other error as it is. The
+    caller raises it."""
     if error.number not in _VALUE_ERRORS or error.number == 6502:
         return error
     return OraError(6502, f"PL/SQL: numeric or value error: {_VALUE_ERRORS[error.number]}")
@@ -136,15 +142,15 @@ def sqlcode(error: OraError | None) -> int:
 
 
 def sqlerrm(error: OraError | None) -> str:
-    """SQLERRM: number and text of the error; without an error those of ORA-0000."""
+    """SQLERRM: number and text of the error; `User-Defined Exception` for one without a number; `ORA-0000: ..` without an error."""
     if error is None:
         return "ORA-0000: normal, successful completion"
     return "User-Defined Exception" if isinstance(error, UserError) else str(error)
 
 
 def message_of(code: int) -> str:
-    """SQLERRM(code). Known are 0, 1, 100 and the numbers of RAISE_APPLICATION_ERROR. For any other code the text says that it is no
-    exception of Oracle (above 0) or has no message (below 0)."""
+    """SQLERRM(code), whose codes are negative: the text of 0, 1, 100 and the numbers of RAISE_APPLICATION_ERROR. For any other
+    code the text says that it is no exception of Oracle (above 0) or that it has no message (below 0)."""
     if code == 0:
         return "ORA-0000: normal, successful completion"
     if code == 1:

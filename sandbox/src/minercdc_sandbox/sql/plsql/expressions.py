@@ -44,7 +44,7 @@ _COMPUTED: dict[str, tuple[Scalar, Value]] = {
 
 
 class ExpressionCompiler:
-    """Compiles expressions and conditions. Its methods raise PLS- errors within ORA-06550.
+    """Compiles expressions and conditions to functions of a frame. Its methods raise PLS- errors within ORA-06550.
 
     :ivar attributes: compiles elements and methods of collections and attributes of cursors.
     """
@@ -55,16 +55,17 @@ class ExpressionCompiler:
         self.attributes = Attributes(block.parser.sql, block.names, self.compiled)
 
     def expression(self) -> Compiled:
-        """Read and compile a value. Raises PLS- errors within ORA-06550."""
+        """Read and compile a value. Raises as `BlockParser.expression_tree` and `compiled`."""
         return self.compiled(self._parser.expression_tree())
 
     def condition(self) -> Test:
-        """Read and compile a condition. Raises as `truth`."""
+        """Read and compile a condition. Raises as `BlockParser.expression_tree` and `truth`."""
         return self.truth(self._parser.expression_tree())
 
     def compiled(self, expr: ast.Expr, *, whole: bool = False) -> Compiled:
-        """Compile a value. Raises PLS- errors within ORA-06550, PLS-00382 for a record, a collection or a cursor unless it may be
-        `whole`."""
+        """Compile a value. Raises PLS-00201 for an unknown name, PLS-00382 for types that do not match, and for a record, a
+        collection or a cursor unless it may be `whole`, PLS-00405 for a subquery, other errors of translation with PL/SQL: before
+        them; all within ORA-06550."""
         if isinstance(expr, _CONDITIONS):
             truth = self.truth(expr)
             return Compiled(lambda frame: TRUTH[truth(frame)], BOOLEAN_TYPE)
@@ -92,7 +93,7 @@ class ExpressionCompiler:
         return self._translated(resolved, prelude)
 
     def type_of(self, slot: int) -> SqlType:
-        """Type of the value in a place; NULL's type for a cursor."""
+        """Type of the value in a place; NULL's type for a cursor and a collection."""
         scalar = self._slots.scalars[slot]
         if scalar is not None:
             return column_type(scalar.column)
@@ -114,8 +115,8 @@ class ExpressionCompiler:
         return Compiled(_after(prelude, value), typed.type)
 
     def truth(self, expr: ast.Expr) -> Test:
-        """Compile a condition to True, False or None for unknown; AND and OR stop at the first operand that decides. Raises PLS-00405
-        for subqueries, PLS-00382 for a value that is no BOOLEAN."""
+        """Compile a condition to a function that computes True, False or None for unknown; AND and OR stop at the first operand
+        that decides. Raises PLS-00405 for subqueries, PLS-00382 for a value that is no BOOLEAN, and as `compiled`."""
         if isinstance(expr, ast.Logic):
             parts = [self.truth(operand) for operand in expr.operands]
             return _negated(parts[0]) if expr.op == "NOT" else _joined(parts, stop=expr.op == "OR")
@@ -136,7 +137,8 @@ class ExpressionCompiler:
         return lambda frame: None if (cell := value.value(frame)) is None else cell != b"\x00"
 
     def _updating(self, expr: ast.Call) -> Test:
-        """UPDATING('COLUMN') of a trigger: the statement assigns that column. Raises PLS-00306."""
+        """Compile UPDATING('COLUMN') of a trigger: whether the statement assigns that column, in any case. Raises PLS-00306 for
+        more arguments."""
         if len(expr.args) != 1:
             raise self._parser.wrong(expr.at, "PLS-00306: wrong number or types of arguments in call to 'UPDATING'")
         name = self.compiled(expr.args[0])
@@ -145,7 +147,8 @@ class ExpressionCompiler:
         return lambda frame: str(name.value(frame) or "").upper() in (frame.cells[slot] or ())
 
     def _boolean_test(self, expr: ast.Expr) -> Test | None:
-        """`value IS NULL`, `flag = TRUE`, as SQL of older releases has no BOOLEAN; None for any other condition."""
+        """Compile `value IS NULL` or `flag = TRUE`, since SQL of older releases has no BOOLEAN; None for any other condition.
+        Raises PLS-00306 for IS NULL of a record, and as `truth`."""
         if isinstance(expr, ast.IsNull):
             operand, negated = self.compiled(expr.operand, whole=True), expr.negated
             if operand.variable is not None and isinstance(operand.variable.type, Record):
@@ -176,7 +179,8 @@ class ExpressionCompiler:
         return _after(prelude, value)
 
     def _checked(self, make: Callable[[], Any]) -> Any:
-        """Errors of translation are PL/SQL's."""
+        """The result of `make`, which translates; SQL's errors become PL/SQL's within ORA-06550: PLS-00201 for ORA-00904,
+        PLS-00382 for ORA-00932, all others with their own text. Raises these."""
         try:
             return make()
         except OraError as error:
@@ -190,7 +194,8 @@ class ExpressionCompiler:
             raise self._parser.wrong(error.position, f"PL/SQL: {error}") from None
 
     def _resolved(self, node: Any, prelude: list[Step]) -> Any:
-        """The tree with places instead of names; what fills the places that need it goes to `prelude`."""
+        """The tree with places instead of names; steps that fill the places that need it are added to `prelude`. Raises PLS-00405
+        for a query, PLS-00382 for a client's array, and as `_computed`."""
         if isinstance(node, list | tuple):
             return type(node)(self._resolved(one, prelude) for one in node)
         if isinstance(node, ast.Query):
@@ -224,7 +229,8 @@ class ExpressionCompiler:
         return node if constant is None else ast.Literal(ast.LiteralKind.NUMBER, str(constant), node.at)
 
     def _computed(self, node: ast.Call, prelude: list[Step]) -> ast.Expr:
-        """Elements, attributes and calls of local functions."""
+        """A place for an element, an attribute, or the call of a local or stored function; the step that fills it is added to
+        `prelude`. Raises PLS-00222 for what is no function, and as `call` and `Attributes.compiled`."""
         if node.name == "%CALL":
             owner = node.args[0]
             assert isinstance(owner, ast.Name)
@@ -247,7 +253,9 @@ class ExpressionCompiler:
         return ast.Bind(slot, "", at)
 
     def call(self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int) -> Value:
-        """Compile a call of a subprogram. Raises PLS-00306, PLS-00363."""
+        """Compile a call of a subprogram with arguments by position and name; the function it returns makes the call and raises
+        as `Subprogram.run`. Raises PLS-00306 for arguments that do not match the parameters, PLS-00363, at the argument, for an
+        OUT parameter that gets no variable, and as `compiled`."""
         incoming: list[tuple[Parameter, Compiled | None]] = []
         outgoing: list[tuple[Parameter, int]] = []
         for parameter, expr in self._matched(subprogram, given, at):
@@ -265,7 +273,8 @@ class ExpressionCompiler:
     def _matched(
         self, subprogram: Subprogram, given: Sequence[ast.Expr], at: int
     ) -> list[tuple[Parameter, ast.Expr | None]]:
-        """Each parameter with its argument, by position or name; None for its default. Raises PLS-00306."""
+        """Each parameter, in the order of declaration, with its argument, by position or name; None for its default. Raises
+        PLS-00306, at the offset `at`, for missing, unknown and too many arguments."""
         wrong = self._parser.wrong(at, f"PLS-00306: wrong number or types of arguments in call to '{subprogram.name}'")
         named: dict[str, ast.Expr] = {}
         positional: list[ast.Expr] = []
@@ -288,7 +297,7 @@ class ExpressionCompiler:
 
 
 def _message(code: Callable[[Frame], int | None]) -> Value:
-    """SQLERRM(code); NULL for NULL."""
+    """SQLERRM(code), as a function of the frame; NULL for NULL."""
     return lambda frame: None if (found := code(frame)) is None else message_of(found)
 
 
@@ -323,7 +332,8 @@ def _joined(parts: list[Test], *, stop: bool) -> Test:
 
 
 def integer_of(value: Compiled) -> Callable[[Frame], int | None]:
-    """Compile the value rounded to a whole number, None for NULL. The result raises ORA-06502 for a value that is no number."""
+    """A function that computes the value rounded to a whole number, half away from zero, None for NULL. The function raises
+    ORA-06502 for a value that is no number."""
     kind = NUMBER_TYPE
 
     def whole(frame: Frame) -> int | None:

@@ -24,15 +24,16 @@ _LOBS = {OraType.CLOB: LobKind.CLOB, OraType.BLOB: LobKind.BLOB}
 
 @dataclass(slots=True)
 class Frame:
-    """The state of one run of a block.
+    """The state of one run of a block or trigger, or of a package as long as the session has it. One thread uses it.
 
-    :param cells: values by place: cells, open cursors, dicts of collections.
+    :param cells: values by place: cells, open cursors, dicts of collections; None for NULL and for a closed cursor.
     :param assigned: places of client binds that were assigned, and perhaps others.
-    :param row_count: SQL%ROWCOUNT, None before the first statement; `bulk` SQL%BULK_ROWCOUNT.
-    :param bulk_errors: SQL%BULK_EXCEPTIONS: iteration and error number.
+    :param row_count: SQL%ROWCOUNT, None before the first statement.
+    :param bulk: SQL%BULK_ROWCOUNT, by turn of the last FORALL.
+    :param bulk_errors: SQL%BULK_EXCEPTIONS: iteration, from 1, and error number, above 0.
     :param error: the error that a handler is handling, else None.
     :param depth: calls of local subprograms around the statement.
-    :param implicit: open queries of DBMS_SQL.RETURN_RESULT.
+    :param implicit: open queries of DBMS_SQL.RETURN_RESULT, in its order.
     :param unit: `OWNER.NAME` of the stored program, '' of an anonymous block.
     """
 
@@ -52,13 +53,14 @@ class Frame:
     _stores: dict[tuple[int, SqlType], Convert] = field(default_factory=dict)
 
     def conversion(self) -> Conversion:
-        """The present settings of implicit conversions."""
+        """The session's present settings of implicit conversions, with today's date; a new object at each call."""
         env = self.session.environment
         return Conversion(env.nls, date.fromtimestamp(self.session.storage.clock.now()), env.lobs)
 
     def store(self, slot: int, cell: Any, source: SqlType) -> None:
-        """Assign a cell of a type to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion fails, ORA-01426
-        for a PLS_INTEGER out of range, ORA-00932 for a bind of another kind."""
+        """Assign a cell of the type `source` to a scalar or client's bind. Raises ORA-06502 when it does not fit or a conversion
+        fails, ORA-01426 for a PLS_INTEGER out of range, ORA-00932 for a bind of another kind. Assigning text or bytes to a CLOB
+        or BLOB writes a temporary LOB."""
         scalar = self.slots.scalars[slot]
         if scalar is None:
             self._store_bind(slot, cell, source)
@@ -66,7 +68,8 @@ class Frame:
             self.cells[slot] = self.fitted(scalar, cell, source)
 
     def fitted(self, scalar: Scalar, cell: Any, source: SqlType) -> Cell:
-        """The cell as a variable of that type holds it. Raises ORA-06502 and ORA-01426 as `store`."""
+        """The cell as a variable of type `scalar` holds it; `source`: its type. Text or bytes for a CLOB or BLOB become a new
+        temporary LOB. Raises ORA-06502 and ORA-01426 as `store`."""
         column = scalar.column
         if column.type in _LOBS:
             return self._lob(column.type, cell, source)
@@ -87,7 +90,8 @@ class Frame:
         return found
 
     def _lob(self, type_: OraType, cell: Any, source: SqlType) -> Cell:
-        """A locator stays what it is; text and bytes become a temporary LOB."""
+        """A locator and NULL stay what they are; text and bytes become a new temporary LOB of `type_`. Raises as `convert` and
+        its conversion."""
         if cell is None or is_locator(cell):
             return cell
         kind = _LOBS[type_]
@@ -98,7 +102,8 @@ class Frame:
         return access.write(self.session, locator, 1, data) if data else locator
 
     def _store_bind(self, slot: int, cell: Any, source: SqlType) -> None:
-        """A client's bind takes what its type can hold."""
+        """Assign a cell to a client's bind, which takes what its type can hold, and mark it as assigned. Raises ORA-06502 and
+        ORA-00932 as `store`."""
         bind = self.slots.types[slot]
         fit = convert(source, bind_type(bind).family, self.conversion())
         try:
@@ -111,14 +116,15 @@ class Frame:
         self.assigned.add(slot)
 
     def cursor(self, slot: int) -> OpenCursor:
-        """The open cursor in a place. Raises ORA-01001."""
+        """The open cursor in a place. Raises ORA-01001 when there is none."""
         found = self.cells[slot]
         if not isinstance(found, OpenCursor):
             raise OraError(1001, "invalid cursor")
         return found
 
     def elements(self, slot: int) -> dict[Any, Any]:
-        """The elements of a collection. Raises ORA-06531 for one that is atomically null."""
+        """The elements of a collection by key; the dict itself, to be changed. Raises ORA-06531 for a collection that is
+        atomically null."""
         found = self.cells[slot]
         if found is None:
             raise OraError(6531, "Reference to uninitialized collection")
@@ -126,8 +132,8 @@ class Frame:
         return found
 
     def element(self, slot: int, kind: Collection, key: Any) -> tuple[Any, ...]:
-        """The cells of one element. Raises ORA-06531 as `elements`; for an element that does not exist ORA-01403, of a nested table or
-        varray ORA-06533 or ORA-06532."""
+        """The cells of one element, one for each field of a record. Raises ORA-06531 as `elements`; for an element that does not
+        exist ORA-01403, of a nested table or varray ORA-06533 for a key above 0, else ORA-06532."""
         found: tuple[Any, ...] | None = self.elements(slot).get(key)
         if found is None:
             if kind.indexed:
@@ -136,7 +142,8 @@ class Frame:
         return found
 
     def note(self, error: OraError, line: int) -> None:
-        """Remember the line of the statement that raised it, and of each call around that."""
+        """Remember, for `stack`, the line of the statement that raised the error, and of each call around that; call it at each
+        statement that the error leaves, the innermost first. Another error replaces the one before."""
         place = f'at "{self.unit}", line {line}' if self.unit else f"at line {line}"
         if self._failing is not error:
             self._failing, self._lines = error, [(self.depth, f"\nORA-06512: {place}")]
@@ -144,11 +151,11 @@ class Frame:
             self._lines.append((self.depth, f"\nORA-06512: {place}"))
 
     def adopt(self, error: OraError, stack: str) -> None:
-        """Take over the lines of a stored program that this frame called, and in which the error was raised."""
+        """Take over the ORA-06512 lines, `stack`, of a stored program that this frame called, and in which the error was raised."""
         self._failing, self._lines = error, [(self.depth + 1, stack)]
 
     def stack(self, error: OraError) -> str:
-        """The ORA-06512 lines of an error, each after a newline; '' for an error that was not noted last."""
+        """The ORA-06512 lines of an error, each after a newline, the innermost first; '' for an error that was not noted last."""
         if self._failing is not error:
             return ""
         return "".join(line for _, line in self._lines)
@@ -162,7 +169,8 @@ Test: TypeAlias = "Callable[[Frame], bool | None]"
 class Leave(Exception):
     """EXIT, CONTINUE, GOTO or RETURN, raised up to its loop, label or subprogram.
 
-    :param label: of GOTO and of EXIT and CONTINUE with a label; None: the innermost loop.
+    :param kind: which of these words.
+    :param label: of GOTO and of EXIT and CONTINUE with a label; '' of RETURN; None: the innermost loop.
     """
 
     def __init__(self, kind: str, label: str | None = None) -> None:

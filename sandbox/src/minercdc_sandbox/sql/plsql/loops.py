@@ -26,7 +26,8 @@ _AHEAD = 100
 
 
 class Loops:
-    """Compiles loops and FORALL.
+    """Compiles loops and FORALL. Its methods raise PLS- errors within ORA-06550; steps of loops pass on `Leave` of other loops
+    and of RETURN and GOTO.
 
     :param statements: compiles statements up to one of the words given.
     """
@@ -43,8 +44,13 @@ class Loops:
         self._expressions, self._sql, self._cursors, self._statements = expressions, sql, cursors, statements
 
     def loop(self, word: str, label: str | None) -> Step:
-        """Read and compile the loop that begins with `word`: LOOP, WHILE or FOR; `label` stands before it, None without one. Raises
-        PLS- errors within ORA-06550; the step raises ORA-01013 on cancel."""
+        """Read and compile the loop that begins with `word`: LOOP, WHILE or FOR; `label` stands before it, None without one.
+        Raises PLS-00103, PLS-00373 for another label after END LOOP, and as `ExpressionCompiler.condition`, `StaticSql.statement`
+        and `Statements.statements`.
+
+        The step raises ORA-01013 on cancel, ORA-06502 for a NULL bound, what the query of a cursor loop raises, which it closes,
+        and what its statements raise.
+        """
         if word == "FOR":
             return self._for(label)
         test: Test | None = None
@@ -85,9 +91,13 @@ class Loops:
         return step
 
     def forall(self) -> Step:
-        """`FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF and EXECUTE IMMEDIATE,
-        PLS-00438 for another statement than DML, PLS-00435 for one without an element of a collection; the step raises ORA-24381 at its
-        end when SAVE EXCEPTIONS saved some, ORA-06502 for a NULL bound, ORA-06531 for a collection that is null."""
+        """Read and compile `FORALL i IN low .. high | INDICES OF t [SAVE EXCEPTIONS] statement;`. Raises PLS-00103 for VALUES OF
+        and EXECUTE IMMEDIATE, PLS-00201 for what is no collection, PLS-00438 for another statement than DML, PLS-00435 for one
+        without an element of a collection, and as `StaticSql.statement`.
+
+        The step sets SQL%ROWCOUNT, SQL%BULK_ROWCOUNT and SQL%BULK_EXCEPTIONS. It raises ORA-24381 at its end when SAVE EXCEPTIONS
+        saved some, else what the statement raises, ORA-06502 for a NULL bound, ORA-06531 for a collection that is null.
+        """
         self._parser.need("FORALL")
         name = self._parser.take().text
         self._parser.need("IN")
@@ -135,7 +145,7 @@ class Loops:
         return statement
 
     def _is_element(self, at: int) -> bool:
-        """Whether an element of a collection stands at that word."""
+        """Whether an element of a collection stands at the word `at`, an index in `tokens`."""
         token, after = self._parser.tokens[at : at + 2]
         variable = self._names.variable_of((token.text,))[0] if token.is_name and after.text == "(" else None
         return variable is not None and isinstance(variable.type, Collection)
@@ -155,7 +165,8 @@ class Loops:
         return self._bounds()
 
     def _bounds(self) -> Callable[[Frame], range]:
-        """`low .. high`. Raises ORA-06502 for NULL."""
+        """Read `low .. high`; a function that computes the range, both included, empty when `high` is below `low`. Raises
+        PLS-00103, and as `ExpressionCompiler.compiled`; the function raises ORA-06502 for NULL and for what is no number."""
         low = integer_of(self._expressions.compiled(self._parser.sum()))
         self._parser.need("..")
         high = integer_of(self._expressions.compiled(self._parser.sum()))
@@ -169,7 +180,8 @@ class Loops:
         return bounds
 
     def _cursor_loop(self, name: str, label: str | None) -> Step:
-        """`FOR record IN c | (query) LOOP .. END LOOP;`, after IN."""
+        """Read `c | (query) LOOP .. END LOOP;`, after `FOR record IN`; `name`: of the record. The step opens the cursor, and
+        closes it however the loop ends. Raises as `CursorStatements.arguments`, `StaticSql.statement` and `_loop_body`."""
         token = self._parser.token
         found = self._names.find(token.text) if token.is_name else None
         opening: Step | None = None
@@ -193,7 +205,7 @@ class Loops:
         return _looping(opening, slot, record, body, label)
 
     def _loop_body(self, label: str | None) -> Step:
-        """`LOOP statements END LOOP [label];`"""
+        """Read and compile `LOOP statements END LOOP [label];`. Raises PLS-00373 for another label than `label`."""
         self._parser.need("LOOP")
         body = self._statements("END")
         self._parser.need("END")
@@ -232,7 +244,7 @@ def _looping(opening: Step, slot: int, record: Variable, body: Step, label: str 
 
 
 def _turn(frame: Frame, body: Step, label: str | None) -> bool:
-    """One turn of a loop; False when it was left by EXIT."""
+    """Run one turn of the loop `label`; False when EXIT left it. `Leave` of RETURN, GOTO and other loops passes."""
     try:
         body(frame)
     except Leave as leave:

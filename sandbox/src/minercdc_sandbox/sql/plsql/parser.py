@@ -12,7 +12,9 @@ from minercdc_sandbox.sql.tokens import Token, TokenKind
 
 
 class BlockParser(Parser):
-    """The parser of one block. Its own methods raise ORA-06550 with PLS-00103 for a word that may not come next.
+    """The parser of one block or stored text: SQL's grammar, with PL/SQL's names, attributes and elements. Its own methods raise
+    ORA-06550 with PLS-00103 for a word that may not come next; inherited ones raise SQL's errors. Creating one raises as
+    `tokenize`.
 
     :param clients: how many binds the client has given.
     :ivar rows: of a trigger, the names after a colon that are its rows, with the records they are.
@@ -24,8 +26,9 @@ class BlockParser(Parser):
         self.rows: dict[str, Variable] = {}
 
     def row_field(self, token: Token) -> ast.Name | None:
-        """After a bind: the column of a trigger's row that `:new.column` names, read to its end; None for a bind that is no row.
-        Raises PLS-00049 for an unknown column, PLS-00103 for a LOB or LONG."""
+        """After a bind, which is `token`: the column of a trigger's row that `:new.column` names, read to its end; None, with
+        nothing read, for a bind that is no row. Raises PLS-00049 for an unknown column, PLS-00103 without a column and for a LOB
+        or LONG."""
         row = self.rows.get(token.text)
         if row is None:
             return None
@@ -46,7 +49,8 @@ class BlockParser(Parser):
         return bind
 
     def unexpected(self, expected: str = "") -> OraError:
-        """PLS-00103 for the next word, to be raised.
+        """The error PLS-00103 for the next word, which the caller raises.
+
         :param expected: the words that may stand there, '' for none to name.
         """
         token = self.token
@@ -55,15 +59,15 @@ class BlockParser(Parser):
         return located(self.sql, token.start, f'PLS-00103: Encountered the symbol "{shown}"{wanted}')
 
     def wrong(self, at: int, text: str) -> OraError:
-        """ORA-06550 with PL/SQL's own error at the offset `at`, to be raised."""
+        """The error ORA-06550 with PL/SQL's own error `text` at the offset `at`, which the caller raises."""
         return located(self.sql, at, text)
 
     def refused(self, what: str, at: int) -> OraError:
-        """PLS-00103, to be raised, for `what`, which the sandbox does not have."""
+        """The error PLS-00103 at the offset `at`, which the caller raises, for `what`, which the sandbox does not have."""
         return self.wrong(at, f"PLS-00103: the sandbox does not run {what} in PL/SQL")
 
     def need(self, text: str) -> None:
-        """Read this operator or word. Raises PLS-00103 for another."""
+        """Read the operator or word `text`. Raises PLS-00103 when another comes next."""
         if self.token.kind in "WO" and self.token.text == text:
             self.at += 1
             return
@@ -74,8 +78,8 @@ class BlockParser(Parser):
         return place(self.sql, self.token.start)[0]
 
     def named(self, token: Token) -> ast.Expr:
-        """The expression that begins with a name: SQL's, or an `ast.Call` named `%..` for an attribute of a cursor, an element or
-        method of a collection, or a call of a local or stored function."""
+        """Read the expression that begins with a name, `token`: SQL's, or an `ast.Call` named `%..` for an attribute of a cursor,
+        an element or method of a collection, or a call of a local or stored function. Raises as `Parser.named` and `expr`."""
         start = self.at
         parts = [self.take().text]
         while self.token.text == "." and self.token.kind is TokenKind.OPERATOR and self.peek().is_name:
@@ -93,7 +97,8 @@ class BlockParser(Parser):
         return super().named(token)
 
     def call_arguments(self) -> list[ast.Expr]:
-        """`(a, name => b)`: arguments by position, then by name, each of those an `ast.Call` `%NAMED`."""
+        """Read `(a, name => b)`: arguments in this order, each named one an `ast.Call` `%NAMED` of the name and the value. Raises
+        PLS-00103 for a missing parenthesis, and as `expr`."""
         self.need("(")
         found: list[ast.Expr] = []
         while self.token.text != ")":
@@ -110,7 +115,7 @@ class BlockParser(Parser):
         return found
 
     def optional_arguments(self) -> list[ast.Expr]:
-        """`[(a, b)]`; empty without a parenthesis."""
+        """Read `[(a, b)]`; empty, with nothing read, without a parenthesis. Raises as `call_arguments`."""
         return self.call_arguments() if self.token.text == "(" else []
 
     def _attribute(self, parts: list[str], at: int) -> ast.Expr:
@@ -127,7 +132,8 @@ class BlockParser(Parser):
         return index
 
     def _bulk_exception(self, parts: list[str], at: int) -> ast.Expr:
-        """`SQL%BULK_EXCEPTIONS.COUNT`, `SQL%BULK_EXCEPTIONS(i).ERROR_INDEX | ERROR_CODE`."""
+        """Read `.COUNT`, or `(i).ERROR_INDEX | ERROR_CODE`, after SQL%BULK_EXCEPTIONS; `parts`: the name before `%`. Raises
+        PLS-00103 for anything else."""
         owner = ast.Name(tuple(parts), at)
         if self.op("."):
             return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner], at)
@@ -136,7 +142,8 @@ class BlockParser(Parser):
         return ast.Call(f"%BULK_EXCEPTIONS.{self.take().text}", [owner, index], at)
 
     def _element(self, variable: Variable, rest: list[str], at: int) -> ast.Expr:
-        """`t(i)`, `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""
+        """Read, after the name of a collection, `(i)`, `(i).field`, or the arguments of a method, which is `rest`: `t(i)`,
+        `t(i).field`, `t.COUNT`, `t.NEXT(i)`, or `t` itself."""
         name = ast.Name((variable.name,), at)
         index = [self._index()] if self.token.text == "(" and self.token.kind is TokenKind.OPERATOR else []
         if rest:
@@ -149,7 +156,7 @@ class BlockParser(Parser):
         return ast.Call("%ELEMENT", [name, index[0]], at)
 
     def expression_tree(self) -> ast.Expr:
-        """An expression. Syntax errors are PLS-00103."""
+        """Read an expression or condition. Syntax errors become PLS-00103; raises ORA-01008 for a bind that the client has not given."""
         at = self.token.start
         try:
             return self.expr()

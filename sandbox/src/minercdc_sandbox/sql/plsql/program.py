@@ -21,11 +21,11 @@ _DEEPEST = 100
 
 @dataclass(slots=True)
 class Compiled:
-    """A compiled expression.
+    """A compiled expression; `value` computes its cell, or a whole record, collection or cursor, from the frame.
 
-    :param type: of its value; NULL's type for a record, collection or cursor.
-    :param slot: the place, when the expression is nothing but one place.
-    :param variable: the record, collection or cursor variable that it is, else None.
+    :ivar type: of its value; NULL's type for a record, collection or cursor.
+    :ivar slot: the place, when the expression is nothing but one place, or the first place of `variable`.
+    :ivar variable: the record, collection or cursor variable that it is, else None.
     """
 
     value: Value
@@ -34,7 +34,7 @@ class Compiled:
     variable: Variable | None = None
 
     def wire_type(self) -> BindType:
-        """The type it is bound as."""
+        """The type that its value is bound as, with room for at least 4000 bytes."""
         described = self.type.describe("")
         return BindType(described.type, max(described.size, 4000), described.national)
 
@@ -43,9 +43,10 @@ class Compiled:
 class Target:
     """A target of assignments.
 
-    :param scalars: types of the cells that it takes.
-    :param store: assigns cells, given with their types.
-    :param variable: of a whole record, collection or cursor variable; `slot` of one place.
+    :ivar scalars: types of the cells that it takes.
+    :ivar store: assigns cells, given with their types, one for each of `scalars`; raises as `Frame.store`.
+    :ivar variable: of a whole record, collection or cursor variable, else None.
+    :ivar slot: of a target that is one place, else None.
     """
 
     scalars: list[Scalar]
@@ -55,18 +56,19 @@ class Target:
 
     @property
     def width(self) -> int:
-        """How many cells it takes."""
+        """How many cells it takes; of a collection, how many for each element."""
         return len(self.scalars)
 
     @property
     def place(self) -> int | None:
-        """The one place it is, or the first place of a whole variable; None for an element of a collection."""
+        """The one place it is, or the first place of a whole variable; None for an element of a collection and a variable of a
+        package."""
         return self.variable.slot if self.variable is not None else self.slot
 
 
 def assign_all(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
-    """BULK COLLECT INTO: each target, a collection, is replaced by cells of the rows, with keys from 1 on. Raises ORA-06502 for other
-    targets."""
+    """BULK COLLECT INTO: each target, a collection, is replaced by cells of the rows, with keys from 1 on; the targets take the
+    columns in turn. Raises ORA-06502 for other targets, and as `Frame.fitted`."""
     at = 0
     for target in targets:
         variable = target.variable
@@ -89,13 +91,15 @@ def types_of(columns: Sequence[ColumnDescription]) -> list[SqlType]:
 class StaticStatement:
     """A compiled SQL statement of a block.
 
-    :param used: places of its binds, in order.
-    :param names: the variables it may name, by their places among the values it runs with.
-    :param prelude: steps that fill places before it runs.
-    :param types: of the places in `used`, then of all places there were when it was compiled.
-    :param targets: INTO's, of a query's columns or of RETURNING; `bulk`: BULK COLLECT stands before it.
-    :param columns: of a query, else None.
-    :param marked: each row ends with its ROWID.
+    :ivar text: the statement without INTO, and with names of places for what SQL does not have.
+    :ivar used: places of its binds, in order.
+    :ivar names: the variables it may name, by their places among the values it runs with.
+    :ivar prelude: steps that fill places before it runs.
+    :ivar types: of the places in `used`, then of all places there were when it was compiled.
+    :ivar targets: INTO's, of a query's columns or of RETURNING.
+    :ivar bulk: BULK COLLECT stands before INTO.
+    :ivar columns: of a query, else None.
+    :ivar marked: each row ends with its ROWID.
     """
 
     text: str
@@ -109,7 +113,8 @@ class StaticStatement:
     marked: bool = False
 
     def run(self, frame: Frame) -> Result:
-        """Run it once, with the present values of its binds and variables."""
+        """Run it once, with the present values of its binds and variables. The caller closes the result of a query, and sets
+        SQL%ROWCOUNT. Raises what the statement raises."""
         for step in self.prelude:
             step(frame)
         cells = frame.cells
@@ -118,7 +123,7 @@ class StaticStatement:
 
 
 def store_row(frame: Frame, targets: Sequence[Target], row: Sequence[Any], types: Sequence[SqlType]) -> None:
-    """Assign the cells of one row, which the targets take in turn."""
+    """Assign the cells of one row, which the targets take in turn; `types`: of the cells. Raises as `Frame.store`."""
     at = 0
     for target in targets:
         target.store(frame, row[at : at + target.width], types[at : at + target.width])
@@ -126,7 +131,8 @@ def store_row(frame: Frame, targets: Sequence[Target], row: Sequence[Any], types
 
 
 def store_one(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], types: Sequence[SqlType]) -> None:
-    """Assign the one row there must be. Raises ORA-01403, ORA-01422; SQL%ROWCOUNT is then 0 or 1."""
+    """Assign the one row there must be. Raises ORA-01403 without a row, ORA-01422 for more, with SQL%ROWCOUNT set to 0 or 1, and
+    as `Frame.store`."""
     if len(rows) != 1:
         missing = not rows
         frame.row_count = 0 if missing else 1
@@ -136,7 +142,8 @@ def store_one(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[A
 
 
 def store_rows(frame: Frame, targets: Sequence[Target], rows: Rows, types: Sequence[SqlType], *, bulk: bool) -> None:
-    """INTO of an open query, which is closed: as `store_one`, with BULK COLLECT as `assign_all`. Sets SQL%ROWCOUNT."""
+    """INTO of an open query, which is closed: as `store_one`, with BULK COLLECT as `assign_all`. Sets SQL%ROWCOUNT to the number
+    of rows. Raises as these, and as `Rows.fetch`."""
     found = rows.fetch(1 << 62 if bulk else 2)
     rows.close()
     frame.row_count = len(found)
@@ -144,8 +151,8 @@ def store_rows(frame: Frame, targets: Sequence[Target], rows: Rows, types: Seque
 
 
 def store_returned(frame: Frame, targets: Sequence[Target], rows: Sequence[Sequence[Any]], *, bulk: bool) -> None:
-    """RETURNING INTO: the values of one row, nothing when there is none, with BULK COLLECT those of all. Raises ORA-01422 for more
-    than one row otherwise."""
+    """RETURNING INTO: the values of one row, nothing when there is none, with BULK COLLECT those of all rows. Raises ORA-01422
+    for more than one row without BULK COLLECT, and as `store_row` and `assign_all`."""
     types = [column_type(scalar.column) for target in targets for scalar in target.scalars]
     if bulk:
         assign_all(frame, targets, rows, types)
@@ -158,7 +165,8 @@ def store_returned(frame: Frame, targets: Sequence[Target], rows: Sequence[Seque
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeclaredCursor:
-    """`CURSOR name(parameters) IS query`: parameters with their defaults."""
+    """`CURSOR name(parameters) IS query`: parameters in order with their defaults, None without one. `slot`: the place of the
+    open cursor."""
 
     name: str
     slot: int
@@ -167,7 +175,7 @@ class DeclaredCursor:
 
     @property
     def marked(self) -> bool:
-        """Whether CURRENT OF can name its rows."""
+        """Whether CURRENT OF can name its rows: its query is FOR UPDATE of one table."""
         return self.statement.marked
 
     @property
@@ -178,7 +186,7 @@ class DeclaredCursor:
 
 
 def record_of(columns: Sequence[ColumnDescription]) -> Record:
-    """%ROWTYPE of a query. Raises as `type_of_wire`."""
+    """%ROWTYPE of a query with these columns. Raises as `type_of_wire`."""
     fields = []
     for column in columns:
         kind = type_of_wire(column.type, column.precision, column.scale, column.size, column.national)
@@ -188,7 +196,11 @@ def record_of(columns: Sequence[ColumnDescription]) -> Record:
 
 @dataclass(slots=True)
 class Parameter:
-    """A parameter of a subprogram; `mode`: IN, OUT or IN OUT, `default`: assigns its default, None without one."""
+    """A parameter of a subprogram.
+
+    :ivar mode: IN, OUT or IN OUT.
+    :ivar default: assigns its default to the variable; None without one.
+    """
 
     variable: Variable
     mode: str
@@ -196,24 +208,24 @@ class Parameter:
 
 
 class Home(Protocol):
-    """The stored program that a subprogram belongs to, as one session has it."""
+    """The stored program that a subprogram or public variable belongs to, as one session has it; `stored.Unit` is the only one."""
 
     def entered(self, frame: Frame | None) -> AbstractContextManager[Frame]:
-        """Around a call from the frame, None for a call from SQL: the program's own frame, initialized, with its owner's rights.
-        An error that leaves gets the program's ORA-06512 lines. Raises ORA-00036 for programs nested too deep, once ORA-04068
-        when values of its variables were lost."""
+        """Around a call from the frame, None for a call from SQL: the program's own frame, initialized at the first call, with
+        its owner's rights. An error that leaves gets the program's ORA-06512 lines. Raises ORA-00036 for programs nested too
+        deep, once ORA-04068 when values of its variables were lost, and what the initialization raises."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PackagedVariable:
-    """A scalar variable or constant of a package's specification, with its type."""
+    """A scalar variable or constant of a package's specification, with its type and the program that holds its value."""
 
     variable: Variable
     scalar: Scalar
     home: Home
 
     def value(self, frame: Frame) -> Any:
-        """The variable's cell in the session of that frame. Raises as `Home.entered`."""
+        """The variable's cell in the session of that frame, read at each call. Raises as `Home.entered`."""
         with self.home.entered(frame) as inner:
             return inner.cells[self.variable.slot]
 
@@ -222,11 +234,13 @@ class PackagedVariable:
 class Subprogram:
     """A procedure or function, local or stored.
 
-    :param returns: type of a function's result, None of a procedure; `result` the place of it.
-    :param body: None until it has been read.
-    :param first, last: its places, the last not included, are saved around each call.
-    :param home: of a stored one, called from elsewhere; None of a local one.
-    :param path: names by which SQL can call it; () of a procedure, and of a function that only its block or package knows.
+    :ivar parameters: in the order of declaration.
+    :ivar returns: type of a function's result, None of a procedure.
+    :ivar body: None until it has been read.
+    :ivar first: the first of its places, which are saved around each call; `last`: the first one after them.
+    :ivar result: the place of a function's result.
+    :ivar home: of a stored one, called from elsewhere; None of a local one.
+    :ivar path: names by which SQL can call it; () of a procedure, and of a function that only its block or package knows.
     """
 
     name: str
@@ -269,10 +283,12 @@ class Subprogram:
         values: Sequence[tuple[Parameter, tuple[Any, SqlType] | None]],
         outgoing: Sequence[tuple[Parameter, int]] = (),
     ) -> tuple[Any, list[tuple[int, Any, Any]]]:
-        """Run the body in the frame it belongs to. Raises ORA-06500 and ORA-06503 as `run`.
+        """Run the body in `frame`, the one it belongs to, with places of its own for this call. Raises ORA-06500 and ORA-06503 as
+        `run`, as `Frame.store` for arguments, and what its statements raise.
 
         :param values: cell and type for each parameter, None for its default.
-        :return: a function's result, and of each OUT parameter the place, value and type.
+        :param outgoing: the place that each OUT parameter is assigned to by the caller.
+        :return: a function's result, None of a procedure, and of each OUT parameter the place, value and type.
         """
         if frame.depth >= _DEEPEST or self.body is None:
             raise OraError(6500, "PL/SQL: storage error")

@@ -21,8 +21,8 @@ _STATE_OF = tuple[object, ...]
 
 
 class Programs:
-    """The stored programs of one session: implements `execution.StoredPrograms`. A compiled form lasts until a text or table that it
-    depends on changes."""
+    """The stored programs of one session, and the rights its statements have in them: implements `execution.StoredPrograms`. A
+    compiled form lasts until a text or table that it depends on changes; it is made at first use."""
 
     def __init__(self, session: SqlSession) -> None:
         self._session = session
@@ -38,30 +38,33 @@ class Programs:
 
     @property
     def definer(self) -> str | None:
-        """The owner whose rights statements have within a stored program; None outside of any."""
+        """The owner whose rights and schema statements have within a stored program; None outside of any."""
         return self._rights.owner
 
     def rights(self) -> tuple[str, bool]:
-        """The user whose privileges count, and whether only those granted directly do."""
+        """The user whose privileges count, and whether only those granted directly do: within a stored program its owner and True."""
         definer = self.definer
         return (definer, True) if definer is not None else (self._session.user, False)
 
     # ---- names ----
 
     def subprogram(self, parts: tuple[str, ...]) -> Subprogram | None:
-        """The procedure or function that PL/SQL calls by this name; None for an unknown one. Raises ORA-04063 when the program
-        has errors."""
+        """The procedure or function that PL/SQL calls by this name, with package and owner before it; None for an unknown one,
+        one that the user may not call, and a function of SQL. Compiles it at first use; raises ORA-04063 when the program has
+        errors."""
         if len(parts) == 1 and parts[0] in KNOWN:
             return None
         return self._public(self._schema(), self.rights()[0], parts, Subprogram)
 
     def function(self, schema: str, user: str, parts: tuple[str, ...]) -> Subprogram | None:
-        """The function that SQL calls by this name; None for an unknown one and for a procedure. Raises ORA-04063."""
+        """The function that SQL calls by this name in a schema; None for an unknown one, one that `user` may not call, and a
+        procedure. Compiles it at first use; raises ORA-04063 when the program has errors."""
         found = self._public(schema, user, parts, Subprogram)
         return found if found is not None and found.path else None
 
     def variable(self, parts: Sequence[str]) -> PackagedVariable | None:
-        """The public scalar variable of a package, named with the package; None for anything else. Raises ORA-04063."""
+        """The public scalar variable of a package, named with the package and perhaps its owner; None for anything else, and for
+        a package that the user may not call. Raises ORA-04063 for a package with errors."""
         for owner, package, name in _paths(self._schema(), tuple(parts)):
             unit = self._visible(owner, package, self.rights()[0]) if package else None
             variable = unit.scalar(name) if unit is not None else None
@@ -96,7 +99,8 @@ class Programs:
     # ---- compiled forms ----
 
     def _unit(self, program: StoredProgram) -> Unit:
-        """Compile it at first use, and again when it or a program that it names was replaced. Raises ORA-04063 when it has errors."""
+        """The compiled form, made at first use, and made again when the program or one that it names was replaced. Raises
+        ORA-04063 when it has errors."""
         self._revalidate()
         key = (program.container, program.owner, program.name)
         if key in self._units:
@@ -128,7 +132,8 @@ class Programs:
                 del self._units[key]
 
     def _state_of(self, program: StoredProgram) -> _STATE_OF:
-        """What must stay for a compiled form to stay right: the texts of the program and of all it names, and the tables' columns."""
+        """What must stay for a compiled form to stay right, to be compared: the texts of the program and of all programs it
+        names, directly or not, and the columns of the tables."""
         found: dict[tuple[str, str], object] = {}
         catalog, open_ = self._session.catalog, [program]
         while open_:
@@ -147,21 +152,23 @@ class Programs:
         return tuple(sorted(found.items(), key=lambda item: item[0]))
 
     def compile(self, program: StoredProgram, body: StoredProgram | None) -> None:
-        """Compile a program that is about to be stored. Raises errors within ORA-06550."""
+        """Compile a program that is about to be stored, to find its errors; the compiled form is not kept. `body`: of a package,
+        None without one. Raises errors within ORA-06550, and as `tokenize`."""
         self._revalidate()
         Unit(self._session, self._rights, program, body).compile()
 
     def compile_trigger(self, trigger: Trigger, table: Table) -> None:
-        """Compile a trigger that is about to be stored. Raises errors within ORA-06550."""
+        """Compile a trigger that is about to be stored, to find its errors; the compiled form is not kept. Raises as
+        `CompiledTrigger`."""
         with self._rights.of(trigger.owner):
             CompiledTrigger(self._session, trigger, table)
 
     # ---- functions in SQL ----
 
     def call(self, path: Sequence[str], cells: Sequence[Cell]) -> Cell:
-        """The value of a stored function for arguments that have the types of its parameters; parameters after the last argument
-        have their defaults. Raises ORA-00904 for an unknown function, ORA-04063 for one with errors, and what the function
-        raises."""
+        """The value of a stored function, which SQL calls by `path`, its owner first, for arguments that have the types of its
+        parameters; parameters after the last argument have their defaults. Raises ORA-00904 for an unknown function, ORA-04063
+        for one with errors, as `Home.entered`, and what the function raises."""
         found = self._public(path[0], path[0], tuple(path), Subprogram)
         if found is None or found.home is None:
             raise OraError(904, f'"{".".join(path)}": invalid identifier')
@@ -186,7 +193,7 @@ class Programs:
     # ---- triggers ----
 
     def fires(self, table: Table, event: str) -> bool:
-        """Whether the table has an enabled trigger of this event."""
+        """Whether the table has an enabled trigger of this event: INSERT or UPDATE."""
         return any(one.enabled and event in one.events for one in self._session.catalog.triggers_of(table))
 
     def before_row(
@@ -199,10 +206,11 @@ class Programs:
         *,
         alone: bool = False,
     ) -> tuple[Cell, ...]:
-        """The row as the table's BEFORE row triggers leave it. Raises ORA-04098 for a trigger with errors, and what the triggers
-        raise.
+        """The row as the table's enabled BEFORE row triggers leave it, run one after another; `after` itself if none is for this
+        event. Raises ORA-04098 for a trigger with errors, and as `CompiledTrigger.fire`.
 
-        :param before: the row before an UPDATE, None of an INSERT; `assigned` the positions of the UPDATE's assigned columns.
+        :param before: the row before an UPDATE, None of an INSERT.
+        :param assigned: positions of the columns that the UPDATE assigns, by which UPDATE OF fires.
         :param alone: of INSERT .. VALUES, whose table its triggers may read.
         """
         names = frozenset(table.columns[at].name for at in assigned)
@@ -235,12 +243,13 @@ class Programs:
     # ---- what statements may do within triggers and queries ----
 
     def check_change(self) -> None:
-        """Raises ORA-14551 for DML in a function that a query calls, except in an autonomous transaction."""
+        """Call it before DML. Raises ORA-14551 in a function that a query calls, except in an autonomous transaction."""
         if self._queries and not self._session.transactions.alone:
             raise OraError(14551, "cannot perform a DML operation inside a query ")
 
     def check_table(self, table: Table, *, changed: bool) -> None:
-        """Raises ORA-04091 for a table that the statement which fired the present trigger is changing.
+        """Call it before a statement reads or changes rows. Raises ORA-04091 for a table that the statement which fired a running
+        trigger is changing.
 
         :param changed: rows of it are to change, not only to be read.
         """
@@ -250,8 +259,9 @@ class Programs:
                 raise OraError(4091, f"table {owner}.{name} is mutating, trigger/function may not see it")
 
     def check_command(self, words: str) -> None:
-        """Raises ORA-04092 for transaction control and DDL in a trigger, ORA-14552 in a function that a query calls, both except in
-        an autonomous transaction; ORA-03001 for DDL in a stored program of another user."""
+        """Call it before transaction control and DDL, which `words` begins with. Raises ORA-04092 in a trigger, ORA-14552 in a
+        function that a query calls, both except in an autonomous transaction; ORA-03001 for DDL in a stored program of another
+        user."""
         alone = self._session.transactions.alone
         if self._firing and not alone:
             raise OraError(4092, f"cannot {words.split()[0]} in a trigger")
@@ -263,7 +273,8 @@ class Programs:
 
 
 def _paths(schema: str, parts: tuple[str, ...]) -> list[tuple[str, str, str]]:
-    """The meanings of a name, as owner, package ('' without one) and name."""
+    """The meanings of a name, in the order in which they are looked up, as owner, package ('' without one) and name; [] for more
+    than three parts."""
     if len(parts) == 1:
         return [(schema, "", parts[0])]
     if len(parts) == 2:

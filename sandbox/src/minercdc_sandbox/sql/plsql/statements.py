@@ -26,7 +26,7 @@ _REFUSED = frozenset(("PIPE",))
 
 @dataclass(slots=True)
 class _Handler:
-    """`exceptions` empty: OTHERS."""
+    """One `WHEN exceptions THEN body`; `exceptions` empty: OTHERS."""
 
     exceptions: list[NamedException]
     body: Step
@@ -36,10 +36,12 @@ class _Handler:
 
 
 class Statements:
-    """Compiles blocks and statements, each by the compiler of its first word. Its methods raise PLS- and SQL errors within ORA-06550.
+    """Compiles blocks and statements, each by the compiler of its first word. Its methods raise PLS- and SQL errors within
+    ORA-06550; the steps they return raise what the statements do, and `Leave` for EXIT, CONTINUE, GOTO and RETURN.
 
     :ivar calls: compiles calls of procedures.
-    :ivar declarations, expressions: compile these.
+    :ivar declarations: compiles DECLARE sections.
+    :ivar expressions: compiles expressions and conditions.
     """
 
     def __init__(self, block: Compilation) -> None:
@@ -70,8 +72,9 @@ class Statements:
         }
 
     def block_of(self, scope: Scope) -> Step:
-        """`[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`. Raises PLS-00113 for another name
-        after END, PLS-00103."""
+        """Read and compile `[declarations] BEGIN .. [EXCEPTION ..] END [name];`, whose names go into `scope`; DECLARE, if it
+        stands there, has been read. Raises PLS-00113 for another name after END than the label of the scope, PLS-00103, and as
+        `Declarations.read` and `body`."""
         with self._names.inside(scope):
             entering = self.declarations.read()
             body = self.body()
@@ -84,7 +87,8 @@ class Statements:
         return _entered(entering, body)
 
     def body(self) -> Step:
-        """Read and compile `BEGIN .. [EXCEPTION ..] END`."""
+        """Read and compile `BEGIN .. [EXCEPTION ..] END`. Handlers run with the changes that the body has made. Raises PLS-00103,
+        and as `statements`."""
         self._parser.need("BEGIN")
         body = self.statements("EXCEPTION", "END")
         handlers = self._handlers() if self._parser.word("EXCEPTION") else []
@@ -92,8 +96,8 @@ class Statements:
         return _handled(body, handlers)
 
     def statements(self, *ends: str) -> Step:
-        """Read and compile one or more statements up to one of these words, which is left unread. Raises PLS-00103 for none, and the
-        errors of the statements."""
+        """Read and compile one or more statements up to one of the words `ends`, which is left unread. The step notes the line of
+        a statement that raises an error. Raises PLS-00103 without a statement, and what the compilers of the statements raise."""
         steps: list[Step] = []
         labels: dict[str, int] = {}
         outer, self._block.unit.gotos = self._block.unit.gotos, []
@@ -120,7 +124,8 @@ class Statements:
         return label
 
     def _goto(self) -> Step:
-        """`GOTO label;`: of a statement in this sequence or in one around it."""
+        """Read and compile `GOTO label;`: of a statement in this sequence or in one around it, which `Compilation.finished`
+        checks. The step raises `Leave`, and ORA-01013 on cancel. Raises PLS-00103."""
         self._parser.need("GOTO")
         token = self._parser.take()
         self._parser.need(";")
@@ -183,7 +188,8 @@ class Statements:
         return _choice(branches, otherwise)
 
     def _case_statement(self) -> Step:
-        """Raises ORA-06592 when nothing matches and there is no ELSE."""
+        """Read and compile a CASE statement. Raises PLS-00103, and as `ExpressionCompiler.truth` and `statements`; the step
+        raises ORA-06592 when nothing matches and there is no ELSE."""
         self._parser.need("CASE")
         operand = None if self._parser.is_word("WHEN") else self._parser.expression_tree()
         branches: list[tuple[Test, Step]] = []
@@ -205,7 +211,8 @@ class Statements:
         return _choice(branches, otherwise)
 
     def _leave(self) -> Step:
-        """`EXIT [label] [WHEN condition];`, CONTINUE alike. Raises PLS-00376 outside a loop, PLS-00201 for the label of none."""
+        """Read and compile `EXIT [label] [WHEN condition];`, CONTINUE alike. Raises PLS-00376 outside a loop, PLS-00201 for a
+        label that no loop around has; the step raises `Leave`."""
         at, kind, loops = self._parser.token.start, self._parser.take().text, self._block.unit.loops
         if not loops:
             raise self._parser.wrong(at, "PLS-00376: illegal EXIT/CONTINUE statement; it must appear inside a loop")
@@ -288,7 +295,7 @@ class Statements:
 
 
 def _again(frame: Frame) -> None:
-    """RAISE without a name."""
+    """RAISE without a name: raise the error that is being handled. Raises ORA-06550 with PLS-00367 outside a handler."""
     if frame.error is None:
         raise OraError(6550, "PLS-00367: a RAISE statement with no exception name must be inside an exception handler")
     raise frame.error
@@ -321,7 +328,8 @@ def _sequence(steps: Sequence[Step]) -> Step:
 
 
 def _jumping(steps: Sequence[Step], labels: dict[str, int]) -> Step:
-    """A sequence that GOTO may enter anywhere."""
+    """A sequence that GOTO may enter at a label; `labels`: the index of the step after each. A GOTO to another label leaves the
+    sequence."""
 
     def step(frame: Frame) -> None:
         at = 0

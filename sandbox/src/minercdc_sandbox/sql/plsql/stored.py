@@ -27,10 +27,13 @@ from minercdc_sandbox.sql.tokens import TokenKind
 
 
 class Unit:
-    """A package, function or procedure, compiled for one session.
+    """A package, function or procedure, compiled for one session: `compile` it once before other use. It owns the frame with the
+    values of a package's variables, which lasts as long as the unit.
 
+    :param rights: of the session.
+    :param body: of a package, None without one.
     :ivar public: the meanings that others may use, by name: of the package's specification, or the one function or procedure.
-    :ivar lost: an earlier form had variables whose values are gone.
+    :ivar lost: an earlier form had variables whose values are gone; the next call raises ORA-04068.
     """
 
     def __init__(self, session: SqlSession, rights: Rights, program: StoredProgram, body: StoredProgram | None) -> None:
@@ -44,11 +47,12 @@ class Unit:
 
     @property
     def has_state(self) -> bool:
-        """Whether the session has values of its variables."""
+        """Whether the session has values of the package's variables."""
         return self._frame is not None and bool(self._entering)
 
     def compile(self) -> None:
-        """Compile specification and body. Raises errors within ORA-06550."""
+        """Compile specification and body with the owner's rights. Raises errors within ORA-06550, as `tokenize`, and ORA-00036
+        for programs nested too deep."""
         with self._rights.of(self.program.owner):
             scope = Scope(None, self.program.name)
             if self.program.kind != "PACKAGE":
@@ -65,7 +69,8 @@ class Unit:
                 self._all_defined()
 
     def _single(self, compilation: Compilation) -> None:
-        """`FUNCTION | PROCEDURE [owner.]name ..`."""
+        """Compile the text `FUNCTION | PROCEDURE [owner.]name ..`, which becomes public. Raises PLS-00103, and as
+        `Declarations.subprogram`."""
         parser = compilation.parser
         if parser.peek(2).text == ".":
             del parser.tokens[1:3]
@@ -80,7 +85,8 @@ class Unit:
         self.public = {found.name: found}
 
     def _section(self, program: StoredProgram, scope: Scope) -> list[Step]:
-        """`PACKAGE [BODY] name IS declarations [BEGIN ..] END [name];`; the steps that initialize it."""
+        """Compile the text `PACKAGE [BODY] name IS declarations [BEGIN ..] END [name];`; the steps that initialize it, in order.
+        Raises PLS-00103, and as `Declarations.read` and `Statements.body`."""
         compilation = Compilation(program.text, self._session, self._slots)
         parser, statements = compilation.parser, Statements(compilation)
         parser.need("PACKAGE")
@@ -111,7 +117,7 @@ class Unit:
 
     @contextmanager
     def entered(self, frame: Frame | None) -> Iterator[Frame]:
-        """See `program.Home.entered`."""
+        """Enter the program for a call; see `program.Home.entered`. A call from its own frame only yields that."""
         if frame is not None and frame is self._frame:
             yield frame
             return
@@ -144,13 +150,13 @@ class Unit:
         return self._frame
 
     def scalar(self, name: str) -> Variable | None:
-        """The public variable of that name, scalar or not; None without one."""
+        """The public variable of that name, also one that is no scalar; None without one."""
         found = self.public.get(name)
         return found if isinstance(found, Variable) else None
 
 
 def _at_end(parser: BlockParser) -> None:
-    """The end of a CREATE: a semicolon and a slash may stand there."""
+    """Read the end of a CREATE: a semicolon and a slash, both may be left out. Raises PLS-00103 for anything after them."""
     parser.op(";")
     parser.op("/")
     if parser.token.kind is not TokenKind.END:

@@ -18,19 +18,20 @@ from minercdc_sandbox.sql.types import SqlType, column_type
 
 
 class TargetCompiler:
-    """Compiles targets and assignments."""
+    """Compiles the targets of assignments, and assignments. Its methods raise PLS- errors within ORA-06550; the steps they return
+    raise as `Frame.store`."""
 
     def __init__(self, block: Compilation, expressions: ExpressionCompiler) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
         self._expressions, self._session = expressions, block.session
 
     def targets(self) -> list[Target]:
-        """Read targets: `a, :b, r.c, t(i)`. Raises as `target`."""
+        """Read targets, `a, :b, r.c, t(i)`, in this order. Raises as `target`."""
         return self._parser.listed(self.target)
 
     def target(self) -> Target:
-        """Read one target. Raises PLS-00201 for an unknown name, PLS-00302 for an unknown field, PLS-00363 for a constant,
-        ORA-04085 for `:old.column`."""
+        """Read one target. Raises PLS-00103 for what begins none, PLS-00201 for an unknown name, PLS-00302 for an unknown field,
+        PLS-00363 for a constant, ORA-04085 for `:old.column`, ORA-01008 for a bind that the client has not given."""
         token = self._parser.token
         if token.kind is TokenKind.BIND:
             field = self._parser.row_field(self._parser.take())
@@ -57,7 +58,7 @@ class TargetCompiler:
         return self._at_place(slot)
 
     def _row_target(self, field: ast.Name) -> Target:
-        """`:new.column` of a trigger. Raises ORA-04085 for a row that cannot be changed."""
+        """The target `:new.column` of a trigger. Raises ORA-04085 for a column of `:old`, which cannot be changed."""
         variable, _ = self._names.variable_of(field.parts)
         slot = self._names.slot_of(field.parts, field.at)
         assert variable is not None
@@ -67,7 +68,8 @@ class TargetCompiler:
         return self._at_place(slot)
 
     def of_variable(self, variable: Variable) -> Target:
-        """The target that is a whole variable."""
+        """The target that is a whole variable. Storing cells in a collection or cursor variable raises ORA-06502: those are
+        assigned by `assigning` and `assign_all`."""
         if isinstance(variable.type, Record):
             return self._record(variable, variable.type)
         if isinstance(variable.type, Collection | RefCursor):
@@ -81,7 +83,7 @@ class TargetCompiler:
         return Target([self._slots.scalars[slot] or self._client_scalar(slot)], store, slot=slot)
 
     def _client_scalar(self, slot: int) -> Scalar:
-        """The type of a client's bind."""
+        """The type of a client's bind, which has no declared type: texts of its size, or 32767."""
         bind = self._slots.types[slot]
         size = bind.size or 32767
         column = replace(TEXT.column, type=bind.type, size=size, char_length=size, national=bind.national, precision=0)
@@ -132,7 +134,7 @@ class TargetCompiler:
         return Target([fields[n][1] for n in chosen], store)
 
     def assignment(self) -> Step:
-        """Read `target := value;`; returns the step that assigns. Raises as `target` and `assigning`."""
+        """Read `target := value;`; the step that assigns. Raises PLS-00103, and as `target` and `assigning`."""
         target = self.target()
         if not (self._parser.token.kind is TokenKind.OPERATOR and self._parser.token.text == ":="):
             raise self._parser.unexpected()
@@ -142,7 +144,8 @@ class TargetCompiler:
         return store
 
     def assigning(self, target: Target) -> Step:
-        """Read a value; returns the step that assigns it to the target. Raises PLS-00382 for a value of another kind."""
+        """Read a value; the step that assigns it to the target, whole records and collections as copies. Raises PLS-00382 for a
+        value of another kind, and as `ExpressionCompiler.compiled`; the step raises as `Frame.store`."""
         at = self._parser.token.start
         constructed = self._constructor(target)
         if constructed is not None:
@@ -172,7 +175,8 @@ class TargetCompiler:
         return lambda frame: target.store(frame, (value.value(frame),), types)
 
     def _array_copy(self, target: Target, value: Compiled) -> Step | None:
-        """Between a collection and a client's index-by table bind."""
+        """The step that copies between a collection and a client's index-by table bind; None if neither side is such a bind.
+        Raises PLS-00382 when the other side is no collection."""
         to = target.place
         source = value.slot
         arrays = [slot is not None and self._slots.types[slot].elements for slot in (to, source)]
@@ -212,7 +216,8 @@ class TargetCompiler:
         return copy
 
     def _record_of_element(self, target: Target, expr: ast.Call) -> Step:
-        """`record := records(i);`"""
+        """The step of `record := records(i);`. Raises PLS-00382 for a record of another width; the step raises as `Frame.element`
+        and `Frame.store`."""
         source = self._element_target(expr)
         variable, kind = self._collection_of(expr)
         index = self._expressions.attributes.index_of(kind, expr.args[1])
@@ -223,7 +228,8 @@ class TargetCompiler:
         return lambda frame: target.store(frame, frame.element(slot, kind, index(frame)), types)
 
     def _constructor(self, target: Target) -> Step | None:
-        """`t := type(a, b, ..)` of a nested table or varray."""
+        """Read `type(a, b, ..)` of a nested table or varray, for a target that is a whole variable: the step that assigns the new
+        collection. None, with nothing read, when no constructor comes next. Raises PLS-00382 for another type than the target's."""
         kind = (
             self._names.find(self._parser.token.text)
             if self._parser.token.is_name and self._parser.peek().text == "("
@@ -253,7 +259,8 @@ LARGE_TYPES = frozenset(
 
 
 def _packaged_target(packaged: PackagedVariable, constant: OraError) -> Target:
-    """A variable of a package. Raises `constant` for one that cannot be assigned."""
+    """The target that is a variable of a package. Raises `constant` for one that cannot be assigned; its `store` raises as
+    `Home.entered`."""
     if packaged.variable.constant:
         raise constant
 

@@ -25,10 +25,11 @@ _EVENTS = ("INSERT", "UPDATE", "DELETE")
 
 
 def read_header(parser: Parser, trigger: Trigger) -> tuple[str | None, str, int]:
-    """Read `TRIGGER name BEFORE .. ON table .. [WHEN (condition)]` into the trigger; owner and name of the table, and its offset.
+    """Read `TRIGGER name BEFORE .. ON table .. [WHEN (condition)]` into the trigger: its columns, events, names of rows, whether
+    it is enabled, and the text of WHEN. Returns owner and name of the table, and its offset.
 
     The owner is None when it is not named. Raises ORA-03001 for every other kind of trigger, by its name, ORA-04071, ORA-04079,
-    ORA-00907.
+    ORA-00905 and ORA-00907 for missing words, ORA-00903 and ORA-00904 for names.
     """
     parser.expect_word("TRIGGER")
     parser.qualified()
@@ -86,7 +87,8 @@ def _rest_of_header(parser: Parser, trigger: Trigger) -> None:
 
 
 class CompiledTrigger:
-    """A trigger compiled for one session. Raises errors within ORA-06550, and as `read_header`.
+    """A BEFORE row trigger compiled for one session; create and fire it with the rights of the trigger's owner. Creating one
+    raises errors within ORA-06550, as `tokenize`, and as `read_header`.
 
     :param table: whose columns `:new` and `:old` have; those with values outside the row have no name that a text could use.
     """
@@ -141,8 +143,9 @@ class CompiledTrigger:
         self, event: str, before: tuple[Cell, ...] | None, after: tuple[Cell, ...], assigned: frozenset[str]
     ) -> tuple[Cell, ...]:
         """Run the trigger on one row; returns the row as the trigger leaves it, unchanged where WHEN is not true. Raises what the
-        trigger raises, with ORA-04088.
+        trigger raises, with its lines of ORA-06512 and ORA-04088.
 
+        :param event: INSERT or UPDATE.
         :param before: None of an INSERT.
         :param assigned: names of the columns that the statement assigns.
         """

@@ -37,14 +37,16 @@ _SIZED = frozenset(("VARCHAR2", "VARCHAR", "STRING", "NVARCHAR2", "RAW"))
 
 
 class TypeReader:
-    """Reads types, and the declarations TYPE and SUBTYPE."""
+    """Reads types, and the declarations TYPE and SUBTYPE, which go into the present scope. Its methods raise PLS- errors within
+    ORA-06550."""
 
     def __init__(self, block: Compilation) -> None:
         self._parser, self._names, self._slots = block.parser, block.names, block.slots
         self._session = block.session
 
     def datatype(self) -> Type:
-        """Read a type: a name with size, %TYPE or %ROWTYPE. Raises PLS-00201, PLS-00215 for a text type without size."""
+        """Read a type: a name with size, %TYPE or %ROWTYPE. Raises PLS-00201 for an unknown type, variable, table or column,
+        PLS-00215 for a text type without size, PLS-00103 for another word after `%`, and as `NameResolver.slot_of`."""
         token = self._parser.token
         parts = self._path()
         if self._parser.op("%"):
@@ -79,7 +81,8 @@ class TypeReader:
         return parts
 
     def _like(self, parts: list[str], at: int) -> Type:
-        """`variable%TYPE`, `table.column%TYPE`, `cursor%ROWTYPE`, `table%ROWTYPE`."""
+        """Read TYPE or ROWTYPE after `%`: `variable%TYPE`, `table.column%TYPE`, `cursor%ROWTYPE`, `table%ROWTYPE`; `parts`: the
+        name before it. Raises as `datatype`."""
         word = self._parser.take().text
         if word == "TYPE":
             variable, rest = self._names.variable_of(parts)
@@ -104,7 +107,8 @@ class TypeReader:
         raise undeclared(self._parser.sql, at, ".".join(parts))
 
     def _row(self, path: list[str], at: int, column: str | None = None) -> Record:
-        """The columns of a table or view, or one of them."""
+        """The record of the columns of a table or view, or of one of them. Raises PLS-00201 for a table or column that the user
+        cannot query."""
         table = ".".join(f'"{part}"' for part in path)
         wanted = "*" if column is None else f'"{column}"'
         try:
@@ -115,7 +119,7 @@ class TypeReader:
 
     def declaration(self) -> None:
         """Read `TYPE name IS ..;` or `SUBTYPE name IS type;` and declare the name. Raises PLS-00103 for types that the sandbox
-        does not have, PLS-00371 for a name declared twice, and as `datatype`."""
+        does not have, PLS-00371 for a name declared twice, ORA-02017 for a VARRAY without a limit, and as `datatype`."""
         subtype = self._parser.take().text == "SUBTYPE"
         name = self._parser.take()
         self._parser.need("IS")
@@ -171,7 +175,8 @@ class TypeReader:
         return token.text, kind
 
     def unsized(self) -> Type:
-        """Read a parameter's type, where a text type or RAW has no size. Raises as `datatype`."""
+        """Read the type of a parameter or of a function's result, where a text type or RAW has no size and gets the longest.
+        Raises as `datatype`."""
         if self._parser.token.text in _SIZED and self._parser.peek().text != "(":
             national = self._parser.token.text == "NVARCHAR2"
             raw = self._parser.take().text == "RAW"

@@ -17,8 +17,9 @@ from minercdc_sandbox.tables import Column
 class Scalar:
     """A type whose values are single cells.
 
-    :param column: the type, as of a column.
-    :param not_null: NULL does not fit; `small`: values are in the range of PLS_INTEGER.
+    :ivar column: the type, as of a column.
+    :ivar not_null: NULL does not fit.
+    :ivar small: values are in the range of PLS_INTEGER.
     """
 
     column: Column
@@ -26,23 +27,23 @@ class Scalar:
     small: bool = False
 
     def bind(self) -> BindType:
-        """The type it is bound as."""
+        """The type that a value of it is bound as, in at most 32767 bytes."""
         return BindType(self.column.type, min(self.column.size, 32767), self.column.national)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Record:
-    """%ROWTYPE and TYPE .. IS RECORD, of scalars."""
+    """%ROWTYPE and TYPE .. IS RECORD: names and types of the fields, all scalars, in order."""
 
     fields: tuple[tuple[str, Scalar], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Collection:
-    """TYPE .. IS TABLE OF, VARRAY.
+    """TYPE .. IS TABLE OF, VARRAY; the cell of a variable is a dict of elements by key, or None when it is atomically null.
 
-    :param indexed: INDEX BY an integer type or, with `text`, VARCHAR2.
-    :param limit: of a VARRAY; None for any number of elements.
+    :ivar indexed: INDEX BY an integer type or, with `text`, VARCHAR2.
+    :ivar limit: of a VARRAY; None for any number of elements.
     """
 
     element: Scalar | Record
@@ -53,7 +54,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RefCursor:
-    """SYS_REFCURSOR and TYPE .. IS REF CURSOR."""
+    """SYS_REFCURSOR and TYPE .. IS REF CURSOR, and the type of explicit cursors' places; the cell is an `OpenCursor` or None."""
 
 
 Type: TypeAlias = Scalar | Record | Collection | RefCursor
@@ -61,7 +62,8 @@ Type: TypeAlias = Scalar | Record | Collection | RefCursor
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Variable:
-    """A variable or parameter; `slot` is the first of its places. A `constant` cannot be assigned."""
+    """A variable or parameter; `slot` is the first of its places in the row of cells. A `constant` cannot be assigned by the
+    block's text."""
 
     name: str
     type: Type
@@ -70,15 +72,19 @@ class Variable:
 
     @property
     def width(self) -> int:
-        """How many places it has."""
+        """How many places it has, one after another: one for each field of a record, else 1."""
         return len(self.type.fields) if isinstance(self.type, Record) else 1
 
 
 @dataclass(slots=True)
 class OpenCursor:
-    """An open cursor: %ROWCOUNT is `fetched`, %FOUND `found`, None before the first fetch.
+    """A cursor that OPEN, a loop or the client opened: the query and what its attributes show. Who removes it from the frame
+    closes `result.rows`.
 
-    :param marked: each row ends with its ROWID, see `current_rows`; `row_id` is that of the last one fetched.
+    :ivar fetched: %ROWCOUNT.
+    :ivar found: %FOUND; None before the first fetch.
+    :ivar marked: each row ends with its ROWID, see `current_rows`.
+    :ivar row_id: of a marked cursor, ROWID of the row fetched last; None before the first one and when the last fetch found none.
     """
 
     result: Result
@@ -88,7 +94,8 @@ class OpenCursor:
     row_id: str | None = None
 
     def fetch(self, count: int) -> list[tuple[Any, ...]]:
-        """At most `count` next rows, without the ROWID of a marked cursor."""
+        """At most `count` next rows, without the ROWID of a marked cursor; [] after the last. Sets `row_id` only. Raises as
+        `Rows.fetch`."""
         assert self.result.rows is not None
         rows = self.result.rows.fetch(count)
         if not self.marked:
@@ -97,15 +104,16 @@ class OpenCursor:
         return [row[:-1] for row in rows]
 
     def columns(self) -> tuple[ColumnDescription, ...]:
-        """The columns of these rows."""
+        """The columns of the rows that `fetch` returns, without the ROWID of a marked cursor."""
         columns = self.result.columns or ()
         return columns[:-1] if self.marked else columns
 
 
 class Slots:
-    """The types of the places of the block's row of cells.
+    """The types of the places of the row of cells, to which compiling adds places.
 
-    :ivar types: as binds; `scalars` None for binds of the client, cursors and collections.
+    :ivar types: as binds, by place; CURSOR also for a collection.
+    :ivar scalars: by place; None for binds of the client, cursors and collections.
     :ivar clients: how many binds the client has given; they have the first places.
     """
 
@@ -115,7 +123,7 @@ class Slots:
         self.clients = len(clients)
 
     def take(self, type_: Type) -> int:
-        """Add places for a value of a type; returns the first one."""
+        """Add places for a value of a type, for a record one for each field; returns the first one."""
         at = len(self.types)
         for one in [scalar for _, scalar in type_.fields] if isinstance(type_, Record) else [type_]:
             scalar = one if isinstance(one, Scalar) else None

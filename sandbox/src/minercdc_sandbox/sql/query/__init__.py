@@ -1,1 +1,1 @@
-"""Translation of queries to SQLite."""
+"""Translation of queries to SQLite, in layers: relations, joins, pivots, blocks, whole queries (`select.Queries`)."""

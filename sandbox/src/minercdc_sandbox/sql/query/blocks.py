@@ -30,10 +30,11 @@ _FLAGS = ("CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE")
 
 @dataclass(slots=True)
 class Blocks(Pivots):
-    """Translates query blocks."""
+    """Translates query blocks; the layer of `select.Queries` between `Pivots` and whole queries."""
 
     def position(self, expr: ast.Expr, columns: list[Visible]) -> int | None:
-        """Index of the result column that an ORDER BY item gives by number or name; None for any other item. Raises ORA-01785."""
+        """Index, from 0, of the result column that an ORDER BY item gives by number or name; None for any other item. Raises
+        ORA-01785."""
         if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER and expr.text.isdecimal():
             if not 1 <= int(expr.text) <= len(columns):
                 raise OraError(1785, "ORDER BY item must be the number of a SELECT-list expression", expr.at)
@@ -51,11 +52,12 @@ class Blocks(Pivots):
         ties: bool = False,
         fitted: list[SqlType] | None = None,
     ) -> tuple[str, list[Visible]]:
-        """SQL and result columns of one SELECT with its ORDER BY. Raises ORA-00979 and ORA-00937 as `check_grouped`, ORA-01791,
-        ORA-30930, and the errors of its parts.
+        """SQL and result columns, named c0, c1, .., of one SELECT with its ORDER BY. Raises ORA-00979 and ORA-00937 as
+        `check_grouped`, ORA-01791, ORA-30930, as `from_clause`, `plant`, `Expressions.value` and `Conditions.condition`.
 
+        :param parent: the scope of the query around it; None for none.
         :param ties: the rows also have a column `ties`, their rank in ORDER BY, if there is one.
-        :param fitted: types that the columns are converted to. Raises ORA-01789, ORA-01790 if they cannot be.
+        :param fitted: types that the columns are converted to; None: none. Raises ORA-01789, ORA-01790 if they cannot be.
         """
         if select.grouping:
             return self.subquery(ast.Query(spread(select), at=select.at), parent)
@@ -84,7 +86,8 @@ class Blocks(Pivots):
     def _joined_first(
         self, select: ast.Select, source: str, where: ast.Expr | None, scope: Scope
     ) -> tuple[str, ast.Expr | None]:
-        """A join in WHERE comes before CONNECT BY, the other conditions after it."""
+        """Relations and remaining condition of a hierarchical SELECT: a join in WHERE comes before CONNECT BY, the other
+        conditions after it. Raises as `Conditions.condition`."""
         if len(select.relations) < 2:
             return source, where
         joined = conjunction([term for term in conjuncts(where) if not _hierarchical(term)])
@@ -162,7 +165,7 @@ class Blocks(Pivots):
         return sql, result
 
     def _fitted(self, columns: list[Visible], kinds: list[SqlType], at: int) -> list[Visible]:
-        """The recursive branch in the anchor's types. Raises ORA-01789, ORA-01790."""
+        """The columns of a recursive branch in the anchor's types. Raises ORA-01789, ORA-01790, and as `Conversions.to_type`."""
         if len(columns) != len(kinds):
             raise OraError(1789, "query block has incorrect number of result columns", at)
         found = []
@@ -201,7 +204,8 @@ class Blocks(Pivots):
         return out
 
     def item_columns(self, item: ast.Item, scope: Scope) -> Iterator[tuple[Visible, ast.Expr | None]]:
-        """The columns of a select item, each with its expression; of `*` those of the relations, with None. Raises ORA-00904."""
+        """The columns of a select item, each with its expression; of `*` those of the relations that it shows, with None. Raises
+        ORA-00904, and the errors of the expression."""
         if item.expr is not None:
             typed = self.x.value(item.expr, scope)
             name = item.alias
@@ -218,7 +222,7 @@ class Blocks(Pivots):
                     yield column, None
 
     def _wrapped(self, sql: str, scope: Scope) -> tuple[str, Scope]:
-        """The rows under their ROWNUM limit as one relation, because ORDER BY and GROUP BY come after it."""
+        """The rows under their ROWNUM limit as one relation with a scope of its own, because ORDER BY and GROUP BY come after it."""
         alias = f"w{next(self._aliases)}"
         items, sources = moved(scope.sources, alias)
         pseudo = dict(scope.pseudo)

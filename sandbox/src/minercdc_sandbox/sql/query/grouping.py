@@ -14,7 +14,8 @@ from minercdc_sandbox.sql.translate.expressions import Expressions
 
 
 def check_grouped(x: Expressions, exprs: list[ast.Expr], groups: list[Typed], select: ast.Select, scope: Scope) -> None:
-    """Raises ORA-00979, or ORA-00937 without GROUP BY, for a column that is neither in GROUP BY nor in an aggregate."""
+    """Check the expressions of a grouped SELECT, `groups` being those of GROUP BY. Raises ORA-00979, or ORA-00937 without GROUP
+    BY, for a column that is neither in GROUP BY nor in an aggregate."""
     known = {group.sql for group in groups}
     for expr in exprs:
         culprit = _ungrouped(x, expr, known, scope)
@@ -40,8 +41,8 @@ def _ungrouped(x: Expressions, expr: ast.Expr, known: set[str], scope: Scope) ->
 
 
 def spread(select: ast.Select) -> ast.Select | ast.SetOperation:
-    """The UNION ALL of one SELECT per grouping set, with NULL for expressions not in the set, and numbers for GROUPING. Raises
-    ORA-00979 for GROUPING of another expression."""
+    """The UNION ALL of one SELECT per grouping set, in their order, with NULL for expressions not in the set, and numbers for
+    GROUPING. Raises ORA-00979 for GROUPING of another expression."""
     assert select.grouping is not None
     made: list[ast.Select | ast.SetOperation] = [_one_set(select, select.group_by, group) for group in select.grouping]
     return reduce(lambda left, right: ast.SetOperation("UNION ALL", left, right, select.at), made)
@@ -73,7 +74,8 @@ def same(a: Any, b: Any) -> bool:
 
 
 def _without(node: Any, left_out: list[ast.Expr], every: list[ast.Expr]) -> Any:
-    """The tree with NULLs for the expressions left out and numbers for GROUPING; arguments of aggregates see the row as it is."""
+    """A new tree with NULLs for the expressions left out and numbers for GROUPING; arguments of aggregates see the row as it is.
+    Raises ORA-00979 for GROUPING of an expression that is not among `every`."""
     if isinstance(node, ast.Call):
         if node.name in ("GROUPING", "GROUPING_ID"):
             bits = [int(_among(arg, left_out)) for arg in node.args]

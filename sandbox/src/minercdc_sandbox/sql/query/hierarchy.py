@@ -22,9 +22,10 @@ from minercdc_sandbox.sql.types import NUMBER, Family, varchar
 
 
 def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[str], list[Source]]:
-    """Several relations as one named `alias`: SQL of its columns, and the relations, whose columns are `alias.<letter><n>` now.
+    """Several relations as one named `alias`: SQL of its columns, and new relations with the same names, whose columns are
+    `alias.<letter><n>`.
 
-    A version id is a column, too.
+    A version id is a column, too; pseudo-columns are left out.
     """
     items: list[str] = []
     found: list[Source] = []
@@ -44,8 +45,13 @@ def moved(sources: list[Source], alias: str, letter: str = "c") -> tuple[list[st
 
 @dataclass(slots=True)
 class Tree:
-    """The relation of a hierarchical SELECT. Translating the SELECT's expressions adds to it, so `sql` must be called after them.
+    """The relation of a hierarchical SELECT, made by `plant`. Translating the SELECT's expressions in the scope of `outer` adds
+    to it, so `sql` must be called after them, once.
 
+    :ivar x: translates the expressions.
+    :ivar clause: START WITH and CONNECT BY.
+    :ivar alias: of the relation in SQL.
+    :ivar source: SQL of FROM.
     :ivar items: SQL of the columns of FROM.
     :ivar row, child: scopes of a row of the tree, and of the row that CONNECT BY tests as its child.
     :ivar carried: values that a row passes to its children: SQL at the root and at a child.
@@ -69,11 +75,12 @@ class Tree:
 
     @property
     def _follows(self) -> bool:
-        """Only a condition with PRIOR can loop (ORA-01436); without it CONNECT BY LEVEL <= n makes rows."""
+        """Whether CONNECT BY has a PRIOR: only then can it loop (ORA-01436); without it CONNECT BY LEVEL <= n makes rows."""
         return any(isinstance(node, ast.Parent) and not node.root for node in ast.descendants(self.clause.connect))
 
     def translate(self) -> None:
-        """Translate START WITH, CONNECT BY and ORDER SIBLINGS BY. Raises as `split_rownum` and `Conditions.condition`."""
+        """Translate START WITH, CONNECT BY and ORDER SIBLINGS BY; once, before the other methods. Raises as `split_rownum`,
+        `Conditions.condition` and `Expressions.value`."""
         child, clause = self.child, self.clause
         if clause.start is not None:
             child.pseudo["LEVEL"] = Typed("o_int(1)", NUMBER, False)
@@ -85,7 +92,8 @@ class Tree:
         self._keys = [(self.x.value(item.expr, child), item) for item in clause.siblings]
 
     def outer(self) -> Scope:
-        """The scope of the expressions that see the rows of the tree."""
+        """A scope of the expressions that see the rows of the tree, with LEVEL, the flags, PRIOR, CONNECT_BY_ROOT and
+        SYS_CONNECT_BY_PATH."""
         _, parents = moved(self.row.sources, self.alias, "p")
         scope = Scope(self.row.sources, self.row.parent, prior=Scope(parents, self.row.parent), root=self._root)
         scope.pseudo["LEVEL"] = Typed(f"o_int({self.alias}.lvl)", NUMBER, False)
@@ -115,7 +123,7 @@ class Tree:
         return Typed(self._carry(step, lambda above: f"{above}||{step}"), varchar())
 
     def sql(self) -> str:
-        """SQL of the relation of the tree's rows."""
+        """SQL of the relation of the tree's rows, under its alias. When it runs, a loop raises ORA-01436 without NOCYCLE."""
         a, src, tree = self.alias, f"{self.alias}_src", f"{self.alias}_tree"
         child = f"{a}_child"
         width = range(len(self.items))
@@ -149,7 +157,7 @@ class Tree:
         )
 
     def _order(self) -> str:
-        """In which order rows are taken up, and how many. Roots have passed no CONNECT BY: there is one at least."""
+        """SQL of the order in which rows are taken up, and how many. Roots have passed no CONNECT BY: there is one at least."""
         terms = [
             f"k{n}{' desc' if item.descending else ''} nulls {'first' if item.nulls_first else 'last'}"
             for n, (_, item) in enumerate(self._keys)

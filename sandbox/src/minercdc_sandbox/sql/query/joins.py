@@ -13,17 +13,18 @@ from minercdc_sandbox.sql.scope import Scope, Source, Typed, Visible
 
 @dataclass(slots=True)
 class Joins(Relations):
-    """Translates joins of relations."""
+    """Translates joins of relations; the layer of `select.Queries` above `Relations`."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
-        """SQL of a relation, whose columns are added to the scope. Raises ORA-00904 for a column of USING that a side lacks, and as
-        `Relations.relation`."""
+        """SQL of a relation, whose columns are added to the scope. Raises ORA-00904 for a column of USING that a side lacks,
+        ORA-00918, and as `Relations.relation`."""
         if isinstance(relation, ast.Join):
             return self._join(relation, scope)
         return super(Joins, self).relation(relation, scope)
 
     def from_clause(self, select: ast.Select, scope: Scope) -> tuple[str, ast.Expr | None]:
-        """SQL of FROM, and the condition of WHERE without the terms with `(+)`, which become joins; None when none is left.
+        """SQL of FROM, whose relations are added to the scope, and the condition of WHERE without the terms with `(+)`, which
+        become joins; None when none is left.
 
         Raises ORA-25156 for `(+)` beside ANSI joins, ORA-01416 and ORA-01468 for joins that cannot be, and as `relation`.
         """
@@ -43,7 +44,8 @@ class Joins(Relations):
         return sql, conjunction([term for term in terms if not _marked(term)])
 
     def _old_joins(self, outer: list[ast.Expr], texts: list[str], spans: list[tuple[int, int]], scope: Scope) -> str:
-        """Relations without (+) first, then each marked one after those its conditions name. Raises ORA-01416, ORA-01468."""
+        """SQL of FROM: relations without (+) first, then each marked one after those its conditions name. Raises ORA-01416,
+        ORA-01468, ORA-00918."""
         conditions: dict[int, list[ast.Expr]] = {}
         needs: dict[int, set[int]] = {}
         for term in outer:
@@ -97,7 +99,9 @@ class Joins(Relations):
         return f"{left} {join.kind.lower()} join {right} on {condition}"
 
     def _using(self, join: ast.Join, left: list[Source], right: list[Source]) -> tuple[str, list[Visible]]:
-        """The columns are one afterwards and come first: the left one, of RIGHT the right one, of FULL whichever is there."""
+        """SQL of the condition of USING, and its columns: each is one afterwards and comes first: the left one, of RIGHT the
+        right one, of FULL the one that is there. The columns of both sides are hidden. Raises ORA-00904, ORA-00918, and as
+        `Conversions.to`."""
         tests: list[str] = []
         columns: list[Visible] = []
         for name in join.using:
@@ -117,7 +121,7 @@ class Joins(Relations):
 
 
 def _common(left: list[Source], right: list[Source]) -> list[str]:
-    """Names of columns that both sides have."""
+    """Names of columns that both sides have, in the left one's order."""
     shown = [
         [c.name for source in side for c in source.columns if not c.hidden and not c.invisible] for side in (left, right)
     ]
@@ -133,7 +137,7 @@ def _marked(term: ast.Expr) -> bool:
 
 
 def _span_of(name: ast.Name, spans: list[tuple[int, int]], scope: Scope) -> int:
-    """Which relation of FROM a name belongs to; -1 for none of them."""
+    """Number of the relation of FROM that a name belongs to; -1 for none of them. Raises ORA-00918."""
     for at, (first, last) in enumerate(spans):
         if Scope(scope.sources[first:last]).resolve(name) is not None:
             return at

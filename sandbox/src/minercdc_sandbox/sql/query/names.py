@@ -17,10 +17,12 @@ _DEPTH = 16
 def find_relation(
     env: Environment, owner: str | None, name: str, at: int, privilege: str = "SELECT"
 ) -> Table | StoredView | View | None:
-    """The table or view; None is DUAL. Of a temporary table the session's own copy.
+    """The table or view that a name stands for, on which the user has the privilege; None is DUAL. Of a temporary table the
+    session's own copy, made at first use. `owner` None: by the order of search.
 
     Raises ORA-00942 for an object that the user may not see, ORA-01031 without `privilege` on it, ORA-00980 for a synonym of
-    nothing, ORA-01775 for synonyms in a circle, ORA-01219 in a container that is not open for all but fixed views.
+    nothing, ORA-01775 for synonyms in a circle, ORA-01219 in a container that is not open for all but fixed views, with `at` as
+    position.
     """
     first_owner, first_name = owner, name
     for _ in range(_DEPTH):

@@ -15,7 +15,7 @@ from minercdc_sandbox.sql.types import varchar
 
 @dataclass(slots=True)
 class Pivots(Joins):
-    """Translates PIVOT and UNPIVOT of a relation."""
+    """Translates PIVOT and UNPIVOT of a relation; the layer of `select.Queries` above `Joins`."""
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
         """SQL of a relation, whose columns are added to the scope. Raises ORA-00918 for two aggregates of PIVOT without aliases,
@@ -28,7 +28,9 @@ class Pivots(Joins):
         return super(Pivots, self).relation(relation, scope)
 
     def _pivot(self, pivot: ast.Pivot, scope: Scope) -> str:
-        """Grouped by the columns that neither FOR nor an aggregate names; each value is a column of matching rows."""
+        """SQL of PIVOT: grouped by the columns that neither FOR nor an aggregate names; each value is a column of the aggregate
+        of matching rows, for each aggregate. Raises ORA-00918, ORA-00913 for another number of values than columns, and as
+        `relation` and `Conversions.comparable`."""
         inner = Scope(parent=scope.parent)
         source = self.relation(pivot.source, inner)
         used = {n.parts[-1] for call, _ in pivot.aggregates for n in ast.descendants(call) if isinstance(n, ast.Name)}
@@ -49,7 +51,8 @@ class Pivots(Joins):
         return f"(select {items} from {source}{f' group by {by}' if by else ''}) {alias}"
 
     def _unpivot(self, unpivot: ast.Unpivot, scope: Scope) -> str:
-        """One row per row and IN item; rows whose values are all NULL are left out unless INCLUDE NULLS."""
+        """SQL of UNPIVOT: one row per row and IN item; rows whose values are all NULL are left out unless INCLUDE NULLS. Raises
+        as `relation`, `common_type` and `Conversions.to_type`."""
         inner = Scope(parent=scope.parent)
         source = self.relation(unpivot.source, inner)
         used = {name.parts[-1] for names, _ in unpivot.columns for name in names}
@@ -83,7 +86,7 @@ def _others(scope: Scope, used: set[str]) -> list[Visible]:
 
 
 def _conditional(pivot: ast.Pivot, call: ast.Call, values: list[ast.Expr]) -> ast.Call:
-    """The aggregate of the rows that have these values."""
+    """The aggregate of the rows that have these values in PIVOT's columns. Raises ORA-00913 for another number of values."""
     if len(values) != len(pivot.columns):
         raise OraError(913, "too many values", pivot.at)
     tests: list[ast.Expr] = [

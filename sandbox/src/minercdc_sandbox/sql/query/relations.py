@@ -27,8 +27,10 @@ _NO_OWN = "-1"
 
 @dataclass(slots=True)
 class Relations:
-    """Translates relations of FROM.
+    """Translates relations of FROM, for one statement; the first layer of `select.Queries`.
 
+    :ivar env: whose names and privileges count; that of the owner within a view.
+    :ivar x: translates expressions.
     :ivar tables: the tables that are read, each with the parameter of its AS OF, None without one.
     :ivar subquery: translates a query in FROM; the translator of queries sets it.
     """
@@ -47,8 +49,7 @@ class Relations:
 
     def relation(self, relation: ast.Relation, scope: Scope) -> str:
         """SQL of a relation, whose columns are added to the scope. Raises ORA-03001 for one that only `Joins` and `Pivots` know,
-        AS OF of a subquery and VERSIONS BETWEEN of a view,
-        ORA-14501, ORA-08188, ORA-04063, and as `find_relation`."""
+        AS OF of a subquery and VERSIONS BETWEEN of a view, ORA-14501, ORA-08188, ORA-04063, and as `find_relation`."""
         if isinstance(relation, ast.Derived):
             return self._derived(relation, scope)
         if isinstance(relation, ast.TableRef):
@@ -107,7 +108,8 @@ class Relations:
     def _stored_view(
         self, view: StoredView, ref: ast.TableRef, names: tuple[tuple[str, ...], ...], scope: Scope, alias: str
     ) -> str:
-        """The query of the view, with its owner's names and privileges. Raises ORA-04063 when it is broken."""
+        """SQL of the query of the view, with its owner's names and privileges. A view that FORCE made broken is not so
+        afterwards. Raises ORA-04063 when its query has an error, ORA-03001 for VERSIONS BETWEEN."""
         if ref.versions is not None:
             raise OraError(3001, "unimplemented feature: VERSIONS BETWEEN of a view", ref.at)
         before, outer, past = self.env, self._with, self._past
@@ -151,11 +153,13 @@ class Relations:
         return f"({rows}) {alias}"
 
     def _part(self, table: Table, ref: ast.TableRef, vid: str) -> str:
-        """The condition that PARTITION adds."""
+        """SQL of the condition that PARTITION adds, from AND on; '' without one. Raises as `in_partition`."""
         return "" if ref.partition is None else " and " + in_partition(self.x, table, ref.partition, vid)
 
     def _version_bound(self, kind: str, end: ast.Expr | None, table: Table, *, lowest: bool) -> str:
-        """One end of VERSIONS BETWEEN as a parameter. Reaching back before the table's newest definition is ORA-01466."""
+        """One end of VERSIONS BETWEEN as a parameter; None as `end` is MINVALUE or MAXVALUE. The `lowest` is noted in `tables`:
+        reaching back before the table's newest definition is ORA-01466 at run time, before the undo ORA-30052. Raises as
+        `_as_of`."""
         if end is not None:
             parameter, key = self._as_of((kind, end))
         elif lowest:
@@ -167,7 +171,9 @@ class Relations:
         return self.x.parameter(("as of", key), parameter)
 
     def _as_of(self, as_of: tuple[str, ast.Expr]) -> tuple[Parameter, object]:
-        """The SCN of a flashback query, evaluated apart when the statement starts."""
+        """The parameter that gives the SCN of a flashback query, evaluated apart when the statement starts, and a key that is the
+        same for equal expressions. Raises as `Expressions.value` and `Conversions.to`. The parameter raises ORA-08186 for
+        NULL, ORA-08181, ORA-08180."""
         kind, expr = as_of
         inner = Expressions(self.env, self.x.bind_types)
         family = Family.NUMBER if kind == "SCN" else Family.TIMESTAMP
@@ -191,12 +197,12 @@ def named_by(alias: str | None) -> tuple[tuple[str, ...], ...]:
 
 
 def renamed(columns: list[Visible], alias: str) -> list[Visible]:
-    """Result columns of a subquery as the columns of a relation in FROM."""
+    """Result columns c0, c1, .. of a subquery as the columns of a relation named `alias` in FROM."""
     return [Visible(c.name, Typed(f"{alias}.c{n}", c.typed.type, c.typed.nullable)) for n, c in enumerate(columns)]
 
 
 def _within_undo(low: Parameter) -> Parameter:
-    """The lower bound of VERSIONS BETWEEN, which raises ORA-30052 where undo does not reach so far back."""
+    """The parameter `low` of the lower bound of VERSIONS BETWEEN, but it raises ORA-30052 where undo does not reach so far back."""
 
     def checked(run: Run) -> int:
         scn = int(low(run))

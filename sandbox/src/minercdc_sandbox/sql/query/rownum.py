@@ -12,9 +12,10 @@ _ALL = (1 << 62) - 1
 
 
 def split_rownum(x: Expressions, where: ast.Expr | None) -> tuple[ast.Expr | None, str | None]:
-    """The condition without its terms on ROWNUM, and SQL of the row limit that these make; each None if there is none.
+    """The condition without its terms on ROWNUM, and SQL of the row limit that these make, the least of them; each None if there
+    is none.
 
-    Raises ORA-03001 for a term that is not a comparison of ROWNUM.
+    Raises ORA-03001 for a term that is not a comparison of ROWNUM, and the errors of the limits.
     """
     kept: list[ast.Expr] = []
     limits: list[str] = []

@@ -23,14 +23,15 @@ _PICKING = re.compile(r"select t1\.c\d+ as c\d+(?:,t1\.c\d+ as c\d+)* from(?= \"
 
 @dataclass(slots=True)
 class Queries(Blocks):
-    """Translates the queries of one statement."""
+    """Translates the queries of one statement with their subqueries. It becomes the translator of subqueries for its `x`: make it
+    before expressions with subqueries are translated."""
 
     def __post_init__(self) -> None:
         self.subquery = self.query
         self.x.subquery = self._subquery
 
     def plan(self, query: ast.Query) -> Plan:
-        """The plan of a whole statement. Raises as `query`."""
+        """The plan of a whole statement; call it once for an object. Raises as `query`."""
         sql, columns = self.query(query, None)
         described = tuple(column.typed.type.describe(column.name, column.typed.nullable) for column in columns)
         uses = self._uses(sql)
@@ -58,7 +59,8 @@ class Queries(Blocks):
         return found if len(found) > 1 else ()
 
     def _uses(self, sql: str) -> dict[str, ViewUse]:
-        """Of views named once. An alias is unique in the statement, so its columns are found in the finished text."""
+        """How the query in the text `sql` reads each view that it names once, by name. An alias is unique in the statement, so
+        its columns are found in the finished text."""
         names = [name for name, _ in self._viewed]
         return {
             name: ViewUse(
@@ -74,9 +76,9 @@ class Queries(Blocks):
         return sql, [column.typed for column in columns]
 
     def query(self, query: ast.Query, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """SQL and result columns of a query. `parent`: the scope around it, None for none. Raises ORA-32038 to ORA-32040 and
-        ORA-32486 for a CTE, ORA-00904 for ORDER BY of a set operation, ORA-03001 for WITH TIES and CONNECT BY with grouping sets,
-        and as `Blocks.block`."""
+        """SQL and result columns, named c0, c1, .., of a query. `parent`: the scope around it, None for none. Raises ORA-32038 to
+        ORA-32040 and ORA-32486 for a CTE, ORA-00904 for ORDER BY of a set operation, ORA-03001 for WITH TIES and CONNECT BY with
+        grouping sets, and as `Blocks.block`."""
         if query.with_:
             self._with.append({})
             for name, names, inner in query.with_:
@@ -99,7 +101,8 @@ class Queries(Blocks):
         return self._limited(sql, query, columns), columns
 
     def _name_query(self, name: str, names: list[str], inner: ast.Query) -> None:
-        """Note a query of WITH. Raises ORA-32038; for a recursive one ORA-32039 without column names, ORA-32040 without UNION ALL."""
+        """Translate a query of WITH and note it under its name. Raises ORA-32038; for a recursive one ORA-32039 without column
+        names, ORA-32040 without UNION ALL, and as `_recursive`."""
         body = inner.body
         if _reads(inner, name):
             if not names:
@@ -116,7 +119,8 @@ class Queries(Blocks):
         self._with[-1][name] = f"({sql})", columns
 
     def _recursive(self, name: str, names: list[str], body: ast.SetOperation) -> None:
-        """The anchor decides the types; inside, the name means the rows of the step before."""
+        """Translate a recursive query of WITH and note it. The anchor decides the types; inside, the name means the rows of the
+        step before. Raises ORA-32038, ORA-32486, and as `compound`."""
         anchor, columns = self.compound(body.left, None)
         if len(names) != len(columns):
             raise OraError(32038, "number of WITH clause column names does not match number of elements", body.at)
@@ -133,7 +137,8 @@ class Queries(Blocks):
         self._with[-1][name] = sql, named
 
     def _spread(self, query: ast.Query, select: ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """Grouping sets; ORDER BY may name expressions that are not selected."""
+        """SQL and result columns of a query with grouping sets; ORDER BY may name expressions that are not selected. Raises
+        ORA-03001 as `query`, and as `spread` and `compound`."""
         if query.ties or select.hierarchy is not None:
             raise OraError(3001, "unimplemented feature: WITH TIES or CONNECT BY with grouping sets", select.at)
         shown = len(select.items)
@@ -146,7 +151,8 @@ class Queries(Blocks):
         return self._limited(sql, query, columns[:shown]), columns[:shown]
 
     def _limited(self, sql: str, query: ast.Query, columns: list[Visible]) -> str:
-        """OFFSET and FETCH; WITH TIES compares the rank that `ties` is, PERCENT the number of rows there are."""
+        """The SQL under OFFSET and FETCH, if there are any; WITH TIES compares the rank that the column `ties` is, PERCENT the
+        number of rows there are. Raises as `Expressions.value` and `Conversions.to`."""
         if query.fetch is None and query.offset is None:
             return sql
         heads = ",".join(f"c{n}" for n in range(len(columns)))
@@ -169,8 +175,9 @@ class Queries(Blocks):
         return f"ifnull(max(0,o_to_int({self.x.to(self.x.value(expr, None), Family.NUMBER, expr.at)})),{null})"
 
     def compound(self, body: ast.SetOperation | ast.Query | ast.Select, parent: Scope | None) -> tuple[str, list[Visible]]:
-        """SQL and result columns of a set operation, or of one of its sides. Raises ORA-00928 for MINUS ALL and INTERSECT ALL
-        before 21c, ORA-01789, ORA-01790, ORA-00932 for LOBs, and as `query` and `block`."""
+        """SQL and result columns of a set operation, or of one of its sides; its columns have the names of the first query.
+        Raises ORA-00928 for MINUS ALL and INTERSECT ALL before 21c, ORA-01789, ORA-01790, ORA-00932 for LOBs, and as `query` and
+        `block`."""
         if isinstance(body, ast.Select):
             return self.block(body, [], parent)
         if isinstance(body, ast.Query):
@@ -229,7 +236,8 @@ def _reads(node: object, name: str) -> bool:
 
 
 def _selected(expr: ast.Expr, items: list[ast.Item]) -> ast.Expr:
-    """An ORDER BY expression as the position of a select item, which is added when there is none."""
+    """An ORDER BY expression as the position of a select item, which is added to `items` when there is none; a number or alias as
+    it is."""
     if isinstance(expr, ast.Literal) and expr.kind is ast.LiteralKind.NUMBER:
         return expr
     if isinstance(expr, ast.Name) and len(expr.parts) == 1 and any(item.alias == expr.parts[0] for item in items):

@@ -21,9 +21,11 @@ def nests_aggregates(items: list[ast.Item]) -> bool:
 
 
 def unnested(select: ast.Select, order: list[ast.OrderItem]) -> ast.Select:
-    """A SELECT of nested aggregates as one row over a subquery, which computes the inner ones for each group.
+    """A SELECT of nested aggregates as one row over a subquery, which computes the inner ones for each group; `order` is its
+    ORDER BY.
 
-    Raises ORA-00978 without GROUP BY and with ORDER BY or DISTINCT, ORA-00937 for an item that is not an aggregate of one argument.
+    Raises ORA-00978 without GROUP BY and with ORDER BY or DISTINCT, ORA-00937 for an item that is not an aggregate of one
+    argument.
     """
     if not select.group_by or order or select.distinct:
         raise OraError(978, "nested group function without GROUP BY", select.at)
@@ -46,7 +48,7 @@ def is_rownum(expr: object) -> bool:
 
 
 def uses_rownum(node: object) -> bool:
-    """Whether ROWNUM is in a tree, or in one of a list."""
+    """Whether ROWNUM is in a tree, or in one of a list; subqueries are not looked at."""
     return any(is_rownum(one) for one in ast.descendants(node))
 
 
@@ -56,12 +58,12 @@ def aggregated(select: ast.Select, order: list[ast.OrderItem]) -> bool:
 
 
 def has_aggregate(node: object) -> bool:
-    """Whether an aggregate without OVER is in a tree, or in one of a list."""
+    """Whether an aggregate without OVER is in a tree, or in one of a list; subqueries are not looked at."""
     return any(is_aggregate(one) for one in ast.descendants(node))
 
 
 def conjuncts(condition: ast.Expr | None) -> list[ast.Expr]:
-    """The terms of an AND; a condition of any other kind is the only term, and None has none."""
+    """The terms of an AND, at its top level only; a condition of any other kind is the only term, and None has none."""
     if condition is None:
         return []
     return condition.operands if isinstance(condition, ast.Logic) and condition.op == "AND" else [condition]

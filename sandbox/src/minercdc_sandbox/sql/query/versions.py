@@ -23,7 +23,8 @@ _BLOCK_BITS = VERSION_BITS + ROWS_PER_BLOCK.bit_length() - 1
 
 
 def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
-    """ORA_ROWSCN: of the row in a table with ROWDEPENDENCIES, else the newest of its block up to `snapshot`.
+    """ORA_ROWSCN of a row version of the relation `alias`: of the row in a table with ROWDEPENDENCIES, else the newest of its
+    block up to `snapshot`, SQL of an SCN.
 
     With ROWDEPENDENCIES it is NULL for a row that the own transaction has changed.
     """
@@ -43,10 +44,11 @@ def row_scn(table: Table, alias: str, snapshot: str) -> Typed:
 
 
 def version_rows(table: Table, low: str, high: str, part: str = "") -> str:
-    """SQL of the committed versions between two SCNs, and of the DELETEs between them, as a relation without a name.
+    """SQL of the committed versions between two SCNs (SQL of them), ends included, and of the DELETEs between them, as a relation
+    without a name.
 
-    Its columns are the version id, the table's, `vs` and `ve`, the SCNs of begin and end or NULL outside the range, and `vo`,
-    the operation I, U or D. `part`: a further condition, which begins with AND, on the versions `v`.
+    Its columns are the version id, the table's, `vs` and `ve`, the SCNs of begin and end or NULL outside the range, and `vo`, the
+    operation I, U or D. `part`: a further condition, which begins with AND, on the versions `v`.
     """
     name = every_version(table, "".join(f",c{c.slot}" for c in table.columns))
     columns = "".join(f",v.c{c.slot}" for c in table.columns)

@@ -1,5 +1,6 @@
-"""Aggregates over cells. SQLite calls `step` with the arguments of each row, and `final`; for a moving window also `inverse`, with
-the oldest row, and `value` at each row."""
+"""Aggregates over cells, an object for each group. SQLite calls `step` with the arguments of each row and then `final`; for a
+moving window also `inverse`, with the oldest row, and `value` at each row. NULLs are None; results are cells, None for NULL, if
+nothing else is said."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _TEXT_LIMIT = 4000
 
 
 class Sum:
-    """SUM or, when `average`, AVG of NUMBERs; NULL without a value."""
+    """SUM or, when `average`, AVG of NUMBERs; NULL without a value. `total` and `count` are of the values that are not NULL. A
+    result beyond NUMBER raises ORA-01426."""
 
     def __init__(self, average: bool) -> None:
         self.total = Decimal(0)
@@ -45,7 +47,8 @@ class Sum:
 
 
 class Listing:
-    """An aggregate that `result` computes from the list of all rows without NULL: of values, or tuples for several arguments."""
+    """An aggregate that `result` computes from the list of all rows without NULL, in their order: of values, or of tuples for
+    several arguments. For aggregates whose result cannot be carried on from row to row. Raises as `result`."""
 
     def __init__(self, result: Callable[[list[Any]], Cell]) -> None:
         self.rows: deque[Any] = deque()
@@ -64,7 +67,8 @@ class Listing:
 
 
 class CountDistinct:
-    """COUNT(DISTINCT ..) OVER (..)."""
+    """COUNT(DISTINCT ..) OVER (..): the number of different cells that are not NULL, as an integer of SQLite. `seen`: how often
+    each cell is in the window."""
 
     def __init__(self) -> None:
         self.seen: Counter[Any] = Counter()
@@ -86,7 +90,7 @@ class CountDistinct:
 
 
 class Single:
-    """The value of a scalar subquery; NULL without a row. Raises ORA-01427 for a second row."""
+    """The value of a scalar subquery, its only row's; NULL without a row. A second row raises ORA-01427."""
 
     def __init__(self) -> None:
         self.rows = 0
@@ -102,7 +106,9 @@ class Single:
 
 
 class Listed:
-    """LISTAGG in the order of the rows, of each text once when `distinct`. Raises ORA-01489 for a result beyond 4000 bytes."""
+    """LISTAGG(text, separator) in the order of the rows, of each text once, at its first place, when `distinct`; NULL without a
+    text. NULL texts are left out; the separator of the last text counts. Raises ORA-01489 for a result beyond 4000 bytes of
+    UTF-8."""
 
     def __init__(self, distinct: bool) -> None:
         self.parts: deque[str] = deque()
@@ -130,8 +136,11 @@ class Listed:
 class Keep:
     """KEEP (DENSE_RANK FIRST | LAST ORDER BY ..): an aggregate of the rows with the first or last key.
 
-    Arguments: its name, 1 for FIRST, value; then of each key the cell, 1 for descending, 1 for NULLs first.
-    Raises ORA-03001 in a moving window.
+    Arguments: name of the aggregate, 1 for FIRST, value; then of each key the cell, 1 for descending, 1 for NULLs first. The
+    result of COUNT is an integer of SQLite. Raises ORA-03001 in a moving window, ORA-01426 for a result beyond NUMBER.
+
+    :ivar best: the first or last key so far; None before the first row.
+    :ivar kept: values of the rows with that key.
     """
 
     def __init__(self) -> None:
@@ -167,7 +176,8 @@ class Keep:
 
 
 class _Key:
-    """A sort key with its direction and the place of NULLs."""
+    """One key of a row in `Keep`, which compares in the order of ORDER BY: by direction and the place of NULLs. Equal cells, also
+    NULLs, are equal."""
 
     def __init__(self, cell: Any, descending: bool, nulls_first: bool) -> None:
         self.cell, self.descending, self.nulls_first = cell, descending, nulls_first
@@ -195,7 +205,8 @@ def _float_sum(values: list[bytes], average: bool) -> Cell:
 
 
 def _variance(values: list[bytes], sample: bool, *, single: Decimal | None) -> Decimal | None:
-    """Of a population or a sample; `single` of one value when sampled."""
+    """Variance of NUMBER cells, of a population or, when `sample`, of a sample; None without values. A sample of one value has
+    the variance `single`."""
     numbers = [decode(cell) for cell in values]
     if not numbers:
         return None
@@ -240,7 +251,8 @@ def _correlation(pairs: list[tuple[bytes, bytes]]) -> Cell:
 
 
 def _interpolated(values: list[Decimal], share: Decimal) -> Cell:
-    """PERCENTILE_CONT: between the two neighbours of row share * (n - 1)."""
+    """PERCENTILE_CONT of sorted values, as a NUMBER: the row share * (n - 1), counted from 0, linearly between its two
+    neighbours; `share`: 0 to 1. None without values."""
     if not values:
         return None
     place = _WIDE.multiply(share, Decimal(len(values) - 1))

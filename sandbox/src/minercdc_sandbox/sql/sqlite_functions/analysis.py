@@ -22,7 +22,7 @@ def _out_of_range() -> OraError:
 
 
 def exponential(a: bytes) -> bytes:
-    """EXP. Raises ORA-01426 for an argument above 290."""
+    """EXP, rounded as NUMBER calculations are. Raises ORA-01426 for an argument above 290."""
     value = decode(a)
     if value > 290:
         raise OraError(1426, "numeric overflow")
@@ -30,7 +30,7 @@ def exponential(a: bytes) -> bytes:
 
 
 def natural_logarithm(a: bytes) -> bytes:
-    """LN. Raises ORA-01428 for an argument that is not positive."""
+    """LN, rounded as NUMBER calculations are. Raises ORA-01428 for an argument that is not positive."""
     value = decode(a)
     if value <= 0:
         raise _out_of_range()
@@ -38,7 +38,7 @@ def natural_logarithm(a: bytes) -> bytes:
 
 
 def logarithm(base: bytes, a: bytes) -> bytes:
-    """LOG(base, number). Raises ORA-01428 when one is not positive, and for base 1."""
+    """LOG(base, number), rounded as NUMBER calculations are. Raises ORA-01428 when one is not positive, and for base 1."""
     b, value = decode(base), decode(a)
     if value <= 0 or b <= 0 or b == 1:
         raise _out_of_range()
@@ -46,7 +46,7 @@ def logarithm(base: bytes, a: bytes) -> bytes:
 
 
 def _series(first: Decimal, factor: Callable[[int], Decimal]) -> Decimal:
-    """The sum of terms, each the one before times factor(n), down to 1e-55."""
+    """The sum of `first` and further terms, each the one before times factor(n), n from 1; the last one added is at most 1e-55."""
     total, term, n = first, first, 1
     while abs(term) > _TINY:
         term = _C.multiply(term, factor(n))
@@ -99,7 +99,7 @@ def _of_one(function: Callable[[Decimal], Decimal]) -> Callable[[bytes], bytes]:
 
 
 def arctangent2(a: bytes, b: bytes) -> bytes:
-    """ATAN2(y, x). Raises ORA-01428 when both are 0."""
+    """ATAN2(y, x), in radians from -pi to pi, rounded as NUMBER calculations are. Raises ORA-01428 when both are 0."""
     y, x = decode(a), decode(b)
     if x == 0 and y == 0:
         raise _out_of_range()

@@ -40,7 +40,7 @@ def _modulo(x: Decimal, y: Decimal) -> Decimal:
 
 
 def _remainder(x: Decimal, y: Decimal) -> Decimal:
-    """REMAINDER: as MOD, but of the nearest multiple, ties to the even one."""
+    """REMAINDER: `x` less the multiple of `y` that is nearest to it, at ties the one with an even factor. Raises ORA-01476 for `y` 0."""
     if y == 0:
         raise OraError(1476, "divisor is equal to zero")
     return _WIDE.subtract(x, _WIDE.multiply(_WIDE.divide(x, y).to_integral_value(ROUND_HALF_EVEN), y))
@@ -54,7 +54,8 @@ def _truncated(a: bytes, places: bytes) -> bytes:
 
 
 def width_bucket(value: bytes, low: bytes, high: bytes, count: bytes) -> bytes:
-    """WIDTH_BUCKET: 0 before `low`, count + 1 from `high` on. Raises ORA-30494 for count < 1, ORA-30495 for low = high."""
+    """WIDTH_BUCKET: the number, from 1, of the one of `count` equal parts of `low` to `high` in which `value` lies; 0 before
+    `low`, count + 1 from `high` on. `low` may be above `high`. Raises ORA-30494 for count < 1, ORA-30495 for low = high."""
     x, first, last, buckets = decode(value), decode(low), decode(high), number.to_int(count)
     if buckets <= 0:
         raise OraError(30494, "The argument [4] of WIDTH_BUCKET function is NULL or invalid.")
@@ -67,7 +68,8 @@ def width_bucket(value: bytes, low: bytes, high: bytes, count: bytes) -> bytes:
 
 
 def bits_of(*bits: bytes) -> bytes:
-    """BIN_TO_NUM, the highest bit first. Raises ORA-01428 for an argument that is neither 0 nor 1."""
+    """BIN_TO_NUM: the number with these bits, the highest one first; fractions of an argument are cut. Raises ORA-01428 for one
+    that is neither 0 nor 1."""
     total = 0
     for bit in bits:
         value = number.to_int(bit)

@@ -1,4 +1,5 @@
-"""LIKE and regular expressions. Positions, occurrences and groups are NUMBER cells.
+"""LIKE and regular expressions on text cells, case-sensitive. Positions, occurrences and groups are NUMBER cells; positions count
+from 1.
 
 Regular expressions are Python's, with POSIX classes; one that `re` refuses is ORA-12726, an unknown flag ORA-01760.
 """
@@ -30,7 +31,8 @@ def _like_pattern(pattern: str, escape: str | None) -> re.Pattern[str]:
 
 
 def like(text: str, pattern: str, escape: str = "") -> int:
-    """LIKE; `escape` is '' for none. Raises ORA-01424 for an escape before another character than %, _ and itself."""
+    """LIKE of the whole text: true or false, 1 or 0 in SQLite. `escape` is '' for none. Raises ORA-01424 for an escape before
+    another character than %, _ and itself, and for one at the end."""
     return _like_pattern(pattern, escape or None).fullmatch(text) is not None
 
 
@@ -55,7 +57,7 @@ _ONE = number.integer(1)
 
 
 def _at_least(low: int, cell: bytes) -> int:
-    """The integer of an argument. Raises ORA-01428 below `low`."""
+    """The integer of a NUMBER cell, fractions cut. Raises ORA-01428 below `low`."""
     found = number.to_int(cell)
     if found < low:
         raise OraError(1428, f"argument '{found}' is out of range")
@@ -63,7 +65,8 @@ def _at_least(low: int, cell: bytes) -> int:
 
 
 def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: str) -> re.Match[str] | None:
-    """The n-th match from a position on; None when there are fewer. Raises ORA-01428 for a position or n below 1."""
+    """The n-th match at or after a position, `n` being `occurrence`; None when there are fewer. Raises ORA-01428 for a position
+    or occurrence below 1, ORA-01760 for an unknown flag, ORA-12726 for a pattern that Python refuses."""
     start, nth = _at_least(1, position), _at_least(1, occurrence)
     compiled = _regexp(pattern, flags)
     for n, found in enumerate(compiled.finditer(text, start - 1) if start <= len(text) else (), 1):
@@ -75,8 +78,8 @@ def _match(text: str, pattern: str, position: bytes, occurrence: bytes, flags: s
 def regexp_substr(
     text: str, pattern: str, position: bytes = _ONE, occurrence: bytes = _ONE, flags: str = "", group: bytes = number.ZERO
 ) -> str | None:
-    """REGEXP_SUBSTR of a group, 0 the whole match. None for no match, a group that the pattern does not have, or an empty one. Raises
-    ORA-01428 for a position or occurrence below 1 or a group below 0, ORA-01760, ORA-12726."""
+    """REGEXP_SUBSTR of the n-th match from a position on: a group's text, 0 the whole match. None for no match, a group that the
+    pattern does not have, or an empty one. Raises ORA-01428 for a group below 0, and as `_match`."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = _at_least(0, group)
     return None if found is None or wanted > found.re.groups else found.group(wanted) or None
@@ -91,8 +94,8 @@ def regexp_instr(
     flags: str = "",
     group: bytes = number.ZERO,
 ) -> bytes:
-    """REGEXP_INSTR of a group: its position, or, unless `after` is 0, the one after its end; 0 for no match of it. Raises as
-    `regexp_substr`."""
+    """REGEXP_INSTR of a group of the n-th match from a position on: its position, or, unless `after` is 0, the one after its end;
+    0 for no match of it. Raises ORA-01428 for `after` below 0 when there is a match, for a group below 0, and as `_match`."""
     found = _match(text, pattern, position, occurrence, flags)
     wanted = _at_least(0, group)
     if found is None or wanted > found.re.groups or found.start(wanted) < 0:
@@ -101,7 +104,8 @@ def regexp_instr(
 
 
 def regexp_count(text: str, pattern: str, position: bytes = _ONE, flags: str = "") -> bytes:
-    """REGEXP_COUNT: the number of matches from a position on. Raises ORA-01428, ORA-01760, ORA-12726."""
+    """REGEXP_COUNT: the number of matches from a position on; 0 for a position after the end. Raises ORA-01428 for a position
+    below 1, ORA-01760 for an unknown flag, ORA-12726 for a pattern that Python refuses."""
     start, compiled = _at_least(1, position), _regexp(pattern, flags)
     return number.integer(sum(1 for _ in compiled.finditer(text, start - 1)) if start <= len(text) else 0)
 
@@ -115,7 +119,7 @@ def regexp_replace(
     flags: str = "",
 ) -> str | None:
     """REGEXP_REPLACE from a position on: of the n-th match by `occurrence`, of all for 0; `new` None removes them. None for an
-    empty result. Raises as `regexp_substr`.
+    empty result. Raises ORA-01428 for an occurrence below 0, and as `_match`.
 
     A text or pattern that is None leaves the text as it is.
     """
@@ -133,7 +137,8 @@ def regexp_replace(
 
 
 def _template(new: str, groups: int) -> str:
-    """The replacement as Python has it: a group that the pattern does not have is empty, any other backslash stands for itself."""
+    """The replacement text as Python has it: a group beyond `groups`, the number of the pattern's groups, is empty; any other
+    backslash, or two, stand for one."""
 
     def python(found: re.Match[str]) -> str:
         number = found[1]

@@ -1,4 +1,4 @@
-"""DBMS_RANDOM: another value for each call. It cannot be seeded here."""
+"""DBMS_RANDOM as NUMBER and text cells: another value for each call. It cannot be seeded here."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ _DIGITS = 38
 
 
 def value(low: bytes | None = None, high: bytes | None = None) -> bytes:
-    """VALUE: from `low` up to but without `high`; from 0 to 1 when one of them is None. 38 random digits."""
+    """VALUE: from `low` up to but without `high`; from 0 up to but without 1 when one of them is None. 38 random digits. Raises
+    ORA-01426 for a result beyond NUMBER."""
     share = Decimal(random.randrange(10**_DIGITS)).scaleb(-_DIGITS)
     if low is None or high is None:
         return number.encode(share)
@@ -30,7 +31,7 @@ def value(low: bytes | None = None, high: bytes | None = None) -> bytes:
 
 
 def whole() -> bytes:
-    """RANDOM: a signed integer of 32 bits."""
+    """RANDOM: an integer from -2**31 to 2**31 - 1."""
     return number.integer(random.randrange(-(1 << 31), 1 << 31))
 
 
@@ -40,6 +41,7 @@ def normal() -> bytes:
 
 
 def text(kind: str, length: bytes) -> str:
-    """STRING(kind, length): upper-case letters for an unknown kind, the empty text for a length below 1."""
+    """STRING(kind, length): random characters of the kind U, L, A, X or P in either case, upper-case letters for an unknown kind;
+    the empty text for a length below 1."""
     letters = _SETS.get(kind[:1].upper(), _SETS["U"])
     return "".join(random.choices(letters, k=max(number.to_int(length), 0)))

@@ -21,7 +21,8 @@ from minercdc_sandbox.sql.sqlite_functions.aggregates import STATISTICS, CountDi
 
 
 def _strict(name: str, function: Callable[..., Any], *, textual: bool = False) -> Callable[..., Any]:
-    """NULL when an argument is NULL, and if it is `textual`, also when the result is empty; errors as of `_guarded`."""
+    """A function for SQLite that returns None without a call when an argument is None, and if it is `textual`, also None for an
+    empty result; other calls go through `_guarded`. `name`: for messages."""
     guarded = _guarded(name, function)
 
     def call(*args: Any) -> Any:
@@ -35,8 +36,9 @@ def _strict(name: str, function: Callable[..., Any], *, textual: bool = False) -
 
 
 def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """For arguments that a function does not foresee: ORA-01426 for a number that is too large, ORA-03001 for all others. Either ends
-    the statement, where Python's error would end the connection."""
+    """A function for SQLite that turns Python's errors for arguments that `function` does not foresee into ORA-01426 for a number
+    that is too large, ORA-03001 for all others; an OraError passes. Each ends the statement, where Python's error would end the
+    connection. `name`: for messages."""
 
     def call(*args: Any) -> Any:
         try:
@@ -74,7 +76,8 @@ _RANDOM: dict[str, tuple[Any, int]] = {
 
 
 def register_sqlite_functions(connection: apsw.Connection) -> None:
-    """Create all scalar functions, aggregates and window functions of this package on a connection."""
+    """Create all scalar functions, aggregates and window functions of this package on a connection, once for each connection,
+    before translated SQL runs on it."""
     for name, function in _STRICT.items():
         connection.create_scalar_function(f"o_{name}", _strict(name, function), -1, deterministic=True)
     for name, function in texts.TEXTUAL.items():

@@ -17,13 +17,14 @@ _ABOVE = (1 << 63) - 1
 
 
 def row_text(table_id: int, vid: int) -> str:
-    """ROWID of a version's row. Raises ORA-08103 for a partitioned table that was dropped."""
+    """ROWID of the row of a version id. Raises ORA-08103 for a partitioned table or a partition that was dropped."""
     rid = vid >> VERSION_BITS
     return rowid.row_text(rowid.object_prefix(table_id), rid) if table_id >= 0 else rowid.of_row(_table(table_id), rid)
 
 
 def row_bound(text: str, table_id: int, after: int) -> int:
-    """Bounds of the version ids of a ROWID's row: the first (`after` 0), or the first beyond (1); equal for another object's.
+    """Bounds of the version ids of a ROWID's row in a table: the first one (`after` 0), or the first beyond (1). Both are equal
+    for a ROWID of another object, which no row has.
 
     Raises ORA-01410 for a text that is no ROWID, ORA-08103 for a partitioned table that was dropped.
     """
@@ -33,7 +34,8 @@ def row_bound(text: str, table_id: int, after: int) -> int:
 
 
 def part(text: str, place: int) -> bytes:
-    """DBMS_ROWID: object, file, block or row, by `place` 0 to 3, of a ROWID. Raises ORA-01410 for a text that is none."""
+    """DBMS_ROWID, a NUMBER: data object id, file, block or row in the block, by `place` 0 to 3, of a ROWID. Raises ORA-01410 for
+    a text that is none."""
     return number.integer(rowid.fields(text)[place])
 
 

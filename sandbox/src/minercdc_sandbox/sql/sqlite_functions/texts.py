@@ -1,4 +1,4 @@
-"""Functions on text cells. Positions and lengths are NUMBER cells."""
+"""Functions on text cells, which are not NULL if nothing else is said. Positions, from 1, and lengths are NUMBER cells."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ T = TypeVar("T", str, bytes)
 
 
 def _part(whole: T, start: bytes, length: bytes | None) -> T:
-    """From a position, counted from the end when it is negative; nothing when it lies before the beginning."""
+    """SUBSTR: from the position `start`, 0 as 1, counted from the end when it is negative, `length` characters or bytes, to the
+    end for None; nothing when the start lies before the beginning, or for a length below 1."""
     at = number.to_int(start)
     begin = at - 1 if at > 0 else (len(whole) + at if at < 0 else 0)
     if begin < 0:
@@ -30,7 +31,8 @@ def _part(whole: T, start: bytes, length: bytes | None) -> T:
 
 
 def instr(text: str, part: str, start: bytes = _ONE, nth: bytes = _ONE) -> bytes:
-    """INSTR: the place of the nth occurrence, from 1; backwards from a negative start; 0 for none. Raises ORA-01428 for nth < 1."""
+    """INSTR: the place of the nth occurrence at or after `start`; backwards from a negative start, counted from the end; 0 for
+    none, and for `start` 0. Raises ORA-01428 for nth < 1."""
     at, count = number.to_int(start), number.to_int(nth)
     if count < 1:
         raise OraError(1428, f"argument '{count}' is out of range")
@@ -54,7 +56,8 @@ _LONGEST_PAD = 1 << 24
 
 
 def pad(text: str, width: bytes, fill: str, left: bool) -> str:
-    """LPAD (`left`) or RPAD to `width` characters; a longer text is cut. Raises ORA-01426 from 2**31 on, ORA-03001 beyond 2**24."""
+    """LPAD (`left`) or RPAD to `width` characters; a longer text is cut at its end, to the empty text for a width below 1. `fill`
+    is not empty. Raises ORA-01426 from 2**31 on, ORA-03001 beyond 2**24."""
     size = max(0, number.to_int(width))
     if len(text) >= size:
         return text[:size]
@@ -86,7 +89,8 @@ def national_character(code: int) -> str:
 
 
 def translate(text: str, old: str, new: str) -> str:
-    """TRANSLATE: characters of `old` without one in `new` are removed."""
+    """TRANSLATE: each character of `old` becomes the one at the same place in `new`, and is removed where `new` is shorter; the
+    first of equal characters in `old` counts."""
     return text.translate({ord(c): (new[n] if n < len(new) else None) for n, c in reversed(list(enumerate(old)))})
 
 
@@ -96,7 +100,8 @@ def replace(text: str | None, old: str | None, new: str | None = None) -> str | 
 
 
 def unistr(text: str) -> str:
-    """UNISTR: `\\00E1` is a UTF-16 unit, two backslashes are one. Raises ORA-30186 for any other escape."""
+    """UNISTR: `\\00E1` is a UTF-16 unit, two backslashes are one. Half of a surrogate pair alone becomes U+FFFD. Raises
+    ORA-30186 for any other escape."""
     out, at = [], 0
     while at < len(text):
         if text[at] != "\\":
@@ -125,7 +130,8 @@ _SOUNDS = {letter: str(n) for n, letters in enumerate(("BFPV", "CGJKQSXZ", "DT",
 
 
 def soundex(text: str) -> str | None:
-    """SOUNDEX by Knuth's rules: equal codes with nothing or only H and W between them count once. None without ASCII letters."""
+    """SOUNDEX by Knuth's rules, a letter and three digits: equal codes with nothing or only H and W between them count once. None
+    without ASCII letters."""
     letters = [c for c in text.upper() if c.isascii() and c.isalpha()]
     if not letters:
         return None
@@ -157,12 +163,13 @@ def substr_bytes(text: str, start: bytes, length: bytes | None = None) -> str:
 
 
 def instr_bytes(text: str, part: str) -> bytes:
-    """INSTRB from the first byte; 0 when the part is not found."""
+    """INSTRB from the first byte, by bytes of UTF-8; 0 when the part is not found."""
     return number.integer(_bytes_of(text).find(_bytes_of(part)) + 1)
 
 
 def standard_hash(text: str | bytes, name: str = "SHA1") -> bytes:
-    """STANDARD_HASH of a cell's bytes, a RAW. Raises ORA-01760 for a method that Oracle does not have."""
+    """STANDARD_HASH of a cell's bytes, of a text its UTF-8, as a RAW; `name`: the method, in any case. Raises ORA-01760 for a
+    method that Oracle does not have."""
     algorithms = {"SHA1", "SHA256", "SHA384", "SHA512", "MD5"}
     if name.upper() not in algorithms:
         raise OraError(1760, "illegal argument for function")
@@ -171,7 +178,8 @@ def standard_hash(text: str | bytes, name: str = "SHA1") -> bytes:
 
 
 def dump(cell: str | bytes, code: int, model: bytes = number.integer(10)) -> str:
-    """DUMP: type code, length, and bytes in base 8, 10 or 16, also with 1000 added. Raises ORA-03001 for any other format."""
+    """DUMP: type code, length, and bytes in base 8, 10 or 16, for a text those of UTF-8; 1000 added to the base has no effect.
+    Raises ORA-03001 for any other format."""
     raw = cell if isinstance(cell, bytes) else _bytes_of(cell)
     base = number.to_int(model) % 1000
     shown = {8: "o", 10: "d", 16: "x"}.get(base)
@@ -181,14 +189,15 @@ def dump(cell: str | bytes, code: int, model: bytes = number.integer(10)) -> str
 
 
 def grown_path(path: str, row: int) -> str:
-    """The path of CONNECT BY with the row number of the next row at its end. Raises ORA-01436 when it is in the path already."""
+    """The path of CONNECT BY, `,row,row,..,` of row numbers, with the next row's at its end. Raises ORA-01436 when that row is in
+    the path already."""
     if f",{row}," in path:
         raise OraError(1436, "CONNECT BY loop in user data")
     return f"{path}{row},"
 
 
 def path_step(value: str, mark: str) -> str:
-    """One step of SYS_CONNECT_BY_PATH: the separator, then the value. Raises ORA-30004 when the value contains it."""
+    """One step of SYS_CONNECT_BY_PATH: the separator `mark`, then the value. Raises ORA-30004 when the value contains the separator."""
     if mark in value:
         raise OraError(30004, "when using SYS_CONNECT_BY_PATH function, cannot have separator as part of column value")
     return mark + value

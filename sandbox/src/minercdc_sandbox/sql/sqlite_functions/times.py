@@ -1,4 +1,7 @@
-"""Functions on cells of dates, timestamps and intervals. `zone` is the text of a time zone, `kind` a `TimeKind`."""
+"""Functions on cells of dates, timestamps and intervals. `zone` is the text of a time zone, `kind` a `TimeKind`.
+
+A TIMESTAMP WITH TIME ZONE counts with the fields of its own zone, and raises ORA-01882 for a region that is unknown here.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ _WITHOUT_ZONE = (TimeKind.DATE, TimeKind.TIMESTAMP)
 
 
 def shift_days(cell: bytes, days: bytes) -> bytes:
-    """DATE + n, to the second; a timestamp becomes a DATE first. Raises ORA-01841 outside the calendar."""
+    """DATE + n days, rounded to the second, half away from zero; a timestamp becomes a DATE first. Raises ORA-01841 outside the
+    calendar, ORA-01882 as `temporal.local`."""
     base = temporal.encode(temporal.local(cell), fraction=False)
     seconds = int(number.rounded(decode(days) * 86400, 0))
     return temporal.shift(base, seconds * 1_000_000_000, fraction=False)
@@ -34,24 +38,26 @@ def _unit(units: dict[str, int], name: str) -> int:
 
 
 def interval_from(count: bytes, unit: str) -> bytes:
-    """NUMTODSINTERVAL. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of days."""
+    """NUMTODSINTERVAL(count, unit), rounded to nanoseconds. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of days."""
     return intervals.encode(int(number.rounded(decode(count) * _unit(intervals.UNITS, unit), 0)))
 
 
 def months_from(count: bytes, unit: str) -> bytes:
-    """NUMTOYMINTERVAL. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of years."""
+    """NUMTOYMINTERVAL(count, unit), rounded to months. Raises ORA-01760 for an unknown unit, ORA-01873 beyond 9 digits of years."""
     return intervals.encode_months(int(number.rounded(decode(count) * _unit(intervals.MONTHS, unit), 0)))
 
 
 def combine_intervals(a: bytes, b: bytes, direction: int) -> bytes:
-    """Sum (`direction` 1) or difference (-1) of two intervals of one kind. Raises ORA-01873."""
+    """Sum (`direction` 1) or difference (-1) of two intervals of one kind, either of days or of months. Raises ORA-01873 beyond 9
+    digits of days or years."""
     if len(a) == 5:
         return intervals.encode_months(intervals.decode_months(a) + direction * intervals.decode_months(b))
     return intervals.encode(intervals.decode(a) + direction * intervals.decode(b))
 
 
 def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
-    """An interval times a NUMBER, or divided by it; months are cut to whole ones. Raises ORA-01476, ORA-01873."""
+    """An interval times a NUMBER, or, unless `divide` is 0, divided by it; cut to whole months, or rounded to nanoseconds. Raises
+    ORA-01476 for a division by 0, ORA-01873 beyond 9 digits of days or years."""
     by = decode(factor)
     if divide and not by:
         raise OraError(1476, "divisor is equal to zero")
@@ -62,8 +68,9 @@ def scale_interval(interval: bytes, factor: bytes, divide: int) -> bytes:
 
 
 def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
-    """A text by a format as `kind`; without a zone it is in `zone`, and `today`, an ISO date, completes it. Raises as
-    `date_formats.to_moment` and `temporal.to_utc`."""
+    """The cell of type `kind` of a text in a format. A text without a zone is in `zone`; `today`, an ISO date, gives the year and
+    month that are not in it. A zone in a text for DATE or TIMESTAMP has no effect. Raises as `date_formats.to_moment`,
+    `temporal.to_utc` and `zones.parse`."""
     moment, found = date_formats.to_moment(text, model, date.fromisoformat(today))
     if kind in _WITHOUT_ZONE:
         return temporal.encode(moment, fraction=kind == TimeKind.TIMESTAMP)
@@ -72,7 +79,8 @@ def text_date(text: str, model: str, kind: str, zone: str, today: str) -> bytes:
 
 
 def zone_offset(zone: str, now: bytes) -> str:
-    """TZ_OFFSET: the text of a zone's offset at a moment in UTC. Raises ORA-01874, ORA-01882."""
+    """TZ_OFFSET: the offset of a zone, as `+05:30`, at a TIMESTAMP in UTC. Raises ORA-01874 for an offset out of range, ORA-01882
+    for an unknown region."""
     return zones.text(zones.offset_at(zones.parse(zone), temporal.decode(now)))
 
 
@@ -89,8 +97,9 @@ _WEEKS = ("IW", "DAY", "D", "DY")
 
 
 def truncate_date(cell: bytes, model: str = "DD") -> bytes:
-    """TRUNC(date, model): the beginning of the unit `model` in which the date lies. Raises ORA-01898 for an unknown unit, ORA-01841
-    for a week that begins before the calendar."""
+    """TRUNC(date, model), a DATE: the beginning of the unit `model`, in any case, in which the date lies. Weeks of IW begin on
+    Monday, those of DAY, DY and D on Sunday. Raises ORA-01898 for an unknown unit, ORA-01841 for a week that begins before the
+    calendar, ORA-01882 as `temporal.local`."""
     moment = temporal.local(cell)
     unit = model.upper()
     if unit == "Q":
@@ -109,8 +118,8 @@ _WEEKDAYS = ("MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY",
 
 
 def next_day(cell: bytes, name: str) -> bytes:
-    """NEXT_DAY: the first day with that name, of which three letters count, after the date, with its time. Raises ORA-01846
-    for another name, ORA-01841 outside the calendar."""
+    """NEXT_DAY, a DATE: the first day with that English name, of which three letters count, after the date, with its time. Raises
+    ORA-01846 for another name, ORA-01841 outside the calendar, ORA-01882 as `temporal.local`."""
     wanted = next((n for n, day in enumerate(_WEEKDAYS) if name.upper().startswith(day[:3])), None)
     if wanted is None:
         raise OraError(1846, "not a valid day of the week")
@@ -120,8 +129,8 @@ def next_day(cell: bytes, name: str) -> bytes:
 
 
 def round_to(cell: bytes, model: str) -> bytes:
-    """ROUND(date, model): the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01898
-    for an unknown model, ORA-01841 beyond the year 9999.
+    """ROUND(date, model), a DATE: the beginning of its unit, or, from the middle of the unit on, of the next. Raises ORA-01841
+    beyond the year 9999, and as `truncate_date`.
 
     The middle of a month is its 16th, of a quarter the 16th of its second month, of a year the first of July.
     """
@@ -138,19 +147,21 @@ def round_to(cell: bytes, model: str) -> bytes:
 
 
 def round_date(cell: bytes) -> bytes:
-    """ROUND(date): its midnight, or the next from noon on. Raises ORA-01841 beyond the year 9999."""
+    """ROUND(date), a DATE: its midnight, or the next from noon on. Raises ORA-01841 beyond the year 9999, ORA-01882 as
+    `temporal.local`."""
     ns = temporal.to_ns(temporal.local(cell))
     return temporal.encode(temporal.from_ns((ns + DAY_NS // 2) // DAY_NS * DAY_NS))
 
 
 def last_day(cell: bytes) -> bytes:
-    """LAST_DAY, with the time of the date."""
+    """LAST_DAY, a DATE with the time of the date. Raises ORA-01882 as `temporal.local`."""
     year, month, _, hour, minute, second, _ = temporal.local(cell)
     return temporal.encode((year, month, calendar.month_length(year, month), hour, minute, second, 0))
 
 
 def add_months(cell: bytes, count: bytes) -> bytes:
-    """ADD_MONTHS: the last day of a month stays the last day. Raises ORA-01841 outside the calendar."""
+    """ADD_MONTHS, a DATE: the last day of a month becomes the last day of the other, any other day keeps its number if that month
+    has it. `count` is cut to whole months. Raises ORA-01841 outside the calendar, ORA-01882 as `temporal.local`."""
     year, month, day, hour, minute, second, _ = temporal.local(cell)
     total = year * 12 + month - 1 + number.to_int(count)
     new_year, new_month = total // 12, total % 12 + 1
@@ -161,7 +172,8 @@ def add_months(cell: bytes, count: bytes) -> bytes:
 
 
 def months_between(a: bytes, b: bytes) -> bytes:
-    """MONTHS_BETWEEN: whole months between equal days and between last days; else with a fraction of 31 days, by days and times."""
+    """MONTHS_BETWEEN(a, b), a NUMBER, negative when `a` is earlier: whole months between equal days of the month, even at other
+    times, and between last days; else with a fraction of 31 days, by days and times. Raises ORA-01882 as `temporal.local`."""
     x, y = temporal.local(a), temporal.local(b)
     months = Decimal((x[0] - y[0]) * 12 + x[1] - y[1])
     ends = calendar.month_length(x[0], x[1]) == x[2] and calendar.month_length(y[0], y[1]) == y[2]
@@ -175,7 +187,8 @@ _FIELDS = {"YEAR": 0, "MONTH": 1, "DAY": 2, "HOUR": 3, "MINUTE": 4, "SECOND": 5}
 
 
 def extract(part: str, cell: bytes) -> bytes:
-    """EXTRACT from a date or timestamp. With a time zone, its UTC fields, or TIMEZONE_HOUR and TIMEZONE_MINUTE of its offset."""
+    """EXTRACT(part FROM date or timestamp), a NUMBER, SECOND with fractions. With a time zone, of its UTC fields, or
+    TIMEZONE_HOUR and TIMEZONE_MINUTE of its offset, which raise ORA-01882 for an unknown region."""
     if part in ("TIMEZONE_HOUR", "TIMEZONE_MINUTE"):
         minutes = temporal.offset_of(cell)
         sign = -1 if minutes < 0 else 1
@@ -186,7 +199,8 @@ def extract(part: str, cell: bytes) -> bytes:
 
 
 def extract_interval(part: str, cell: bytes) -> bytes:
-    """EXTRACT from an interval; every field has the interval's sign."""
+    """EXTRACT(part FROM interval), a NUMBER, SECOND with fractions; every field has the interval's sign. `part`: one that this
+    kind of interval has."""
     if part in intervals.MONTHS:
         months = intervals.decode_months(cell)
         years, rest = divmod(abs(months), 12)
@@ -200,7 +214,7 @@ def extract_interval(part: str, cell: bytes) -> bytes:
 
 
 def zone_name(cell: bytes) -> str:
-    """EXTRACT(TIMEZONE_REGION ..); UNKNOWN for an offset."""
+    """EXTRACT(TIMEZONE_REGION ..): the name of a region; UNKNOWN for an offset. Raises ORA-01882 for a region that is unknown here."""
     zone = temporal.zone_of(cell)
     return zone if isinstance(zone, str) else "UNKNOWN"
 

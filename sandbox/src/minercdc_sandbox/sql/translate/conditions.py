@@ -16,7 +16,8 @@ from minercdc_sandbox.sql.types import BINARY_SIZES, DOUBLE, INSTANTS, NUMERIC, 
 
 @dataclass(slots=True)
 class Conditions(Conversions):
-    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations.
+    """Translates conditions: comparisons, IN, LIKE, EXISTS and their combinations; the layer of `Expressions` above
+    `Conversions`.
 
     :ivar value_of: translates a value; the translator of expressions sets it.
     """
@@ -24,8 +25,9 @@ class Conditions(Conversions):
     value_of: Callable[[ast.Expr, Scope | None], Typed] = field(init=False)
 
     def condition(self, expr: ast.Expr, scope: Scope | None) -> str:
-        """SQL of a condition: 1, 0 or, for unknown, NULL. Raises ORA-00920 for a value, ORA-00913 and ORA-00947 for sides of unlike width,
-        ORA-03001 for rows that are compared by more than = and <>, and as `value_of` and `compare`."""
+        """SQL of a condition: 1, 0 or, for unknown, NULL. `scope` None: no column may be named. Raises ORA-00920 for a value,
+        ORA-00913 and ORA-00947 for sides of unlike width, ORA-03001 for rows that are compared by more than = and <>, and as
+        `value_of` and `compare`."""
         if isinstance(expr, ast.Logic):
             parts = [self.condition(operand, scope) for operand in expr.operands]
             return f"not ({parts[0]})" if expr.op == "NOT" else "(" + f" {expr.op.lower()} ".join(parts) + ")"
@@ -63,7 +65,8 @@ class Conditions(Conversions):
         return self._called(expr, scope)
 
     def _called(self, expr: ast.Expr, scope: Scope | None) -> str:
-        """A function that is a condition, or a BOOLEAN. Raises as `condition`."""
+        """SQL of a function that is a condition, or of a BOOLEAN. Raises ORA-00920 for any other expression, ORA-00909, and as
+        `condition`."""
         if isinstance(expr, ast.Call) and expr.name == "REGEXP_LIKE":
             return self._regexp_like(expr, scope)
         if isinstance(expr, ast.Call) and expr.name == "JSON_EXISTS":
@@ -93,7 +96,8 @@ class Conditions(Conversions):
         return test if expr.op == "=" else f"not {test}"
 
     def compare(self, op: str, left: Typed, right: Typed, at: int) -> str:
-        """SQL of `left op right`, compared in the type that Oracle compares them in. Raises ORA-00932, ORA-00997 for LONG."""
+        """SQL of `left op right`, compared in the type that Oracle compares them in; ROWIDs of one table as numbers. Raises
+        ORA-00932, ORA-00997 for LONG, with `at` as position."""
         if right.vid is not None and left.vid is None:
             return self.compare(ast.FLIPPED[op], right, left, at)
         if left.vid is not None:
@@ -149,7 +153,7 @@ class Conditions(Conversions):
         raise inconsistent(a, b, at)
 
     def _aligned_text(self, left: Typed, right: Typed) -> tuple[str, str]:
-        """CHAR against CHAR or a literal ignores trailing blanks; VARCHAR2 on either side does not."""
+        """SQL of two texts to compare: CHAR against CHAR or a literal ignores trailing blanks; VARCHAR2 on either side does not."""
         if left.type.family is Family.CHAR and right.type.family is Family.CHAR:
             if left.literal is not None and right.literal is not None:
                 return quote(left.literal.rstrip(" ")), quote(right.literal.rstrip(" "))
@@ -192,7 +196,8 @@ class Conditions(Conversions):
         return f"o_regexp_like({','.join(self.to(arg, Family.VARCHAR, expr.at) for arg in args)})"
 
     def _quantified(self, expr: ast.Quantified, scope: Scope | None) -> str:
-        """`op ANY`, `op ALL`: over a list, or over the one column of a query."""
+        """SQL of `op ANY`, `op ALL`: over a list, or over the one column of a query. Raises ORA-00913 for several columns, and as
+        `compare`."""
         left = self.value_of(expr.left, scope)
         if isinstance(expr.items, list):
             word = " and " if expr.all else " or "

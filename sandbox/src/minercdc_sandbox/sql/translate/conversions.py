@@ -48,9 +48,11 @@ _TO_TEXT = {
 
 @dataclass(slots=True)
 class Conversions:
-    """Collects the parameters of one statement and converts translated values.
+    """Collects the parameters of one statement and converts translated values; the first layer of `Expressions`.
 
+    :ivar parameters: `?1` is the first.
     :ivar subquery: translates a subquery; the translator of queries sets it. None where there may be none.
+    :ivar aggregates_allowed, analytic_allowed, sequences_allowed: what may stand where translation is now.
     :ivar sequences: how often each sequence has been translated, by OBJECT_ID.
     :ivar drawn: OBJECT_IDs of sequences whose NEXTVAL the statement takes; the first mention draws, CURRVAL or NEXTVAL.
     """
@@ -68,7 +70,7 @@ class Conversions:
 
     @contextmanager
     def nested(self, *, analytic: bool, aggregates: bool | None = None) -> Iterator[None]:
-        """Within it, analytic functions and aggregates are allowed or not; `aggregates` None changes nothing for those."""
+        """Within the context, analytic functions and aggregates are allowed or not; `aggregates` None changes nothing for those."""
         before = self.aggregates_allowed, self.analytic_allowed
         self.analytic_allowed = analytic
         if aggregates is not None:
@@ -80,7 +82,7 @@ class Conversions:
 
     @contextmanager
     def without_sequences(self, forbidden: bool) -> Iterator[None]:
-        """Within it, if `forbidden`, NEXTVAL and CURRVAL raise ORA-02287."""
+        """Within the context, if `forbidden`, NEXTVAL and CURRVAL raise ORA-02287; False changes nothing."""
         before = self.sequences_allowed
         self.sequences_allowed = before and not forbidden
         try:
@@ -89,7 +91,8 @@ class Conversions:
             self.sequences_allowed = before
 
     def parameter(self, key: object, value: Parameter) -> str:
-        """`?n` for a value that `value` takes from each run. A key that was used before has the parameter of that time."""
+        """`?n` for a value that `value` takes from each run. A key that was used before has the parameter of that time, and
+        `value` is not used."""
         if key not in self._keys:
             self.parameters.append(value)
             self._keys[key] = f"?{len(self.parameters)}"
@@ -97,21 +100,22 @@ class Conversions:
 
     @property
     def snapshot(self) -> str:
-        """Parameter that is the SCN that the run sees."""
+        """`?n`, the SCN that the run sees."""
         return self.parameter("snapshot", lambda run: run.snapshot)
 
     @property
     def own(self) -> str:
-        """Parameter that is the stamp of the run's transaction, `runtime.NO_TRANSACTION` without one."""
+        """`?n`, the stamp of the run's transaction, `runtime.NO_TRANSACTION` without one."""
         return self.parameter("own", lambda run: run.own)
 
     @property
     def today(self) -> str:
-        """Parameter that is the UTC date of the run, as ISO text."""
+        """`?n`, the UTC date of the run, as ISO text."""
         return self.parameter("today", lambda run: date(*temporal.from_ns(int(run.now) * 10**9)[:3]).isoformat())
 
     def to(self, typed: Typed, family: Family, at: int) -> str:
-        """SQL of the value, converted implicitly to a family. Raises ORA-00932 if it cannot be, ORA-00997 for LONG."""
+        """SQL of the value, converted implicitly to a family, NULL to NULL. Raises ORA-00932 if it cannot be, ORA-00997 for LONG,
+        with `at` as position; the SQL raises for a value that cannot be converted."""
         have = typed.type.family
         if have is family or have is Family.NULL or (have in TEXT and family in TEXT):
             return typed.sql
@@ -137,7 +141,8 @@ class Conversions:
         raise inconsistent(family, have, at)
 
     def _large(self, typed: Typed, family: Family, at: int) -> str:
-        """Between LOBs, XML, BOOLEAN and the other types; LONG is nothing else."""
+        """SQL of a conversion between LOBs, XML, BOOLEAN and the other types. Raises ORA-00997 for LONG, which becomes nothing
+        else, ORA-00932."""
         have = typed.type.family
         if have in (Family.LONG, Family.LONG_RAW):
             raise OraError(997, "illegal use of LONG datatype", at)
@@ -174,7 +179,7 @@ class Conversions:
         return self.to(typed, Family.VARCHAR, at)
 
     def json_text(self, typed: Typed, at: int) -> str:
-        """SQL of the text of a JSON document: of a JSON value, or as `whole_text`."""
+        """SQL of the text of a JSON document: of a value of type JSON, or as `whole_text`. Raises as `to`."""
         return f"o_json_text({typed.sql})" if typed.type.family is Family.JSON else self.whole_text(typed, at)
 
     def to_type(self, typed: Typed, target: SqlType, at: int) -> str:
@@ -184,16 +189,16 @@ class Conversions:
         return self.to(typed, target.family, at)
 
     def model(self, family: Family) -> str:
-        """The session's default format of dates or timestamps."""
+        """The session's default format of dates or timestamps of a family."""
         return model_of(family, self.env.nls)
 
     @property
     def zone(self) -> str:
-        """SQL of the session's time zone."""
+        """SQL literal of the session's time zone."""
         return quote(self.env.nls.time_zone)
 
     def date_text(self, typed: Typed, model: str) -> str:
-        """SQL of TO_CHAR of a date or timestamp. `model`: SQL of the format."""
+        """SQL of TO_CHAR of a date or timestamp, which shows fractions by its type. `model`: SQL of the format."""
         digits = typed.type.scale if 0 <= typed.type.scale <= 9 else 6
         return f"o_date_text({typed.sql},{model},{digits},{self.zone},'{KIND[typed.type.family]}')"
 
@@ -202,7 +207,7 @@ class Conversions:
         return f"o_retime({typed.sql},'L','T',{self.zone})" if typed.type.family is Family.LOCAL else typed.sql
 
     def instant(self, typed: Typed) -> str:
-        """SQL of the UTC fields of a date or timestamp; one without a time zone is of the session's."""
+        """SQL of the UTC fields of a date or timestamp, to compare; one without a time zone is of the session's."""
         return typed.sql if typed.type.family is Family.LOCAL else f"o_zone_key({typed.sql},{self.zone})"
 
     def comparable(self, typed: Typed) -> str:
@@ -218,7 +223,7 @@ class Conversions:
         return calculated({operand.type.family for operand in operands})
 
     def ordering(self, typed: Typed, item: ast.OrderItem) -> str:
-        """SQL of a term of ORDER BY. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
+        """SQL of a term of ORDER BY, with DESC and NULLS. Raises ORA-00932 for LOBs, ORA-00997 for LONG."""
         sql = typed.vid[1] if typed.vid is not None else self.comparable(typed)
         text = f"+{sql} desc" if item.descending else sql  # a descending index scan could show a row twice: `+` forbids it
         return f"{text} nulls {'first' if item.nulls_first else 'last'}" if typed.nullable else text

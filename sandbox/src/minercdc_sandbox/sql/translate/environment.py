@@ -16,7 +16,7 @@ from minercdc_sandbox.tables import Table
 
 @dataclass(frozen=True, slots=True)
 class VariableNames:
-    """PL/SQL variables that a statement of a block may name, each with the index of its bind."""
+    """PL/SQL variables that a statement of a block may name, each with the index, from 0, of its bind."""
 
     items: tuple[tuple[tuple[str, ...], int], ...] = ()
 
@@ -30,16 +30,19 @@ NO_VARIABLES = VariableNames()
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """Everything but the text that a translation depends on.
+    """Everything but the text that a translation depends on, as of one moment; plans are remembered by it.
 
+    :param views: of the database itself, by name.
     :param container: its CON_ID.
+    :param schema: the current one; `user`: whose privileges count.
     :param release: 19 or 23, which decides on types and functions.
-    :param private: returns the session's own copy of a global temporary table.
-    :param stored: finds the stored function (`plsql.program.Subprogram`) that a schema and user call by a name; None for an unknown one.
-    :param variables: variables of the block that the statement is in; columns come before them.
+    :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
     :param flashback: DBMS_FLASHBACK is enabled, so that queries see an earlier SCN.
     :param archived: ROW ARCHIVAL VISIBILITY is ALL, so that queries see archived rows.
-    :param extended_strings: MAX_STRING_SIZE is EXTENDED: VARCHAR2 and RAW up to 32767 bytes.
+    :param private: returns the session's own copy of a global temporary table.
+    :param stored: finds the stored function (`plsql.program.Subprogram`) that a schema and user call by a name; None for an
+        unknown one.
+    :param variables: variables of the block that the statement is in; columns come before them.
     """
 
     catalog: Catalog
@@ -58,7 +61,8 @@ class Environment:
     variables: VariableNames = NO_VARIABLES
 
     def allowed(self, privilege: str, owner: str, name: str, at: int) -> None:
-        """Raises ORA-00942 for an object that the user may not see, ORA-01031 for a visible one without `privilege`."""
+        """Raises ORA-00942 for an object that the user may not see, ORA-01031 for a visible one without `privilege`, with `at` as
+        position."""
         check_object(self.catalog, self.container, self.user, privilege, owner, name, at)
 
     def require_open(self, at: int) -> None:
@@ -74,7 +78,8 @@ class Environment:
 
 
 def active(env: Environment, table: Table) -> str:
-    """SQL that keeps archived rows away, from AND on; '' where none are (VLDB and Partitioning Guide, "In-Database Archiving")."""
+    """SQL of the condition that leaves archived rows out, from AND on; '' where there are none or the session sees them (VLDB and
+    Partitioning Guide, "In-Database Archiving")."""
     column = table.archival
     return "" if column is None or env.archived else f" and c{column.slot}='0'"
 

@@ -32,20 +32,21 @@ _HIERARCHICAL = frozenset(["LEVEL", "CONNECT_BY_ISLEAF", "CONNECT_BY_ISCYCLE"])
 
 @dataclass(slots=True)
 class Expressions(Conditions):
-    """Translates expressions of one statement."""
+    """Translates expressions and conditions of one statement, and collects their parameters. Subqueries need a `Queries` made with it."""
 
     def __post_init__(self) -> None:
         self.value_of = self.value
 
     def value(self, expr: ast.Expr, scope: Scope | None) -> Typed:
-        """A translated value. Raises ORA-00904, ORA-00932, .. at its position, ORA-00936 for a condition."""
+        """A translated value; `scope` None: no column may be named. Raises ORA-00904, ORA-00932, .. at its position, ORA-00936
+        for a condition."""
         translate = _VALUES.get(type(expr))
         if translate is None:
             raise OraError(936, "missing expression: a condition is not a value", expr.at)
         return translate(self, expr, scope)
 
     def _parent(self, expr: ast.Parent, scope: Scope | None) -> Typed:
-        """PRIOR and CONNECT_BY_ROOT."""
+        """PRIOR and CONNECT_BY_ROOT. Raises ORA-01788 outside a hierarchical query, and as `value`."""
         if scope is None or (scope.root is None if expr.root else scope.prior is None):
             raise OraError(1788, "CONNECT BY clause required in this query block", expr.at)
         if expr.root:
@@ -164,7 +165,7 @@ class Expressions(Conditions):
         raise OraError(904, f"{text}: invalid identifier", expr.at)
 
     def note_drawn(self, nodes: object) -> None:
-        """Note the sequences that expressions take NEXTVAL of, before these are translated."""
+        """Note in `drawn` the sequences that expressions take NEXTVAL of; call it before these are translated."""
         for node in ast.descendants(nodes):
             if isinstance(node, ast.Name) and len(node.parts) > 1 and node.parts[-1] == "NEXTVAL":
                 found = self._named_sequence(node)
@@ -172,7 +173,7 @@ class Expressions(Conditions):
                     self.drawn.add(found.object_id)
 
     def _named_sequence(self, expr: ast.Name) -> Sequence | None:
-        """The sequence before NEXTVAL or CURRVAL, by its name or a synonym."""
+        """The sequence before NEXTVAL or CURRVAL, by its name or a synonym; None when there is none."""
         *path, name = expr.parts[:-1]
         env, owner = self.env, path[0] if path else None
         found = env.catalog.sequence(env.container, owner or env.schema, name)
@@ -182,7 +183,8 @@ class Expressions(Conditions):
         return found
 
     def _sequence(self, expr: ast.Name) -> Typed:
-        """NEXTVAL and CURRVAL. Raises ORA-02289, ORA-02287 where they may not be."""
+        """NEXTVAL and CURRVAL, counted in `sequences`. Raises ORA-02289, ORA-02287 where they may not be, and as
+        `Environment.allowed`."""
         found, column = self._named_sequence(expr), expr.parts[-1]
         if found is None:
             raise OraError(2289, "sequence does not exist", expr.at)
@@ -210,7 +212,7 @@ class Expressions(Conditions):
         return Typed(f"case {' '.join(parts)}{last} end", target)
 
     def _cast(self, expr: ast.Cast, scope: Scope | None) -> Typed:
-        """CAST: a text that is too long is cut, other values are fitted to the type."""
+        """CAST: a text that is too long is cut, other values are fitted to the type. Raises as `value`, `to`, `declare` and `fitted`."""
         operand = self.value(expr.operand, scope)
         name = expr.target.name
         if name in ("VARCHAR2", "VARCHAR", "CHAR", "NVARCHAR2", "NCHAR") and expr.target.numbers:
@@ -283,7 +285,8 @@ class Expressions(Conditions):
         return found
 
     def _time_and(self, left: Typed, right: Typed, op: str, at: int) -> Typed | None:
-        """A date or timestamp and a number of days, an interval or (minus) another one."""
+        """A date or timestamp and a number of days, an interval or (minus) another one; None for another type of `right`. Raises
+        as `to`."""
         a, b = left.type.family, right.type.family
         sign = 1 if op == "+" else -1
         if b in types.NUMERIC or b is Family.NULL or b in TEXT:

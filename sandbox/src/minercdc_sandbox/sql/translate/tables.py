@@ -18,7 +18,8 @@ def stored_columns(
     by_position: bool = False,
     in_table: bool = True,
 ) -> list[Visible]:
-    """The table's columns, over a relation `alias` whose columns are c<slot>, or c<position> when `by_position`.
+    """The table's columns, virtual and invisible ones too, in the order of `*`, over a relation `alias` whose columns are
+    c<slot>, or c<position> when `by_position`. Raises as `Expressions.value` for the expression of a virtual column.
 
     :param names: of the relation, which expressions of virtual columns may use.
     :param in_table: the relation has the version id as `vid`.
