@@ -2,7 +2,7 @@
 
 The connector prints an envelope in one order of members, and what comes before them differs: the row. So they are read from the end of
 the text, split at its commas; to parse the document takes twice as long. It is parsed where a member is not in its place: a name or the
-redo's SQL has a comma, there is a block of the transaction, or somebody else wrote the record.
+redo's SQL has a comma, there is a block of the transaction, or another program wrote the record.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ def with_envelope(records: DataFrame, *, wrapped: bool) -> DataFrame:
     """
     rows = records.selectExpr("*", f"split(CAST(substring(value, -{_END_BYTES}, {_END_BYTES}) AS STRING), ',') AS ends")
     in_place = " AND ".join(f"startswith({_end(name)}, '\"{name}\":')" for name in _PLACES)
+    in_place += f" AND endswith(try_element_at(ends, -1), '{'}}' if wrapped else '}'}')"
     rows = rows.selectExpr("*", f"coalesce({in_place}, false) AS in_place")
     envelope, path = (f"STRUCT<payload: {_ENVELOPE}>", "d.payload") if wrapped else (_ENVELOPE, "d")
     rows = rows.selectExpr("*", f"if(in_place, NULL, from_json(CAST(value AS STRING), {literal(envelope)})) AS d")
