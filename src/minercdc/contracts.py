@@ -154,7 +154,7 @@ class EncodedRun(NamedTuple):
     :param bytes: length of the records' values, and 100 more for each record.
     :param operations: how many of the rows are creates, deletes, updates and reads.
     :param tables: how many are of each table, as `Counters.named` names it.
-    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC; 0 without rows.
+    :param time_us: when the last of the rows was changed or read, microseconds since the epoch in UTC; 0, or that of the run, without rows.
     """
 
     records: Sequence[Record]
@@ -183,7 +183,7 @@ class Heartbeat(Protocol):
 
     @property
     def seconds(self) -> float:
-        """Seconds between two records."""
+        """The least seconds between two calls of `beat`; 0 for a call at each Progress that has a position."""
 
     def beat(self) -> Record | None:
         """A record with the present time; None when transformations leave it out. Raises as `RecordEncoder.encode`."""

@@ -93,7 +93,8 @@ class Target(Protocol):
     """Where events go instead of the configured sink."""
 
     def sink(self) -> RecordSink:
-        """A sink for one pipeline, whose engine closes it. Raises SinkError."""
+        """A sink for one pipeline, whose engine closes it; called before `adapted`. Raises RelayError when a file of the relay
+        cannot be read."""
 
     def adapted(self, pipeline: Pipeline) -> Pipeline:
         """The pipeline with an encoder for that sink; `sink` was called before."""

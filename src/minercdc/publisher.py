@@ -250,7 +250,8 @@ class _Publisher:
         counters.source_us = encoded.time_us
 
     def _split(self, tx: TransactionInfo | None, seq: int) -> None:
-        """Commit in the middle of a source transaction, if it is too large or takes too long, after its row number `seq`."""
+        """Commit in the middle of a source transaction, after its row number `seq`, if the Kafka transaction is too large or too
+        old (`Batch.splits`). Nothing without a source transaction."""
         if tx is not None and self._batch.splits():
             self._batch.note_split(tx.id)
             self._next.split(tx, seq, self._counts.of(tx) if self._counts is not None else {})

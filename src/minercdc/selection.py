@@ -121,11 +121,14 @@ def published_columns(config: TableFilterConfig) -> Published:
     return published
 
 
-def key_columns(config: TableFilterConfig) -> KeyColumns:
+def key_columns(config: TableFilterConfig, *, former: bool = False) -> KeyColumns:
     """A function that returns the positions of the record key's columns: those of the first rule of message.key.columns that
     matches the table, else those of the table's own key, () when it has none.
 
     The function raises ConfigError for a rule with a column that the table does not have, and when a pattern takes too long.
+
+    :param former: it is given tables as they were at some time: one that lacks a column of its rule was captured before the rule
+        was set, and has its own key.
     """
     rules = [part.split(":") for part in config.message_key_columns.split(";") if part]
 
@@ -135,6 +138,8 @@ def key_columns(config: TableFilterConfig) -> KeyColumns:
                 positions = table.positions()
                 wanted = [_named(positions, name.strip()) for name in names.split(",")]
                 if missing := [name for name in wanted if name not in positions]:
+                    if former:
+                        return table.key
                     raise ConfigError([f"message.key.columns: table {table.id} has no column {missing[0]}"])
                 return tuple(positions[name] for name in wanted)
         return table.key

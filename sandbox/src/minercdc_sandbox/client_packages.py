@@ -1,6 +1,7 @@
 """Packages that clients and setup scripts call: DBMS_OUTPUT, DBMS_APPLICATION_INFO, DBMS_SESSION, DBMS_LOCK, DBMS_STATS, ..
 
-Parameters are those of the PL/SQL Packages and Types Reference. A procedure that `_BODIES` does not list is unknown (PLS-00201).
+Parameters have the names of the PL/SQL Packages and Types Reference; most have no effect, and those that `_BODIES` does not list
+raise PLS-00306. A procedure of these packages that it does not list is unknown (PLS-00201).
 """
 
 from __future__ import annotations

@@ -47,7 +47,12 @@ def addressed(
 
 @dataclass(frozen=True, slots=True)
 class _How:
-    """The options that every signal has."""
+    """The options that every signal has.
+
+    :param channel: '' for the first one that can be used.
+    :param identity: '' for a new id.
+    :param timeout: seconds that `wait` waits for each next notification, not for all.
+    """
 
     channel: str
     identity: str

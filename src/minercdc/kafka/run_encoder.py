@@ -43,14 +43,14 @@ class RunEncoder:
     ) -> EncodedRun:
         """See `contracts.RunEncoder`.
 
-        :param end: of the envelope, from the operation on.
+        :param end: of the envelope: what follows the letter of the operation.
         :param moved: whether keys that rows took over are looked at.
         """
         return EncodedRun(*self._printer.print_run(run.rows, begin, most_records, most_bytes, end.encode(), moved))
 
     def encode_reads(self, run: ReadRun, begin: int, most_records: int, most_bytes: int, end: str) -> EncodedRun:
-        """As `encode_changes`, for rows of a snapshot; no rows at all where Python prints them. Raises ConfigError as
-        `TableFormats.of`."""
+        """As `encode_changes`, for rows of a snapshot; no rows at all where Python prints those of the table. `time_us` is that of
+        the run, also without rows. Raises ConfigError as `TableFormats.of`."""
         schema, places = run.fetched.schema, run.fetched.convert.places
         if self._reads is None or self._reads[0] is not schema or self._reads[1] is not places:
             self._reads = (schema, places, self._read_printer(schema, places))

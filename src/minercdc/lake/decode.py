@@ -52,7 +52,7 @@ class RowDecoder:
     def __init__(self, config: ConnectorConfig) -> None:
         self._config = config
         self._published: Callable[[TableId, Column], bool] = published_columns(config.filters)
-        self._key_columns: Callable[[TableSchema], tuple[int, ...]] = key_columns(config.filters)
+        self._key_columns: Callable[[TableSchema], tuple[int, ...]] = key_columns(config.filters, former=True)
         self._shapes: dict[TableVersion, TableShape] = {}
 
     def shape(self, version: TableVersion) -> TableShape:

@@ -1,4 +1,8 @@
-"""The last change of each row among many: by commit SCN, then by number within the transaction, then by offset."""
+"""The last change of each row among many, and what it lacks from earlier changes or from the lake.
+
+Changes are ordered by commit SCN, then by number within the transaction, then by offset. Where several rows had one key, the deletes
+of a commit SCN come before its other changes.
+"""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None = None) -> DataFrame:
-    """The changes of one table as a stream of typed rows; without a table, the records of all table topics as they are.
+    """The changes of one table as a stream of typed rows; without a table, the records of all topics `PREFIX.*.*` as they
+    are: topics that `topic.naming.strategy` names otherwise are not read.
 
     A typed row has op, scn, commit_scn, seq, commit_time and row_id, and the structs key (unless no version has one), before
     and after in the types of the lake. Each record is decoded with the table's version of its time, and has the columns of
@@ -29,8 +30,10 @@ def read_changes(spark: SparkSession, config: ConnectorConfig, table: str | None
 
     :param table: `SCHEMA.TABLE`; where several pluggable databases have it, `PDB.SCHEMA.TABLE`.
     :raises ConfigError: the sink has no stream, Spark's Kafka client lacks a setting of `minercdc.kafka.client.*`, or a
-        certificate cannot be read; with a table, also when the topics have numbers as doubles (decimal.handling.mode).
-    :raises LakeError: the schema history has no such table, or several pluggable databases have it, the records are in a form that is not read, or Spark lacks Avro.
+        certificate cannot be read; with a table, also as `history_of`, and when the topics have numbers as doubles
+        (decimal.handling.mode).
+    :raises LakeError: the schema history has no such table, its topic is another table's, several pluggable databases have it,
+        the records are in a form that is not read, or Spark lacks Avro.
     :raises SinkError, SchemaHistoryError: the schema history, or the schema registry, cannot be read.
     """
     if table is None:

@@ -113,8 +113,8 @@ def filtered_answer(
 
 
 def events_between(buffer: EventBuffer, begin: int, end: int) -> Iterator[tuple[int, bytes]]:
-    """(Place, bytes) of each event between two places; the last one may be cut off there and is left out. Raises OvertakenError
-    when newer windows have overwritten them."""
+    """(Place, bytes) of each event that begins between two places. One that ends after `end` is left out, unless more than
+    1 MiB of it is before `end`: that one comes whole. Raises OvertakenError when newer windows have overwritten them."""
     place = begin
     while place < end:
         data = buffer.read(place, min(end, place + _STEP))

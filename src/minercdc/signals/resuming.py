@@ -381,7 +381,7 @@ class Resumptions:
             return f"whether it can be decoded cannot be found out: {error.message}"
 
     def _refused(self, table: str) -> str:
-        """Why a table cannot have its topic, '' when it can."""
+        """Why a table cannot have its topic, with the hint; '' when it can. Raises ConfigError as `TopicNames.refusal`."""
         error = self._refusal(self._names.table(table))
         return f"{error.message}. {error.hint}" if error else ""
 

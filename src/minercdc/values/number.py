@@ -1,7 +1,8 @@
 """The type family of NUMBER, FLOAT, BINARY_FLOAT and BINARY_DOUBLE.
 
-Canonical Row text is plain digits with no exponent, no superfluous zeros, `0.5` never `.5`; binary floats as the shortest
-text that reads back the same. `to_json` takes every spelling of a NUMBER.
+Canonical Row text of NUMBER and FLOAT is plain digits with no exponent, no superfluous zeros, `0.5` never `.5`. That of binary
+floats has the form of Python's float (`100.0`, `1e-05`), with few digits that read back the same, or is `NaN`, `Infinity` or
+`-Infinity`. `to_json` takes every spelling of a NUMBER.
 """
 
 from __future__ import annotations

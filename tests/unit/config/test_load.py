@@ -452,6 +452,7 @@ def test_the_case_of_key_columns_does_not_matter() -> None:
         config = parse_properties({**GOOD, "message.key.columns": f"SALES.ORDERS:{missing}"})
         with pytest.raises(ConfigError, match=missing):
             key_columns(config.filters)(table)
+        assert key_columns(config.filters, former=True)(table) == (0,)
 
 
 WITHOUT_KAFKA = {

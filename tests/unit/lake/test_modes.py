@@ -95,6 +95,17 @@ def test_rows_are_brought_together_by_the_key_of_their_time(config: ConnectorCon
     assert [key_since(decoder, table, scn) for scn in (5, 15, 20, 35, 45)] == [0, 0, 20, 20, 40]
 
 
+def test_versions_of_before_a_column_became_the_key_have_their_own() -> None:
+    columns = (Column("ID", "NUMBER", 9, 0), Column("CODE", "VARCHAR2", 9))
+    fields = tuple(Field(f"{column.name}@1", column) for column in columns)
+    versions = [
+        TableVersion(since, TableSchema(TABLE, columns[:count], key=(0,)), fields[:count])
+        for since, count in ((1, 1), (10, 2))
+    ]
+    config = parse_properties(PROPERTIES | {"message.key.columns": f"{TABLE.schema}.{TABLE.table}:CODE"})
+    assert rekeyings(RowDecoder(config), TableHistory(TABLE, "p.S.T", versions)) == [10]
+
+
 def test_only_a_snapshot_says_which_rows_went_by_not_having_them() -> None:
     target, read = [TableColumn("ID", "INT", "ID@1")], Clear(40, 7, read=True)
     for clauses in (soft_clauses, version_clauses):

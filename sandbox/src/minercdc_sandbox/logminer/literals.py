@@ -1,10 +1,11 @@
-"""Literals of SQL_REDO and SQL_UNDO: one closure per column type, made once per table shape and NLS settings.
+"""Literals of SQL_REDO and SQL_UNDO: one closure per column, made when a table's shape is compiled for NLS settings.
 
     NUMBER '12.5'   VARCHAR2 'it''s'   DATE TO_DATE('..', 'fmt')   TIMESTAMP TO_TIMESTAMP('..')   RAW HEXTORAW('cafe')
     NVARCHAR2 UNISTR('n\\00E1')   BINARY_DOUBLE '2.5E+000'   INTERVAL TO_DSINTERVAL('+01 02:03:04.500000')
 
-The session's NLS formats decide the text of dates, its numeric characters the decimal point. FF prints the column's own
-number of fractional digits, none for TIMESTAMP(0), which leaves the trailing point.
+The session's NLS formats decide the text of dates and timestamps; its numeric characters the decimal point of NUMBER,
+BINARY_FLOAT and BINARY_DOUBLE only: X of a format, and an interval, have a point. FF prints the column's own number of
+fractional digits, none for TIMESTAMP(0), which leaves the trailing point.
 """
 
 from __future__ import annotations

@@ -355,7 +355,7 @@ class RedoLog:
         self.harden()
 
     def close(self) -> None:
-        """Close the journal; nothing can be read or written afterwards."""
+        """Free the journal, unless it is kept by the data directory, which closes it. Call `harden` before; use no method after."""
         self._journal.close()
 
     def _open(self, thread: RedoThread, group: LogGroup, sequence: int, scn: int, now: float) -> None:

@@ -3,7 +3,8 @@
 An SCN is given when a change is made, but the change's record may reach the log later (private strands), so SCNs go up
 and down along the redo, and a bound by SCN can pass over rows for ever. A redo address cannot.
 
-    resume       where mining begins after a restart: first record of the oldest transaction that was open, and is not kept
+    resume       where mining begins after a restart: not after the first record of a transaction that was open and is not kept,
+                 nor after `kept_to`; without either, where reading had come (unbuffered: earlier)
     kept_to      rows of kept transactions before it are in files (`keeping.py`), later ones are mined
     last_commit  transactions that ended at or before it are delivered: dropped when they are mined again
     last_ddl     likewise for DDL
@@ -151,7 +152,7 @@ class KeptTransaction:
 class ThreadMark:
     """How far we are in one redo thread: where mining begins after a restart, and what of it is delivered then already.
 
-    :param resume: first record of the oldest transaction that was open, and is not kept.
+    :param resume: where mining begins after a restart; see the module.
     :param resume_scn: SCN of the row at `resume`; for people, and to find its log.
     :param last_commit: transactions that ended at or before it are delivered; `last_ddl` likewise for DDL. None, with SCN 0,
         while none of this thread is delivered or followed.

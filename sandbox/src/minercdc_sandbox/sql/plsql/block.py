@@ -20,8 +20,9 @@ def run(session: SqlSession, sql: str, bind_types: Sequence[BindType], binds: tu
     """Compile and run a block or CALL; the result has its OUT binds and the queries of DBMS_SQL.RETURN_RESULT, which the caller
     closes. An error undoes the changes the block has made since its last COMMIT. Call it without the storage lock.
 
-    Raises ORA-06550 with PLS- text before anything has run (PLS-00367 only when the RAISE runs), as `tokenize`, and errors of
-    running with lines of ORA-06512; ORA-06510 for a user-defined exception without a number.
+    Raises ORA-06550 with PLS- or PL/SQL: ORA- text and ORA-01008 before anything has run, as `tokenize`; errors of running with
+    lines of ORA-06512, among them ORA-06550 of packaged calls (PLS-00306), of dynamic SQL and of RAISE (PLS-00367); ORA-06510 for
+    a user-defined exception without a number.
     """
     slots = Slots(list(bind_types[: len(binds)]))
     compilation = Compilation(sql, session, slots)

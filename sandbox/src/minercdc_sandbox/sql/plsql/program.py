@@ -175,7 +175,8 @@ class DeclaredCursor:
 
     @property
     def marked(self) -> bool:
-        """Whether CURRENT OF can name its rows: its query is FOR UPDATE of one table."""
+        """Whether CURRENT OF can name its rows: its query is FOR UPDATE with one table or view, and nothing else, in FROM. The
+        statement's rows end with their ROWID then."""
         return self.statement.marked
 
     @property
